@@ -1,0 +1,1 @@
+"""ROS 2 simulation: a world file becomes frames, sensors and a clock."""

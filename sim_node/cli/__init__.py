@@ -1,0 +1,1 @@
+"""The `sim_node` command, one file per subcommand."""

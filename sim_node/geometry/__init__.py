@@ -1,0 +1,1 @@
+"""Quaternions, rigid transforms and interpolation, as functions of plain arrays."""

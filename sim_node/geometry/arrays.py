@@ -1,0 +1,20 @@
+"""The array types that every room speaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+def as_rows(values: npt.ArrayLike, width: int, what: str) -> FloatArray:
+    """Return `values` as float64 (..., width), without a copy where it is that already.
+
+    Raises ValueError, naming `what` and both shapes, where the last axis has another length.
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim == 0 or rows.shape[-1] != width:
+        raise ValueError(f"{what}: shape is {rows.shape}, needs (..., {width})")
+    return rows

@@ -1,0 +1,1 @@
+"""The rclpy nodes. The only room that imports rclpy or message packages."""

@@ -1,0 +1,55 @@
+"""How the simulation keeps up, on /diagnostics once a second."""
+
+from __future__ import annotations
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from sim_node.nodes import qos
+from sim_node.simulation import Loop
+
+# Later than this at the 99th percentile, or slower than this part of the asked speed, is worth a warning.
+LATE_S, SLOW = 0.005, 0.95
+
+
+class Diagnostics:
+    """Publishes a DiagnosticStatus of a loop with rate, lateness and real-time factor."""
+
+    def __init__(self, node: Node, loop: Loop) -> None:
+        self._node = node
+        self._loop = loop
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        # Wall time: a paused simulation still tells that it is paused.
+        self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        pace = self._loop.pace()
+        asked = self._node.get_parameter("real_time_factor").value
+        level, message = DiagnosticStatus.OK, "running"
+        if self._loop.paused:
+            message = "paused"
+        elif pace.rate and asked and pace.real_time_factor < SLOW * asked:
+            level, message = DiagnosticStatus.WARN, f"slower than asked: {pace.real_time_factor:.2f} of {asked:g}"
+        elif pace.lateness_p99 > LATE_S:
+            level, message = DiagnosticStatus.WARN, f"late: 1 % of ticks by {pace.lateness_p99 * 1e3:.1f} ms or more"
+        values = {
+            "world": self._loop.simulation.world.name,
+            "time (s)": f"{self._loop.simulation.time_ns / 1e9:.9g}",
+            "ticks": str(pace.ticks),
+            "publish rate (Hz)": f"{pace.rate:.3f}",
+            "lateness p50 (ms)": f"{pace.lateness_p50 * 1e3:.3f}",
+            "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
+            "real-time factor": f"{pace.real_time_factor:.4f}",
+            "wall time given up (s)": f"{pace.behind:.3f}",
+        }
+        status = DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name()}: pace",
+            message=message,
+            hardware_id="sim_node",
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)

@@ -1,0 +1,82 @@
+"""The simulation node's parameters: types, defaults, ranges, and which may change at run time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
+
+from sim_node.nodes.tf_sink import SENDERS
+
+STAMPS = ("sim", "wall")
+MESSAGES = tuple(SENDERS)
+
+
+class ParameterFault(Exception):
+    """A parameter that the node cannot start with; the message names it and what is allowed."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One parameter: its default, what it means, its range, and whether it is fixed for the run."""
+
+    default: str | float | int | bool
+    description: str
+    fixed: bool = False
+    low: float | None = None
+    high: float | None = None
+    words: tuple[str, ...] = ()
+
+    def descriptor(self) -> ParameterDescriptor:
+        """What `ros2 param describe` shows."""
+        descriptor = ParameterDescriptor(description=self.description, read_only=self.fixed)
+        if self.words:
+            descriptor.additional_constraints = "one of: " + ", ".join(self.words)
+        if self.low is not None and self.high is not None:
+            if isinstance(self.default, float):
+                descriptor.floating_point_range = [FloatingPointRange(from_value=self.low, to_value=self.high)]
+            else:
+                descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)]
+        return descriptor
+
+
+SPECS = {
+    "world": Spec("orbit", "World to simulate: a path, a package:// URI or the name of a shipped world.", fixed=True),
+    "publish_rate": Spec(60.0, "Ticks of /tf and /clock per simulated second (Hz).", low=0.1, high=10_000.0),
+    "real_time_factor": Spec(
+        1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", low=0.0, high=1_000.0
+    ),
+    "seed": Spec(0, "Seed of all randomness; a change holds from the next reset.", low=0, high=2**63 - 1),
+    "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
+    "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
+    "clock": Spec(True, "Publish /clock with every tick."),
+    "stamp": Spec(
+        "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
+    ),
+    "tf_messages": Spec(
+        "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
+    ),
+}
+
+
+def declare(node: Node) -> dict[str, Any]:
+    """Declares all parameters on a node and returns their values. Raises ParameterFault."""
+    values: dict[str, Any] = {}
+    for name, spec in SPECS.items():
+        try:
+            values[name] = node.declare_parameter(name, spec.default, spec.descriptor()).value
+        except InvalidParameterTypeException:
+            given = node._parameter_overrides[name].value
+            kind = {float: "a number with a point", int: "a whole number", bool: "true or false", str: "a text"}
+            hint = f"; did you mean {float(given)}?" if type(given) is int and type(spec.default) is float else ""
+            raise ParameterFault(
+                f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed{hint}"
+            ) from None
+        except InvalidParameterValueException as error:
+            raise ParameterFault(f"parameter {name}: {error}") from None
+        if spec.words and values[name] not in spec.words:
+            raise ParameterFault(f"parameter {name}: found {values[name]!r}; allowed: {', '.join(spec.words)}")
+    return values

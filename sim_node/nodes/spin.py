@@ -1,0 +1,96 @@
+"""A node from start to finish: rclpy up, the loop and the executor running, all down again on a signal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from typing import TextIO
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from sim_node.nodes.discovery import keep_to_this_machine
+from sim_node.nodes.parameters import ParameterFault
+from sim_node.simulation import Loop
+from sim_node.simulation.interrupt import Interrupt
+from sim_node.world import WorldError, WorldWarning
+from sim_node.world.problems import counted
+
+USER_MISTAKE = 2
+
+
+class LoopNode(Node):
+    """A node that runs a loop."""
+
+    loop: Loop
+
+
+def run_node(make: Callable[[], LoopNode], arguments: list[str] | None = None) -> int:
+    """Makes a node and runs it until its loop ends, SIGINT or SIGTERM. Returns the exit code.
+
+    arguments: the command line with its --ros-args, sys.argv where None. What the user got wrong is printed
+    on stderr, without a traceback, and gives 2.
+    """
+    keep_to_this_machine()
+    with Interrupt() as interrupt:
+        try:
+            # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
+            rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        except Exception as error:  # rclpy has a class per fault of the command line, without a common one
+            print(f"sim_node: {error}", file=sys.stderr)
+            return USER_MISTAKE
+        try:
+            with warnings.catch_warnings():
+                warnings.showwarning = print_warning
+                node = make()
+        except WorldError as error:
+            rclpy.shutdown()
+            print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
+            return USER_MISTAKE
+        except ParameterFault as fault:
+            rclpy.shutdown()
+            print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
+            return USER_MISTAKE
+        try:
+            spin(node, interrupt)
+        finally:
+            node.destroy_node()
+            rclpy.shutdown()
+    return 0
+
+
+def spin(node: LoopNode, interrupt: Interrupt) -> None:
+    """Runs a node's loop and its callbacks until `interrupt`; raises what made the loop fail."""
+    loop = node.loop
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    callbacks = threading.Thread(target=executor.spin, name="callbacks", daemon=True)
+    callbacks.start()
+    loop.start(ended=interrupt.wake)
+    try:
+        interrupt.wait()
+    finally:
+        try:
+            loop.stop()
+        finally:
+            executor.shutdown(timeout_sec=1.0)
+            callbacks.join(timeout=1.0)
+
+
+def print_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Warnings of worlds as one line each; others as Python has them."""
+    if issubclass(category, WorldWarning):
+        print(f"warning: {message}", file=sys.stderr)
+    else:
+        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)

@@ -1,0 +1,46 @@
+"""What an engine is, and the engines there are. A new one is a new file here with one `@engine` entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+
+class Engine(Protocol):
+    """Moves some frames of a world. It owns their rows of the pose array and writes no others."""
+
+    def reset(self, seed: int) -> None:
+        """Goes back to the world's start, with randomness drawn from `seed`."""
+
+    def step(self, steps: int) -> None:
+        """Advances by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Writes its rows of poses (N, 7) as they are `ahead_ns` (0 <= ahead_ns < step) after the last whole step."""
+
+
+# Opens an engine on a world, or says None where the world has nothing for it to move.
+Opener = Callable[[World, Layout], Engine | None]
+ENGINES: dict[str, Opener] = {}
+
+
+def engine(name: str) -> Callable[[Opener], Opener]:
+    """Registers an engine under its name."""
+
+    def register(opener: Opener) -> Opener:
+        if name in ENGINES:
+            raise ValueError(f"engine {name!r}: both {ENGINES[name].__module__} and {opener.__module__}")
+        ENGINES[name] = opener
+        return opener
+
+    return register
+
+
+def engines_for(world: World, layout: Layout) -> list[Engine]:
+    """The engines that have something to move in a world, in the order of their registration."""
+    opened = (opener(world, layout) for opener in ENGINES.values())
+    return [engine for engine in opened if engine is not None]

@@ -1,0 +1,8 @@
+"""The simulation: a World becomes a stream of Snapshots, paced against the wall clock."""
+
+from sim_node.simulation.loop import Loop, Refused, Sink
+from sim_node.simulation.pacing import Pace
+from sim_node.simulation.simulation import Simulation
+from sim_node.simulation.snapshot import Snapshot
+
+__all__ = ["Loop", "Pace", "Refused", "Simulation", "Sink", "Snapshot"]

@@ -1,0 +1,224 @@
+"""The loop: steps a Simulation, hands due Snapshots to sinks, and obeys pause, step, reset and speed."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
+
+from sim_node.simulation.pacing import Pace, Pacer, Ticks
+from sim_node.simulation.simulation import Simulation
+from sim_node.simulation.snapshot import Snapshot
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.model import World
+
+T = TypeVar("T")
+
+
+class Sink(Protocol):
+    """Something that shows, sends or keeps a run."""
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """The run begins."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """One instant; its arrays are the loop's and change after this returns. An earlier time means a reset."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+class Refused(Exception):
+    """A request that does not fit the loop's state; the message says why."""
+
+
+class Loop:
+    """Runs a simulation in a thread of its own. All methods may be called from any thread.
+
+    publish_rate: snapshots per simulated second; real_time_factor: simulated per wall second, 0 for as fast
+    as possible; duration_ns: simulated time after which the loop ends by itself.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        sinks: Sequence[Sink],
+        *,
+        publish_rate: float = 60.0,
+        real_time_factor: float = 1.0,
+        paused: bool = False,
+        duration_ns: int | None = None,
+    ) -> None:
+        self.simulation = simulation
+        self.paused = paused
+        self._sinks = sinks
+        self._publish_rate = publish_rate
+        self._pacer = Pacer(real_time_factor)
+        self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
+        self._last_step = None if duration_ns is None else -(-duration_ns // simulation.world.time.step_ns)
+        self._changed = threading.Condition()
+        self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
+        self._stopping = False
+        self._ended: Callable[[], None] = lambda: None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
+
+    # What others ask of the loop
+
+    def start(self, ended: Callable[[], None] = lambda: None) -> None:
+        """Starts the thread; `ended` is called from it when the loop is over, for whatever reason."""
+        self._ended = ended
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the loop after the tick that it is in, and waits for it. Raises what made it fail."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def pause(self) -> None:
+        """Stops the simulation's time."""
+        self._ask(self._pause)
+
+    def resume(self) -> None:
+        """Lets it go on."""
+        self._ask(self._resume)
+
+    def reset(self, seed: int | None = None) -> None:
+        """Back to the world's start, running or paused as before, with another seed if one is given."""
+        self._ask(lambda: self._reset(seed))
+
+    def step(self, steps: int = 1) -> None:
+        """Advances a paused simulation and publishes where it came to. Raises Refused while it runs."""
+        self._ask(lambda: self._step(steps))
+
+    def set_real_time_factor(self, factor: float) -> None:
+        """Changes the speed from now on."""
+        self._ask(lambda: self._set_real_time_factor(factor))
+
+    def set_publish_rate(self, rate: float) -> None:
+        """Changes the rate from now on."""
+        self._ask(lambda: self._set_publish_rate(rate))
+
+    def pace(self) -> Pace:
+        """How the loop keeps up."""
+        return self._pacer.pace()
+
+    def _ask(self, action: Callable[[], None]) -> None:
+        """Has the loop's thread do something between two ticks, and waits until it is done."""
+        if self._thread.ident is None:
+            action()
+            return
+        done: Future[None] = Future()
+        with self._changed:
+            if self._stopping:
+                raise Refused("the simulation has ended")
+            self._requests.append((done, action))
+            self._changed.notify()
+        done.result()
+
+    # What the thread does
+
+    def _run(self) -> None:
+        opened: list[Sink] = []
+        try:
+            for sink in self._sinks:
+                sink.open(self.simulation.world, self.simulation.frames)
+                opened.append(sink)
+            self._restart()
+            while not self._stopping and not self._finished():
+                self._turn()
+        except BaseException as failure:  # told to whoever stops the loop
+            self._failure = failure
+        finally:
+            self._close(opened)
+            with self._changed:
+                self._stopping = True
+                for done, _ in self._requests:
+                    done.set_exception(Refused("the simulation has ended"))
+                self._requests.clear()
+            self._ended()
+
+    def _close(self, sinks: Sequence[Sink]) -> None:
+        for sink in sinks:
+            try:
+                sink.close()
+            except BaseException as failure:  # noqa: PERF203  the others are closed all the same
+                self._failure = self._failure or failure
+
+    def _finished(self) -> bool:
+        return self._last_step is not None and self._ticks.due > self._last_step
+
+    def _turn(self) -> None:
+        """One tick when it is due, one request when there is one, else a wait for either."""
+        due_ns = self.simulation.world.time.start_ns + self._ticks.due * self.simulation.world.time.step_ns
+        with self._changed:
+            if not self._requests and not self._stopping:
+                wait = None if self.paused else self._pacer.wait(due_ns)
+                if wait is None or wait > 0.0:
+                    self._changed.wait(wait)
+            request = self._requests.popleft() if self._requests else None
+        if request is not None:
+            _carry_out(*request)
+        elif not self._stopping and not self.paused and self._pacer.wait(due_ns) <= 0.0:
+            self.simulation.step(self._ticks.due - self.simulation.steps)
+            self._publish()
+
+    def _publish(self) -> None:
+        if not self.paused:
+            self._pacer.ticked(self.simulation.time_ns)
+        snapshot = self.simulation.present()
+        for sink in self._sinks:
+            sink.write(snapshot)
+        while self._ticks.due <= self.simulation.steps:
+            self._ticks.advance()
+
+    def _restart(self) -> None:
+        """Publishes the present step as the first tick; time goes on from when that is done."""
+        self._ticks = Ticks(self._publish_rate, self.simulation.world.time.step_ns, self.simulation.steps)
+        self._pacer.anchor(self.simulation.time_ns)
+        self._publish()
+        self._pacer.anchor(self.simulation.time_ns)
+
+    def _pause(self) -> None:
+        self.paused = True
+
+    def _resume(self) -> None:
+        if self.paused:
+            self.paused = False
+            self._pacer.anchor(self.simulation.time_ns)
+
+    def _reset(self, seed: int | None) -> None:
+        self.simulation.reset(seed)
+        self._restart()
+
+    def _step(self, steps: int) -> None:
+        if not self.paused:
+            raise Refused("the simulation runs; pause it to step")
+        self.simulation.step(steps)
+        self._publish()
+
+    def _set_real_time_factor(self, factor: float) -> None:
+        self._pacer.real_time_factor = factor
+        self._pacer.anchor(self.simulation.time_ns)
+
+    def _set_publish_rate(self, rate: float) -> None:
+        self._publish_rate = rate
+        self._ticks = Ticks(rate, self.simulation.world.time.step_ns, self._ticks.due)
+        self._pacer.anchor(self.simulation.time_ns)
+
+
+def _carry_out(done: Future[None], action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception as failure:  # told to whoever asked
+        done.set_exception(failure)
+    else:
+        done.set_result(None)

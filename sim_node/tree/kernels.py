@@ -1,0 +1,625 @@
+"""The compiled inner loops: walking the tree, searching a history, interpolating, storing a batch.
+
+All kernels stand in this one file because numba's cache of a kernel is renewed only when its own file changes.
+Poses travel as tuples (x, y, z, qx, qy, qz, qw), so that they stay in registers. No kernel allocates a history
+or raises: each returns a status and leaves the numbers in `report` (see layout.py).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+from numba.np.numpy_support import from_dtype
+
+from sim_node.tree import layout
+
+# tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
+NORM_TOLERANCE = 1e-2
+# A promoted frame has moved when a component of its pose differs by more, in metres or as a quaternion.
+STILL = 1e-9
+# Edges that lookup_many evaluates before it hands the lock back: a few milliseconds.
+EDGE_BUDGET = 32768
+BLOCK = 512
+
+_IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+_ENTRY_TYPE = from_dtype(layout.ENTRY)
+_FRAMES = types.Array(from_dtype(layout.FRAME), 1, "C")
+_I64, _I64S, _I32S = types.int64, types.int64[::1], types.int32[::1]
+_F64S, _POSES = types.float64[::1], types.float64[:, ::1]
+
+
+# ---------------------------------------------------------------------------------------------- rigid transforms
+
+
+@njit(cache=True)
+def _rotate(qx, qy, qz, qw, x, y, z):
+    tx = 2.0 * (qy * z - qz * y)
+    ty = 2.0 * (qz * x - qx * z)
+    tz = 2.0 * (qx * y - qy * x)
+    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+
+
+@njit(cache=True)
+def _compose(a, b):
+    ax, ay, az, aqx, aqy, aqz, aqw = a
+    bx, by, bz, bqx, bqy, bqz, bqw = b
+    x, y, z = _rotate(aqx, aqy, aqz, aqw, bx, by, bz)
+    return (
+        ax + x,
+        ay + y,
+        az + z,
+        aqw * bqx + aqx * bqw + aqy * bqz - aqz * bqy,
+        aqw * bqy - aqx * bqz + aqy * bqw + aqz * bqx,
+        aqw * bqz + aqx * bqy - aqy * bqx + aqz * bqw,
+        aqw * bqw - aqx * bqx - aqy * bqy - aqz * bqz,
+    )
+
+
+@njit(cache=True)
+def _relative(a, b):
+    """Return the pose of `b` in `a`, both given in one frame."""
+    ax, ay, az, aqx, aqy, aqz, aqw = a
+    back = (0.0, 0.0, 0.0, -aqx, -aqy, -aqz, aqw)
+    return _compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))
+
+
+@njit(cache=True)
+def _interpolate(a, b, u):
+    """Positions along the line, orientations along the shorter arc; see sim_node.geometry.interpolation.slerp."""
+    dot = a.qx * b.qx + a.qy * b.qy + a.qz * b.qz + a.qw * b.qw
+    cosine = min(abs(dot), 1.0)
+    rest = 1.0 - u
+    defect = 1.0 - cosine
+    if defect < 1e-2:
+        # sin(u angle) / sin(angle) as a series in 1 - cos(angle): Eberly, A fast and accurate algorithm for
+        # computing SLERP, 2011. Under 0.14 rad the first term left out is below 1e-17.
+        weight_a, weight_b = _sine_ratio(rest, defect), _sine_ratio(u, defect)
+    else:
+        angle = math.acos(cosine)
+        sine = math.sqrt((1.0 - cosine) * (1.0 + cosine))
+        weight_a, weight_b = math.sin(rest * angle) / sine, math.sin(u * angle) / sine
+    if dot < 0.0:
+        weight_b = -weight_b
+    return (
+        a.x + u * (b.x - a.x),
+        a.y + u * (b.y - a.y),
+        a.z + u * (b.z - a.z),
+        weight_a * a.qx + weight_b * b.qx,
+        weight_a * a.qy + weight_b * b.qy,
+        weight_a * a.qz + weight_b * b.qz,
+        weight_a * a.qw + weight_b * b.qw,
+    )
+
+
+@njit(cache=True)
+def _sine_ratio(u, defect):
+    # Term n over term n - 1 is (n^2 - u^2) / (n (2 n + 1)) * defect.
+    square = u * u
+    total = term = u
+    for n in range(1, 8):
+        term *= (n * n - square) / (n * (2 * n + 1)) * defect
+        total += term
+    return total
+
+
+@njit(cache=True)
+def _pose(entry):
+    return entry.x, entry.y, entry.z, entry.qx, entry.qy, entry.qz, entry.qw
+
+
+@njit(cache=True)
+def _write(out, pose):
+    """Write a pose, its quaternion scaled to unit norm where a long chain has worn it."""
+    x, y, z, qx, qy, qz, qw = pose
+    square = qx * qx + qy * qy + qz * qz + qw * qw
+    if abs(square - 1.0) > 1e-15:
+        scale = 1.0 / math.sqrt(square)
+        qx, qy, qz, qw = qx * scale, qy * scale, qz * scale, qw * scale
+    out[0], out[1], out[2], out[3], out[4], out[5], out[6] = x, y, z, qx, qy, qz, qw
+
+
+# ------------------------------------------------------------------------------------------------- one history
+
+
+@intrinsic
+def _entries_at(typing_context: Any, address: Any) -> Any:
+    pointer = types.CPointer(_ENTRY_TYPE)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(pointer))
+
+    return pointer(types.int64), generate
+
+
+@njit(cache=True)
+def _ring(frame):
+    return carray(_entries_at(frame.ring), (frame.capacity,))
+
+
+@njit(cache=True)
+def _slot(frame, i):
+    slot = frame.first + i
+    return slot - frame.capacity if slot >= frame.capacity else slot
+
+
+@njit(cache=True)
+def _locate(frame, ring, stamp):
+    """Return the index of the last entry stamped at or before `stamp`, where oldest <= stamp < newest.
+
+    Entries mostly come at an even rate, so the search starts where an even rate would put the stamp and widens
+    from there in doubling steps: two or three entries are touched, and at worst a logarithm of them.
+    """
+    last = frame.count - 1
+    guess = int((stamp - frame.oldest) / (frame.newest - frame.oldest) * last)
+    guess = min(max(guess, 0), last - 1)
+    step = 1
+    if ring[_slot(frame, guess)].stamp <= stamp:
+        low, high = guess, guess + 1
+        while high < last and ring[_slot(frame, high)].stamp <= stamp:
+            low = high
+            high += step
+            step += step
+        high = min(high, last)
+    else:
+        low, high = guess - 1, guess
+        while low > 0 and ring[_slot(frame, low)].stamp > stamp:
+            high = low
+            low -= step
+            step += step
+        low = max(low, 0)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if ring[_slot(frame, middle)].stamp <= stamp:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True)
+def _edge(frame, stamp, tolerance):
+    """Return (status, pose of the frame in its parent at `stamp`)."""
+    ring = _ring(frame)
+    if frame.kind >= layout.STATIC:
+        return layout.FOUND, _pose(ring[0])
+    if stamp >= frame.newest:
+        newest = _pose(ring[_slot(frame, frame.count - 1)])
+        if stamp == frame.newest:
+            return layout.FOUND, newest
+        return (layout.HELD if stamp - frame.newest <= tolerance else layout.FUTURE), newest
+    if stamp < frame.oldest:
+        return (layout.HELD if frame.oldest - stamp <= tolerance else layout.PAST), _pose(ring[frame.first])
+    i = _locate(frame, ring, stamp)
+    before, after = ring[_slot(frame, i)], ring[_slot(frame, i + 1)]
+    if before.stamp == stamp or before.parent != after.parent:
+        return layout.FOUND, _pose(before)
+    return layout.FOUND, _interpolate(before, after, (stamp - before.stamp) / (after.stamp - before.stamp))
+
+
+# ---------------------------------------------------------------------------------------------------- the walk
+
+
+@njit(cache=True)
+def _parent(frame, stamp, tolerance):
+    """Return the index of the frame's parent at `stamp`, or NO_PARENT where none is known for that time.
+
+    A frame that has had one parent all the time has it for every stamp.
+    """
+    if frame.count == 0:
+        return layout.NO_PARENT
+    if stamp == layout.LATEST or frame.kind >= layout.STATIC or stamp >= frame.since or frame.oldest >= frame.since:
+        return frame.parent
+    ring = _ring(frame)
+    if stamp >= frame.oldest:
+        return ring[_slot(frame, _locate(frame, ring, stamp))].parent
+    return ring[frame.first].parent if frame.oldest - stamp <= tolerance else layout.NO_PARENT
+
+
+@njit(cache=True)
+def _depth(frames, frame, stamp, tolerance):
+    """Return (edges up to the root, the root); (-1, frame) where the walk does not end."""
+    depth, at = 0, frame
+    while True:
+        parent = _parent(frames[at], stamp, tolerance)
+        if parent == layout.NO_PARENT:
+            return depth, at
+        at = parent
+        depth += 1
+        if depth > len(frames):
+            return -1, frame
+
+
+@njit(cache=True)
+def _common_ancestor(frames, target, source, stamp, tolerance, report):
+    """Return (status, frame): the lowest frame that both hang below at `stamp`."""
+    target_depth, target_root = _depth(frames, target, stamp, tolerance)
+    source_depth, source_root = _depth(frames, source, stamp, tolerance)
+    if target_depth < 0 or source_depth < 0:
+        report[layout.CULPRIT], report[layout.OTHER] = target, source
+        return layout.LOOP, layout.NO_PARENT
+    if target_root != source_root:
+        for root in (source_root, target_root):
+            if frames[root].count > 0:
+                _blame(frames, root, stamp, report)
+                return layout.PAST, layout.NO_PARENT
+        report[layout.CULPRIT], report[layout.OTHER] = target_root, source_root
+        return layout.DISCONNECTED, layout.NO_PARENT
+    while target_depth > source_depth:
+        target = _parent(frames[target], stamp, tolerance)
+        target_depth -= 1
+    while source_depth > target_depth:
+        source = _parent(frames[source], stamp, tolerance)
+        source_depth -= 1
+    while target != source:
+        target = _parent(frames[target], stamp, tolerance)
+        source = _parent(frames[source], stamp, tolerance)
+    return layout.FOUND, target
+
+
+@njit(cache=True)
+def _blame(frames, frame, stamp, report):
+    report[layout.CULPRIT], report[layout.OLDEST], report[layout.NEWEST] = (
+        frame,
+        frames[frame].oldest,
+        frames[frame].newest,
+    )
+    report[layout.AT] = stamp
+
+
+@njit(cache=True)
+def _up(frames, frame, ancestor, stamp, tolerance, report):
+    """Return (status, pose of `frame` in `ancestor`)."""
+    worst, pose = layout.FOUND, _IDENTITY
+    while frame != ancestor:
+        status, edge = _edge(frames[frame], stamp, tolerance)
+        if status > layout.HELD:
+            _blame(frames, frame, stamp, report)
+            return status, pose
+        worst = max(worst, status)
+        pose = _compose(edge, pose)
+        frame = _parent(frames[frame], stamp, tolerance)
+    return worst, pose
+
+
+@njit(cache=True)
+def _latest_common(frames, target, source, report):
+    """Return (status, stamp): the oldest of the newest stamps on the way; layout.LATEST where all of it is static."""
+    status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, 0, report)
+    common, found = np.int64(2**63 - 1), False
+    if status == layout.FOUND:
+        for end in (target, source):
+            at = end
+            while at != ancestor:
+                if frames[at].kind == layout.DYNAMIC:
+                    common, found = min(common, frames[at].newest), True
+                at = frames[at].parent
+    return status, common if found else np.int64(layout.LATEST)
+
+
+@njit(cache=True)
+def _lookup(frames, target, source, stamp, tolerance, report, out):
+    report[layout.AT] = stamp
+    if target == source:
+        _write(out, _IDENTITY)
+        return layout.FOUND
+    if stamp == layout.LATEST:
+        status, stamp = _latest_common(frames, target, source, report)
+        if status != layout.FOUND:
+            return status
+        report[layout.AT] = stamp
+    status, ancestor = _common_ancestor(frames, target, source, stamp, tolerance, report)
+    if status != layout.FOUND:
+        return status
+    source_status, pose = _up(frames, source, ancestor, stamp, tolerance, report)
+    if source_status > layout.HELD:
+        return source_status
+    target_status, base = _up(frames, target, ancestor, stamp, tolerance, report)
+    if target_status > layout.HELD:
+        return target_status
+    _write(out, pose if target == ancestor else _relative(base, pose))
+    return max(source_status, target_status)
+
+
+@njit(cache=True)
+def _had_one_parent(frames, frame):
+    for _ in range(len(frames)):
+        if frames[frame].count == 0:
+            return True
+        if frames[frame].kind == layout.DYNAMIC and frames[frame].oldest < frames[frame].since:
+            return False
+        frame = frames[frame].parent
+    return False
+
+
+@njit(cache=True)
+def _row(poses, row):
+    p = poses[row]
+    return p[0], p[1], p[2], p[3], p[4], p[5], p[6]
+
+
+@njit(cache=True)
+def _raise_block(frame, stamps, tolerance, poses):
+    """Take poses given in `frame` into its parent, row by row; return (status, row of a failure)."""
+    for row in range(len(stamps)):
+        status, edge = _edge(frame, stamps[row], tolerance)
+        if status > layout.HELD:
+            return status, row
+        pose = _compose(edge, _row(poses, row))
+        p = poses[row]
+        p[0], p[1], p[2], p[3], p[4], p[5], p[6] = pose
+    return layout.FOUND, 0
+
+
+# ------------------------------------------------------------------------------------------------------- storing
+
+
+@njit(cache=True)
+def _fault(n_frames, parent, child, pose):
+    if not (0 <= parent < n_frames and 0 <= child < n_frames):
+        return layout.NO_SUCH_FRAME
+    if parent == child:
+        return layout.SELF_PARENT
+    # Zero times anything finite is zero.
+    if 0.0 * (pose[0] + pose[1] + pose[2]) + 0.0 * (pose[3] + pose[4] + pose[5] + pose[6]) != 0.0 and not (
+        np.isfinite(pose).all()
+    ):
+        return layout.NOT_FINITE
+    square = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6]
+    if not abs(square - 1.0) < NORM_TOLERANCE:
+        return layout.NOT_UNIT
+    return layout.VALID
+
+
+@njit(cache=True)
+def _is_below(frames, frame, ancestor, stamp, tolerance):
+    """Whether `frame` hangs below `ancestor` as a lookup at `stamp` would see it; if the walk does not end, True."""
+    for _ in range(len(frames) + 1):
+        if frame == ancestor:
+            return True
+        at = frames[frame]
+        reached = at.kind >= layout.STATIC or stamp == layout.LATEST or stamp - at.newest <= tolerance
+        frame = _parent(at, stamp, tolerance) if reached else layout.NO_PARENT
+        if frame == layout.NO_PARENT:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _moved(entry, pose):
+    x, y, z, qx, qy, qz, qw = _pose(entry)
+    if max(abs(x - pose[0]), abs(y - pose[1]), abs(z - pose[2])) > STILL:
+        return True
+    sign = 1.0 if qx * pose[3] + qy * pose[4] + qz * pose[5] + qw * pose[6] >= 0.0 else -1.0
+    turned = max(abs(qx - sign * pose[3]), abs(qy - sign * pose[4]), abs(qz - sign * pose[5]))
+    return max(turned, abs(qw - sign * pose[6])) > STILL
+
+
+@njit(cache=True)
+def _fill(entry, parent, stamp, pose):
+    entry.stamp = stamp
+    entry.parent = parent
+    square = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6]
+    # What is unit to the last place is kept to the last bit.
+    scale = 1.0 / math.sqrt(square) if abs(square - 1.0) > 1e-15 else 1.0
+    entry.x, entry.y, entry.z = pose[0], pose[1], pose[2]
+    entry.qx, entry.qy, entry.qz, entry.qw = pose[3] * scale, pose[4] * scale, pose[5] * scale, pose[6] * scale
+
+
+@njit(cache=True)
+def _forget(frame, horizon):
+    """Drop the entries stamped before `horizon`."""
+    if frame.count == 0 or frame.oldest >= horizon:
+        return
+    ring = _ring(frame)
+    while frame.count > 0 and ring[frame.first].stamp < horizon:
+        frame.first = _slot(frame, 1)
+        frame.count -= 1
+    if frame.count > 0:
+        frame.oldest = ring[frame.first].stamp
+
+
+@njit(cache=True)
+def _append(frame, parent, stamp, pose, report):
+    if frame.count == 0:
+        frame.first = 0
+        frame.oldest = stamp
+        frame.since = layout.ALWAYS
+        report[layout.NEW_PARENT] = 1
+    elif frame.parent != parent:
+        frame.since = stamp
+        report[layout.NEW_PARENT] = 1
+    frame.parent = parent
+    frame.newest = stamp
+    _fill(_ring(frame)[_slot(frame, frame.count)], parent, stamp, pose)
+    frame.count += 1
+
+
+@njit(cache=True)
+def _insert(frame, parent, stamp, pose, report):
+    """Store an entry that is not the newest, or replace the one of equal stamp; False where the ring is full."""
+    ring = _ring(frame)
+    if stamp < frame.oldest:
+        i = 0
+    elif stamp == frame.newest:
+        i = frame.count - 1
+    else:
+        i = _locate(frame, ring, stamp)
+        if ring[_slot(frame, i)].stamp != stamp:
+            i += 1
+    if ring[_slot(frame, i)].stamp != stamp:
+        if frame.count == frame.capacity:
+            return False
+        for j in range(frame.count, i, -1):
+            ring[_slot(frame, j)] = ring[_slot(frame, j - 1)]
+        frame.count += 1
+    _fill(ring[_slot(frame, i)], parent, stamp, pose)
+    frame.oldest = min(frame.oldest, stamp)
+    if i == frame.count - 1:
+        if parent != frame.parent:
+            frame.parent = parent
+            frame.since = stamp
+            report[layout.NEW_PARENT] = 1
+    elif parent != frame.parent:
+        frame.since = max(frame.since, ring[_slot(frame, i + 1)].stamp)
+        report[layout.NEW_PARENT] = 1
+    report[layout.CHANGED_PAST] = 1
+    return True
+
+
+# -------------------------------------------------------------------------------------------------- entry points
+
+
+@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _I64S, _F64S), cache=True)
+def lookup(frames, target, source, stamp, tolerance, report, out):
+    """Write the pose of `source` in `target` at `stamp` ns (or layout.LATEST) to `out` (7,); return a lookup status.
+
+    Keeps the interpreter's lock: for so short a time, giving it up costs more than it frees.
+    """
+    for frame in (target, source):
+        if frames[frame].known == 0:
+            report[layout.CULPRIT] = frame
+            return layout.UNKNOWN
+    return _lookup(frames, target, source, stamp, tolerance, report, out)
+
+
+@njit(_I64(_FRAMES, _I64, _I64, _I64S, _I64, _I64, _I64S, _POSES, _POSES), cache=True, nogil=True)
+def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, scratch):
+    """Write poses for stamps[begin:] to `out` (N, 7) until the budget is spent; return a lookup status.
+
+    report[layout.ROW] is the row after the last one written, or the row that failed. scratch: (BLOCK, 7).
+    """
+    report[layout.ROW] = begin
+    for frame in (target, source):
+        if frames[frame].known == 0:
+            report[layout.CULPRIT] = frame
+            return layout.UNKNOWN
+    if not (_had_one_parent(frames, target) and _had_one_parent(frames, source)):
+        end = min(len(stamps), begin + BLOCK)
+        for row in range(begin, end):
+            status = _lookup(frames, target, source, stamps[row], tolerance, report, out[row])
+            if status > layout.HELD:
+                report[layout.ROW] = row
+                return status
+        report[layout.ROW] = end
+        return layout.FOUND
+    status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, tolerance, report)
+    if status != layout.FOUND:
+        return status
+    spent = 0
+    while begin < len(stamps) and spent < EDGE_BUDGET:
+        end = min(len(stamps), begin + BLOCK)
+        poses, bases = out[begin:end], scratch[: end - begin]
+        spent += 1
+        for side, first in ((poses, source), (bases, target)):
+            for row in range(end - begin):
+                side[row, :6] = 0.0
+                side[row, 6] = 1.0
+            frame = first
+            while frame != ancestor:
+                # Edge after edge over the whole block: one history at a time stays in the cache.
+                status, row = _raise_block(frames[frame], stamps[begin:end], tolerance, side)
+                if status > layout.HELD:
+                    _blame(frames, frame, stamps[begin + row], report)
+                    report[layout.ROW] = begin + row
+                    return status
+                spent += end - begin
+                frame = frames[frame].parent
+        for row in range(end - begin):
+            pose = _row(poses, row)
+            _write(poses[row], pose if target == ancestor else _relative(_row(bases, row), pose))
+        begin = end
+    report[layout.ROW] = begin
+    return layout.FOUND
+
+
+@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _I64S, _I32S), cache=True)
+def path(frames, target, source, stamp, tolerance, report, out):
+    """Write the frames from `source` up and down to `target`, both included, to `out`; return how many.
+
+    Returns minus a lookup status where there is no way. out: as long as the table of frames.
+    """
+    for frame in (target, source):
+        if frames[frame].known == 0:
+            report[layout.CULPRIT] = frame
+            return -layout.UNKNOWN
+    report[layout.AT] = stamp
+    if stamp == layout.LATEST:
+        status, stamp = _latest_common(frames, target, source, report)
+        if status != layout.FOUND:
+            return -status
+    status, ancestor = _common_ancestor(frames, target, source, stamp, tolerance, report)
+    if status != layout.FOUND:
+        return -status
+    length = 0
+    while source != ancestor:
+        out[length] = source
+        length += 1
+        source = _parent(frames[source], stamp, tolerance)
+    out[length] = ancestor
+    turn = length + 1
+    length = turn
+    while target != ancestor:
+        out[length] = target
+        length += 1
+        target = _parent(frames[target], stamp, tolerance)
+    out[turn:length] = out[turn:length][::-1].copy()
+    return length
+
+
+@njit(_I64(_FRAMES, _I32S, _I32S, _I64S, _POSES, _I64, _I64, _I64, _I64, _I64S, types.uint8[::1]), cache=True)
+def store(frames, parents, children, stamps, poses, static, history, tolerance, begin, report, faults):
+    """Store rows from `begin` on; return the row at which something needs doing first, or the number of rows.
+
+    static: 1 for timeless transforms; history: how far back entries are kept, ns. A row that cannot be stored
+    gets its fault and is left out. report: see layout.py, added up over the calls for one batch.
+    """
+    report[layout.WHY] = layout.DONE
+    for row in range(begin, len(children)):
+        parent, child = parents[row], children[row]
+        stamp = stamps[row]
+        fault = _fault(len(frames), parent, child, poses[row])
+        if fault != layout.VALID:
+            faults[row] = fault
+            continue
+        frame = frames[child]
+        if (frame.count == 0 or frame.parent != parent) and _is_below(
+            frames, parent, child, layout.LATEST if static else stamp, tolerance
+        ):
+            faults[row] = layout.CYCLE
+            continue
+        if static:
+            if frame.kind != layout.STATIC:
+                report[layout.WHY] = layout.RING_MISSING
+                return row
+            frame.count = 0
+            _append(frame, parent, stamp, poses[row], report)
+            report[layout.CHANGED_PAST] = 1
+        elif frame.kind == layout.PROMOTED:
+            if frame.parent != parent or _moved(_ring(frame)[0], poses[row]):
+                report[layout.WHY] = layout.PROMOTED_MOVED
+                return row
+            frame.oldest = min(frame.oldest, stamp)
+            frame.newest = max(frame.newest, stamp)
+        elif frame.kind == layout.STATIC or frame.kind == layout.EMPTY:
+            report[layout.WHY] = layout.RING_MISSING
+            return row
+        elif frame.count == 0 or stamp > frame.newest:
+            _forget(frame, stamp - history)
+            if frame.count == frame.capacity:
+                report[layout.WHY] = layout.RING_FULL
+                return row
+            _append(frame, parent, stamp, poses[row], report)
+        elif stamp < frame.newest - history:
+            faults[row] = layout.EXPIRED
+            continue
+        elif not _insert(frame, parent, stamp, poses[row], report):
+            report[layout.WHY] = layout.RING_FULL
+            return row
+        frame.known = 1
+        frames[parent].known = 1
+        report[layout.STORED] += 1
+    return len(children)

@@ -1,0 +1,17 @@
+"""What all CDR messages share: the encapsulation header, alignment, strings."""
+
+from __future__ import annotations
+
+# Plain CDR, little endian, no options (OMG DDSI-RTPS 2.5, section 10.2).
+ENCAPSULATION = b"\x00\x01\x00\x00"
+
+
+def aligned(body: bytearray, size: int) -> None:
+    """Pads `body`, which begins after the encapsulation header, to a multiple of `size`."""
+    body += bytes(-len(body) % size)
+
+
+def cdr_string(text: str) -> bytes:
+    """A string as CDR has it: length with the terminating zero as uint32, UTF-8, zero."""
+    data = text.encode() + b"\0"
+    return len(data).to_bytes(4, "little") + data

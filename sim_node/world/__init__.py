@@ -1,0 +1,25 @@
+"""The World model and its readers: what a world file says, checked and laid out."""
+
+from sim_node.world.frame_table import FrameTable, UnknownFrame
+from sim_node.world.layout import Layout, lay_out
+from sim_node.world.load import load
+from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
+from sim_node.world.problems import Problem, Where, WorldError, WorldWarning
+
+__all__ = [
+    "FrameTable",
+    "Layout",
+    "Motion",
+    "Origin",
+    "Problem",
+    "Sensor",
+    "StaticFrame",
+    "TimeGrid",
+    "UnknownFrame",
+    "Where",
+    "World",
+    "WorldError",
+    "WorldWarning",
+    "lay_out",
+    "load",
+]

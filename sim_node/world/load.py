@@ -1,0 +1,62 @@
+"""Loading a world from a file, checked whole."""
+
+from __future__ import annotations
+
+import gc
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sim_node.world.layout import lay_out
+from sim_node.world.locate import LocateError, locate
+from sim_node.world.model import World
+from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning
+from sim_node.world.readers import yaml_world  # noqa: F401  registers the YAML reader
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.registry import read_file
+from sim_node.world.readers.yaml_values import Report
+
+
+def load(path: str | Path, allow: Iterable[str | Path] = ()) -> World:
+    """The world in a file.
+
+    path: a file, a package:// URI, or the name of a shipped example. allow: folders, beside the world's
+    own, that its references may lead to. Raises WorldError with every fault found, each with its file, line
+    and column; warns WorldWarning of what was mended.
+    """
+    try:
+        found = locate(path)
+    except LocateError as error:
+        raise WorldError([Problem(NOWHERE, "", str(error))]) from None
+    shown = found if str(path).startswith("package://") or not Path(str(path)).is_file() else Path(str(path))
+    report = Report(str(shown))
+    with _collection_paused():
+        world = read_file(found, shown, Roots.of(found, map(Path, allow)), report)
+        if world is not None and not report.errors:
+            try:
+                lay_out(world)
+            except WorldError as error:
+                report.errors.extend(error.problems)
+    if world is None or report.errors:
+        raise WorldError(_in_file_order(report.errors))
+    for warning in _in_file_order(report.warnings):
+        warnings.warn(WorldWarning(str(warning)), stacklevel=2)
+    return world
+
+
+@contextmanager
+def _collection_paused() -> Iterator[None]:
+    """No cyclic garbage collection while a world is read: it would walk the half-built nodes over and over."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _in_file_order(problems: list[Problem]) -> list[Problem]:
+    files = {problem.where.file: rank for rank, problem in reversed(list(enumerate(problems)))}
+    return sorted(problems, key=lambda problem: (files[problem.where.file], problem.where[1:]))

@@ -1,0 +1,85 @@
+"""Where worlds and packages are: paths, package:// URIs, and the names of shipped examples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim_node.world.problems import did_you_mean
+
+PACKAGE = "sim_node"
+
+
+class LocateError(Exception):
+    """A reference that leads to no file; the message says what was looked for and what is near."""
+
+
+def locate(reference: str | Path) -> Path:
+    """The file that a user means by a path, a package:// URI or the name of a shipped world.
+
+    Raises LocateError.
+    """
+    text = str(reference)
+    if text.startswith("package://"):
+        path = package_path(text)
+        if not path.is_file():
+            raise LocateError(f"{text} is no file: {path} is not there")
+        return path
+    path = Path(text).expanduser()
+    if path.is_file():
+        return path
+    examples = shipped_worlds()
+    if text in examples:
+        return examples[text]
+    if path.is_dir():
+        raise LocateError(f"{text} is a folder; name a world file in it")
+    near = did_you_mean(text, examples)
+    if not near and path.parent.is_dir():
+        near = did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))
+    raise LocateError(f"no world {text!r}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})")
+
+
+def shipped_worlds() -> dict[str, Path]:
+    """The example worlds by name, sorted."""
+    folder = share(PACKAGE)
+    if folder is None:
+        return {}
+    return {path.stem: path for path in sorted((folder / "config" / "worlds").glob("*.yaml"))}
+
+
+def package_path(uri: str) -> Path:
+    """The file of `package://PACKAGE/PATH`, inside that package's share folder. Raises LocateError."""
+    package, _, inside = uri.removeprefix("package://").partition("/")
+    folder = share(package)
+    if folder is None:
+        raise LocateError(f"{uri}: no package {package!r} is installed (is its workspace sourced?)")
+    # Not resolved before the check of `..`: in a symlink install a share folder is full of links.
+    path = Path(os.path.normpath(folder / inside))
+    if not path.is_relative_to(folder):
+        raise LocateError(f"{uri} climbs out of package {package}")
+    return path
+
+
+def share(package: str) -> Path | None:
+    """The share folder of an installed package (for sim_node in a checkout, the checkout), or None."""
+    for folder in _share_folders(package):
+        if folder.is_dir():
+            return folder
+    return None
+
+
+def _share_folders(package: str) -> Iterator[Path]:
+    if not package or "/" in package or package.startswith("."):
+        return
+    if package == PACKAGE:
+        checkout = Path(__file__).resolve().parents[2]
+        if (checkout / "package.xml").is_file():
+            yield checkout
+        # A colcon or pip install: PREFIX/lib/pythonX.Y/site-packages/sim_node beside PREFIX/share/sim_node.
+        for prefix in Path(__file__).resolve().parents[3:6]:
+            yield prefix / "share" / package
+    for folder in filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)):
+        yield Path(folder) / "share" / package
+    yield Path(sys.prefix) / "share" / package

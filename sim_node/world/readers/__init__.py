@@ -1,0 +1,1 @@
+"""Readers: world files of each format to the World."""

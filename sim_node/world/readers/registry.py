@@ -1,0 +1,40 @@
+"""Readers of world files by suffix. A new format is a new file here with one `@reader` entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, Where, did_you_mean
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.yaml_values import Report
+
+# path, the path as shown to the user, what may be referenced, where faults go, the files being read above this one
+Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
+READERS: dict[str, Reader] = {}
+
+
+def reader(*suffixes: str) -> Callable[[Reader], Reader]:
+    """Registers a reader for file suffixes such as ".yaml"."""
+
+    def register(function: Reader) -> Reader:
+        for suffix in suffixes:
+            if suffix in READERS:
+                raise ValueError(f"{suffix}: both {READERS[suffix].__module__} and {function.__module__} read it")
+            READERS[suffix] = function
+        return function
+
+    return register
+
+
+def read_file(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
+    """The world in a file by the reader of its suffix; None, with the faults in `report`, where there is none."""
+    suffix = path.suffix.lower()
+    read = READERS.get(suffix)
+    if read is None:
+        known = ", ".join(READERS)
+        message = f"worlds are read from {known}, not {suffix or 'a name without a suffix'}"
+        report.errors.append(Problem(Where(str(shown)), "", message + did_you_mean(suffix, READERS)))
+        return None
+    return read(path, shown, roots, report, including)

@@ -1,0 +1,134 @@
+"""Poses in world files: a position and one of five ways to give a rotation, in any convention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.conventions import CONVENTIONS
+from sim_node.world.readers.yaml_values import Table, Value
+
+# Off unit length by less: digits of the text. By more: mended with a warning. By more still: refused.
+SILENT, MENDED = 1e-6, 1e-3
+IDENTITY = (0.0, 0.0, 0.0, 1.0)
+
+
+def _quaternion(value: Value) -> FloatArray | None:
+    numbers = value.vector(4)
+    if numbers is None:
+        return None
+    norm = math.hypot(*numbers)
+    if norm == 0.0:
+        value.error("is zero; a rotation needs norm 1; did you mean [0, 0, 0, 1]?")
+        return None
+    unit = np.array(numbers) / norm
+    if abs(norm - 1.0) > MENDED:
+        nearest = ", ".join(f"{part:.4g}" for part in unit)
+        value.error(f"norm is {norm:.4g}, a rotation needs 1; did you mean [{nearest}]?")
+        return None
+    if abs(norm - 1.0) > SILENT:
+        value.warning(f"norm is {norm:.7g}; normalised to 1")
+    return unit
+
+
+def _rpy(value: Value) -> FloatArray | None:
+    angles = value.vector(3)
+    return None if angles is None else quaternions.from_rpy(np.array(angles))
+
+
+def _rpy_deg(value: Value) -> FloatArray | None:
+    angles = value.vector(3)
+    return None if angles is None else quaternions.from_rpy(np.radians(angles))
+
+
+def _matrix(value: Value) -> FloatArray | None:
+    rows = [row.vector(3) for row in value.items()]
+    if any(row is None for row in rows):
+        return None
+    if len(rows) != 3:
+        value.error(f"three rows of three numbers are needed, found {value.found()}")
+        return None
+    matrix = np.array(rows, dtype=float)
+    off = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
+    if off > MENDED or np.linalg.det(matrix) < 0.0:
+        value.error(f"is no rotation: off orthonormal by {off:.3g}, determinant {np.linalg.det(matrix):.3g}")
+        return None
+    if off > SILENT:
+        value.warning(f"off orthonormal by {off:.3g}; the nearest rotation is taken")
+    left, _, right = np.linalg.svd(matrix)
+    return quaternions.from_matrix(left @ right)
+
+
+def _axis_angle(value: Value) -> FloatArray | None:
+    table = value.table(("axis", "angle", "angle_deg"), required=("axis",))
+    axis_value, angle, degrees = table.get("axis"), table.get("angle"), table.get("angle_deg")
+    if axis_value is None:
+        return None
+    if (angle is None) == (degrees is None):
+        value.error("one of angle (radians) and angle_deg is needed")
+        return None
+    axis = axis_value.vector(3)
+    turn = angle.number() if angle is not None else math.radians(degrees.number())  # type: ignore[union-attr]
+    if axis is None:
+        return None
+    if math.hypot(*axis) == 0.0:
+        axis_value.error("is zero; an axis needs a direction")
+        return None
+    return quaternions.from_axis_angle(np.array(axis), turn)
+
+
+ROTATIONS: dict[str, Callable[[Value], FloatArray | None]] = {
+    "quaternion": _quaternion,
+    "rpy": _rpy,
+    "rpy_deg": _rpy_deg,
+    "matrix": _matrix,
+    "axis_angle": _axis_angle,
+}
+POSE_KEYS = ("position", *ROTATIONS, "scale", "convention")
+
+
+def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:
+    """Pose (7,) in house axes and scale (3,) or None; the identity where there is no value."""
+    if value is None:
+        return np.array(poses.IDENTITY), None
+    table = value.table(POSE_KEYS)
+    return pose_of(table), scale_of(table)
+
+
+def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
+    """The pose that a table's position, rotation and convention keys say; `convention` where it names none."""
+    position_value = table.get("position")
+    position = None if position_value is None else position_value.vector(3)
+    given = [key for key in ROTATIONS if key in table]
+    rotation: FloatArray | None = None
+    if given:
+        value = table.get(given[0])
+        assert value is not None
+        rotation = ROTATIONS[given[0]](value)
+        for second in given[1:]:
+            extra = table.get(second)
+            assert extra is not None
+            extra.error(f"a second rotation beside {given[0]}; give one of {', '.join(ROTATIONS)}")
+    pose = np.empty(7)
+    pose[:3] = (0.0, 0.0, 0.0) if position is None else position
+    pose[3:] = IDENTITY if rotation is None else rotation
+    return CONVENTIONS[table.choice("convention", CONVENTIONS, convention)](pose)
+
+
+def scale_of(table: Table) -> FloatArray | None:
+    """The scale (3,) along the frame's own axes: one number for all three, or three, each above zero."""
+    value = table.get("scale")
+    if value is None:
+        return None
+    errors = len(value.report.errors)
+    factors = value.vector(3) if hasattr(value.node, "items") else [value.number()] * 3
+    if factors is None or len(value.report.errors) > errors:
+        return None
+    if min(factors) <= 0.0:
+        value.error("a scale must be above zero")
+        return None
+    return np.array(factors)
