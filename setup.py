@@ -41,8 +41,10 @@ setup(
         ("share/" + NAME, ["package.xml"]),
         ("share/" + NAME + "/launch", glob("launch/*.launch.py")),
         ("share/" + NAME + "/config", glob("config/*.yaml")),
+        ("share/" + NAME + "/config/dds", glob("config/dds/*.xml")),
         ("share/" + NAME + "/config/rviz", glob("config/rviz/*.rviz")),
         ("share/" + NAME + "/config/worlds", glob("config/worlds/*.*")),
+        ("share/" + NAME + "/config/worlds/parts", glob("config/worlds/parts/*")),
         # `ros2 run` and launch's Node look for executables here, after colcon and pip alike.
         ("lib/" + NAME, glob("scripts/*")),
     ],

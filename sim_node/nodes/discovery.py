@@ -1,22 +1,33 @@
-"""How far DDS discovery reaches: this machine alone, unless the user's own ROS set-up says otherwise."""
+"""DDS discovery: how far it reaches, and how soon a late joiner finds the node."""
 
 from __future__ import annotations
 
 import os
 
+from sim_node.world.locate import PACKAGE, share
+
 # Any of these means that somebody has set ROS up here and knows what they want.
-_SET_BY_USERS = (
+_REACH_SET_BY_USERS = (
     "ROS_AUTOMATIC_DISCOVERY_RANGE",
     "ROS_LOCALHOST_ONLY",
     "ROS_STATIC_PEERS",
     "ROS_DISCOVERY_SERVER",
     "AMENT_PREFIX_PATH",
 )
+# Fast DDS 2 (Humble to Jazzy) reads the first, Fast DDS 3 (Kilted) the second; both may name a user's own file.
+_PROFILE_FILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE")
+_PROFILE_IN_FOLDER = "DEFAULT_FASTRTPS_PROFILES.xml"
 
 
-def keep_to_this_machine() -> bool:
-    """Limits discovery to localhost where no ROS 2 is set up. Call before rclpy.init. Says whether it did."""
-    if any(os.environ.get(name) for name in _SET_BY_USERS):
-        return False
-    os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-    return True
+def prepare() -> None:
+    """Sets what DDS reads from the environment, where the user has not. Call before rclpy.init.
+
+    Without a ROS 2 set up, discovery keeps to this machine. Fast DDS announces this process often (see
+    config/dds/fastdds.xml); other middlewares do not read that.
+    """
+    if not any(os.environ.get(name) for name in _REACH_SET_BY_USERS):
+        os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    folder = share(PACKAGE)
+    if folder and not any(os.environ.get(name) for name in _PROFILE_FILES) and not os.path.exists(_PROFILE_IN_FOLDER):
+        for name in _PROFILE_FILES:
+            os.environ[name] = str(folder / "config" / "dds" / "fastdds.xml")

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-import warnings
 from collections.abc import Callable
-from typing import TextIO
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from sim_node.nodes.discovery import keep_to_this_machine
+from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.simulation import Loop
 from sim_node.simulation.interrupt import Interrupt
-from sim_node.world import WorldError, WorldWarning
+from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
 USER_MISTAKE = 2
@@ -35,7 +33,7 @@ def run_node(make: Callable[[], LoopNode], arguments: list[str] | None = None) -
     arguments: the command line with its --ros-args, sys.argv where None. What the user got wrong is printed
     on stderr, without a traceback, and gives 2.
     """
-    keep_to_this_machine()
+    prepare()
     with Interrupt() as interrupt:
         try:
             # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
@@ -44,9 +42,7 @@ def run_node(make: Callable[[], LoopNode], arguments: list[str] | None = None) -
             print(f"sim_node: {error}", file=sys.stderr)
             return USER_MISTAKE
         try:
-            with warnings.catch_warnings():
-                warnings.showwarning = print_warning
-                node = make()
+            node = make()
         except WorldError as error:
             rclpy.shutdown()
             print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
@@ -79,18 +75,3 @@ def spin(node: LoopNode, interrupt: Interrupt) -> None:
         finally:
             executor.shutdown(timeout_sec=1.0)
             callbacks.join(timeout=1.0)
-
-
-def print_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Warnings of worlds as one line each; others as Python has them."""
-    if issubclass(category, WorldWarning):
-        print(f"warning: {message}", file=sys.stderr)
-    else:
-        print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)

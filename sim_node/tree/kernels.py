@@ -5,6 +5,9 @@ Poses travel as tuples (x, y, z, qx, qy, qz, qw), so that they stay in registers
 or raises: each returns a status and leaves the numbers in `report` (see layout.py).
 """
 
+# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# The types are numba's: given for each entry point, inferred for what it calls.
+
 from __future__ import annotations
 
 import math
@@ -19,8 +22,6 @@ from sim_node.tree import layout
 
 # tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
 NORM_TOLERANCE = 1e-2
-# A promoted frame has moved when a component of its pose differs by more, in metres or as a quaternion.
-STILL = 1e-9
 # Edges that lookup_many evaluates before it hands the lock back: a few milliseconds.
 EDGE_BUDGET = 32768
 BLOCK = 512
@@ -28,8 +29,11 @@ BLOCK = 512
 _IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 _ENTRY_TYPE = from_dtype(layout.ENTRY)
 _FRAMES = types.Array(from_dtype(layout.FRAME), 1, "C")
-_I64, _I64S, _I32S = types.int64, types.int64[::1], types.int32[::1]
-_F64S, _POSES = types.float64[::1], types.float64[:, ::1]
+_I64, _REPORT, _OUT, _POSES = types.int64, types.int64[::1], types.float64[::1], types.float64[:, ::1]
+# Read-only types take writeable arrays as well.
+_STAMPS_IN = types.Array(types.int64, 1, "C", readonly=True)
+_ROWS_IN = types.Array(types.int32, 1, "C", readonly=True)
+_POSES_IN = types.Array(types.float64, 2, "C", readonly=True)
 
 
 # ---------------------------------------------------------------------------------------------- rigid transforms
@@ -305,6 +309,8 @@ def _lookup(frames, target, source, stamp, tolerance, report, out):
     report[layout.AT] = stamp
     if target == source:
         _write(out, _IDENTITY)
+        if stamp == layout.LATEST and frames[source].kind == layout.DYNAMIC and frames[source].count > 0:
+            report[layout.AT] = frames[source].newest
         return layout.FOUND
     if stamp == layout.LATEST:
         status, stamp = _latest_common(frames, target, source, report)
@@ -391,11 +397,11 @@ def _is_below(frames, frame, ancestor, stamp, tolerance):
 @njit(cache=True)
 def _moved(entry, pose):
     x, y, z, qx, qy, qz, qw = _pose(entry)
-    if max(abs(x - pose[0]), abs(y - pose[1]), abs(z - pose[2])) > STILL:
+    if max(abs(x - pose[0]), abs(y - pose[1]), abs(z - pose[2])) > layout.STILL:
         return True
     sign = 1.0 if qx * pose[3] + qy * pose[4] + qz * pose[5] + qw * pose[6] >= 0.0 else -1.0
     turned = max(abs(qx - sign * pose[3]), abs(qy - sign * pose[4]), abs(qz - sign * pose[5]))
-    return max(turned, abs(qw - sign * pose[6])) > STILL
+    return max(turned, abs(qw - sign * pose[6])) > layout.STILL
 
 
 @njit(cache=True)
@@ -473,7 +479,7 @@ def _insert(frame, parent, stamp, pose, report):
 # -------------------------------------------------------------------------------------------------- entry points
 
 
-@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _I64S, _F64S), cache=True)
+@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _REPORT, _OUT), cache=True)
 def lookup(frames, target, source, stamp, tolerance, report, out):
     """Write the pose of `source` in `target` at `stamp` ns (or layout.LATEST) to `out` (7,); return a lookup status.
 
@@ -486,7 +492,7 @@ def lookup(frames, target, source, stamp, tolerance, report, out):
     return _lookup(frames, target, source, stamp, tolerance, report, out)
 
 
-@njit(_I64(_FRAMES, _I64, _I64, _I64S, _I64, _I64, _I64S, _POSES, _POSES), cache=True, nogil=True)
+@njit(_I64(_FRAMES, _I64, _I64, _STAMPS_IN, _I64, _I64, _REPORT, _POSES, _POSES), cache=True, nogil=True)
 def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, scratch):
     """Write poses for stamps[begin:] to `out` (N, 7) until the budget is spent; return a lookup status.
 
@@ -536,41 +542,10 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
     return layout.FOUND
 
 
-@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _I64S, _I32S), cache=True)
-def path(frames, target, source, stamp, tolerance, report, out):
-    """Write the frames from `source` up and down to `target`, both included, to `out`; return how many.
-
-    Returns minus a lookup status where there is no way. out: as long as the table of frames.
-    """
-    for frame in (target, source):
-        if frames[frame].known == 0:
-            report[layout.CULPRIT] = frame
-            return -layout.UNKNOWN
-    report[layout.AT] = stamp
-    if stamp == layout.LATEST:
-        status, stamp = _latest_common(frames, target, source, report)
-        if status != layout.FOUND:
-            return -status
-    status, ancestor = _common_ancestor(frames, target, source, stamp, tolerance, report)
-    if status != layout.FOUND:
-        return -status
-    length = 0
-    while source != ancestor:
-        out[length] = source
-        length += 1
-        source = _parent(frames[source], stamp, tolerance)
-    out[length] = ancestor
-    turn = length + 1
-    length = turn
-    while target != ancestor:
-        out[length] = target
-        length += 1
-        target = _parent(frames[target], stamp, tolerance)
-    out[turn:length] = out[turn:length][::-1].copy()
-    return length
-
-
-@njit(_I64(_FRAMES, _I32S, _I32S, _I64S, _POSES, _I64, _I64, _I64, _I64, _I64S, types.uint8[::1]), cache=True)
+@njit(
+    _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
+    cache=True,
+)
 def store(frames, parents, children, stamps, poses, static, history, tolerance, begin, report, faults):
     """Store rows from `begin` on; return the row at which something needs doing first, or the number of rows.
 

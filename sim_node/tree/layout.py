@@ -6,13 +6,13 @@ import numpy as np
 
 # One stored transform, 72 bytes: the child's pose in `parent` (an index into the table of frames) at `stamp` ns.
 ENTRY = np.dtype(
-    [(name, np.int64) for name in ("stamp",)]
+    [("stamp", np.int64)]
     + [(name, np.float64) for name in ("x", "y", "z", "qx", "qy", "qz", "qw")]
     + [("parent", np.int32)],
     align=True,
 )
 
-# One frame, 64 bytes, one cache line.
+# One frame, 56 bytes.
 #   ring      address of the frame's ENTRY array; entry i, counted from the oldest, is at (first + i) % capacity
 #   oldest, newest   stamps of the first and the last entry, ns
 #   since     every entry stamped at or after this has the parent `parent`: below it the entry itself is asked
@@ -27,6 +27,9 @@ FRAME = np.dtype(
 
 NO_PARENT = -1
 EMPTY, DYNAMIC, STATIC, PROMOTED = range(4)
+
+# A promoted frame has moved when a component of its pose differs by more, in metres or as a quaternion.
+STILL = 1e-9
 
 # As a stamp: the latest time that all frames on the way have in common.
 LATEST = -(2**63)

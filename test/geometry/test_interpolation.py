@@ -19,7 +19,7 @@ units = (
 fractions = st.floats(0, 1)
 IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
 # From nothing to the double of pi, where the shorter arc changes sides.
-ANGLES = [0.0, 1e-300, 1e-12, 1e-9, 1.4e-8, 3e-8, 1e-7, 1e-4, 1.0, np.pi - 1e-9, np.pi - 1e-12, np.pi]
+ANGLES = [0.0, 1e-300, 1e-12, 1e-9, 1.4e-8, 3e-8, 1e-7, 1e-6, 1e-4, 1.0, np.pi - 1e-9, np.pi - 1e-12, np.pi]
 
 
 def random_quaternions(shape, seed=0):

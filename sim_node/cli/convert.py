@@ -1,0 +1,167 @@
+"""Convert positions between ENU, NED, FLU, FRD, ECEF and LLA."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from sim_node.cli.errors import UsageError
+from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
+from sim_node.geometry.arrays import FloatArray
+
+# Decimals that keep a micrometre.
+_DECIMALS = {"deg": 11, "m": 6, "m above the WGS84 ellipsoid": 6}
+
+# What header lines call the axes beside their names; other axes go by their first letter and by x, y, z.
+_OTHER_NAMES = {"latitude": {"lat"}, "longitude": {"lon", "lng", "long"}, "altitude": {"alt", "height"}}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what `sim_node convert` takes."""
+    # Python 3.14's own pattern: before it, argparse takes -33.8,151.2,5 for an option.
+    parser._negative_number_matcher = re.compile(r"-\.?\d")
+    frames = ", ".join(Frame.__members__)
+    parser.add_argument("--from", dest="source", required=True, metavar="FRAME", help=f"one of {frames}")
+    parser.add_argument("--to", dest="target", required=True, metavar="FRAME", help="likewise")
+    parser.add_argument(
+        "--origin",
+        metavar="LAT,LON,ALT",
+        help="where ENU or NED lies on Earth: degrees, degrees, metres above the WGS84 ellipsoid",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object with every digit")
+    parser.add_argument(
+        "points",
+        nargs="*",
+        metavar="A,B,C",
+        help="positions in the order of the frame's name; '-' or none reads CSV lines from standard input, "
+        "with or without a header line that names the columns",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the converted points. Returns 2 where a line of standard input was no point, after the last line."""
+    source, target = _frame(arguments.source, "--from"), _frame(arguments.target, "--to")
+    origin = None if arguments.origin is None else _numbers(arguments.origin.split(","), "--origin")
+    _check(source, target, origin)
+    convert = partial(_converted, source=source, target=target, origin=origin)
+    refused: list[str] = []
+    if arguments.points in ([], ["-"]):
+        header, rows = _csv_rows(sys.stdin, source)
+        points = _those_that_are_points(rows, convert, refused)
+    else:
+        # All of them before the first is printed: a mistake on the command line prints nothing else.
+        header, points = False, iter([convert(f"point {text}", text.split(",")) for text in arguments.points])
+    if arguments.json:
+        _print_json(points, source, target, origin)
+    else:
+        _print_csv(points, target, header)
+    return 2 if refused else 0
+
+
+_Row = tuple[str, list[str]]  # where it stands, for error messages, and its three cells
+
+
+def _csv_rows(lines: Iterable[str], frame: Frame) -> tuple[bool, Iterator[_Row]]:
+    """Tell whether the first line names columns, and return the rows with the frame's columns picked by name."""
+    reader = csv.reader(lines)
+    filled = ((f"line {reader.line_num}", row) for row in reader if any(cell.strip() for cell in row))
+    where, first = next(filled, ("", []))
+    if not first:
+        return False, iter(())
+    if any(_is_number(cell) for cell in first):
+        return False, chain([(where, first)], filled)
+    columns = _columns(first, frame, where)
+    # A short row stays short: _numbers tells what it lacks.
+    return True, ((where, [row[i] for i in columns] if len(row) > max(columns) else row) for where, row in filled)
+
+
+def _columns(header: list[str], frame: Frame, where: str) -> list[int]:
+    """Find the frame's axes in a header line, so that lon,lat,alt is not read as lat,lon,alt."""
+    names = [cell.strip().lower() for cell in header]
+    columns = []
+    for axis, letter in zip(frame.axes, "xyz", strict=True):
+        known = _OTHER_NAMES.get(axis, {axis[0], letter}) | {axis}
+        found = [i for i, name in enumerate(names) if name in known]
+        if len(found) != 1:
+            count = "no" if not found else "more than one"
+            raise UsageError(f"{where}: header '{','.join(header)}' has {count} column for {axis}")
+        columns.append(found[0])
+    return columns
+
+
+def _those_that_are_points(
+    rows: Iterable[_Row], convert: Callable[[str, list[str]], FloatArray], refused: list[str]
+) -> Iterator[FloatArray]:
+    """Convert row by row; name the others on standard error and in `refused`."""
+    for where, cells in rows:
+        try:
+            yield convert(where, cells)
+        except UsageError as error:  # noqa: PERF203 - each row by itself is the point
+            refused.append(where)
+            print(f"sim_node convert: {error}", file=sys.stderr)
+
+
+def _converted(where: str, cells: list[str], source: Frame, target: Frame, origin: list[float] | None) -> FloatArray:
+    try:
+        return convert_position(_numbers(cells, where), source, target, origin)
+    except InvalidCoordinates as error:
+        raise UsageError(f"{where}: {error}") from None
+
+
+def _print_csv(points: Iterator[FloatArray], target: Frame, header: bool) -> None:
+    decimals = [_DECIMALS[unit] for unit in target.value.units]
+    if header:
+        print(",".join(target.axes))
+    for point in points:
+        # Adding 0.0 leaves no minus sign in front of what rounds to nothing.
+        print(",".join(f"{round(float(x), n) + 0.0:.{n}f}" for x, n in zip(point, decimals, strict=True)))
+
+
+def _print_json(points: Iterator[FloatArray], source: Frame, target: Frame, origin: list[float] | None) -> None:
+    rows = [dict(zip(target.axes, point.tolist(), strict=True)) for point in points]
+    units = dict(zip(target.axes, target.value.units, strict=True))
+    print(
+        json.dumps({"from": source.name, "to": target.name, "origin": origin, "units": units, "points": rows}, indent=2)
+    )
+
+
+def _frame(name: str, option: str) -> Frame:
+    try:
+        return Frame.named(name)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from None
+
+
+def _check(source: Frame, target: Frame, origin: list[float] | None) -> None:
+    """Refuse before the first point what no point can make right."""
+    try:
+        convert_position(np.empty((0, 3)), source, target, origin)
+    except OriginRequired:
+        raise UsageError(f"{source} to {target} needs --origin LAT,LON,ALT, where {source} or {target} lies") from None
+    except (AttitudeRequired, InvalidCoordinates) as error:
+        raise UsageError(str(error)) from None
+
+
+def _numbers(cells: list[str], where: str) -> list[float]:
+    if len(cells) != 3:
+        raise UsageError(f"{where}: {len(cells)} numbers, needs 3 with commas between them")
+    for column, cell in enumerate(cells, start=1):
+        if not _is_number(cell):
+            raise UsageError(f"{where}, column {column}: '{cell.strip()}' is no finite number")
+    return [float(cell) for cell in cells]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False

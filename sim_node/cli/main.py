@@ -1,0 +1,74 @@
+"""The `sim_node` command: finds the subcommand, tells mistakes in one line each."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from types import ModuleType
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.warn import print_warning
+from sim_node.world.problems import WorldError, counted
+
+# A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
+# first line is its help. Only the one that is called is imported.
+COMMANDS = ("run", "check", "tree", "lookup", "convert", "doctor")
+USER_MISTAKE = 2
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line and returns the exit code: 0 well, 1 failed, 2 the user's mistake."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = print_warning
+            arguments = _parse(given)
+            code: int = arguments.module.run(arguments)
+            sys.stdout.flush()
+            return code
+    except WorldError as error:
+        print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
+    except UsageError as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+    except BrokenPipeError:  # `sim_node tree big.yaml | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return USER_MISTAKE
+
+
+def _parse(given: list[str]) -> argparse.Namespace:
+    """The arguments, with what follows --ros-args kept whole for rclpy."""
+    split = given.index("--ros-args") if "--ros-args" in given else len(given)
+    parser = argparse.ArgumentParser(
+        prog="sim_node",
+        description="Worlds from files, simulated and published on the TF tree.",
+        epilog="`sim_node COMMAND --help` tells more of each. Shipped worlds: sim_node run orbit",
+        allow_abbrev=False,
+    )
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    named = given[0] if given and given[0] in COMMANDS else None
+    for name in COMMANDS:
+        if named in (None, name):
+            module = importlib.import_module(f"sim_node.cli.{name}")
+            summary = _summary(module)
+            subparser = subparsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+            module.add_arguments(subparser)
+            subparser.set_defaults(module=module)
+    arguments = parser.parse_args(given[:split])
+    arguments.ros_args = given[split:]
+    return arguments
+
+
+def _summary(module: ModuleType) -> str:
+    return (module.__doc__ or "").partition("\n")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Run a world: publish it on /tf, /tf_static and /clock until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.progress import ProgressSink
+from sim_node.cli.worlds import add_world, finite, loaded
+from sim_node.simulation import Loop, Simulation
+from sim_node.simulation.interrupt import Interrupt
+from sim_node.world import World
+
+DEMO = "orbit"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """WORLD and how to run it."""
+    add_world(parser, default=DEMO)
+    parser.add_argument("--duration", metavar="S", type=finite, help="end after S simulated seconds")
+    parser.add_argument("--speed", metavar="X", type=_speed, help="simulated per wall second, or max (default 1)")
+    parser.add_argument("--seed", metavar="N", type=int, help="seed of all randomness (default 0)")
+    parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
+    parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until the duration is over, Ctrl-C or SIGTERM."""
+    if arguments.duration is not None and arguments.duration <= 0.0:
+        raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
+    if arguments.seed is not None and not 0 <= arguments.seed < 2**63:
+        raise UsageError(f"--seed {arguments.seed}: 0 to 2^63 - 1 is needed")
+    world = loaded(arguments)
+    duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
+    return (_alone if arguments.no_ros else _as_node)(world, duration_ns, arguments)
+
+
+def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
+    if arguments.ros_args:
+        raise UsageError("--ros-args and --no-ros exclude each other")
+    speed = 1.0 if arguments.speed is None else arguments.speed
+    simulation = Simulation(world, arguments.seed or 0)
+    loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
+    print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
+    started = time.monotonic()
+    with Interrupt() as interrupt:
+        loop.start(ended=interrupt.wake)
+        interrupt.wait()
+        loop.stop()
+    simulated = (simulation.time_ns - world.time.start_ns) / 1e9
+    print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
+    return 0
+
+
+def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
+    try:
+        from sim_node.nodes.simulation import SimulationNode
+        from sim_node.nodes.spin import run_node
+    except ImportError as error:
+        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
+    given = {"seed": arguments.seed, "real_time_factor": arguments.speed}
+    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    parameters["world"] = str(arguments.world)
+
+    def make() -> SimulationNode:
+        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns),), duration_ns=duration_ns)
+        print(_banner(world, node), flush=True)
+        return node
+
+    return run_node(make, ["sim_node", *arguments.ros_args])
+
+
+def _banner(world: World, node: Any) -> str:
+    """What runs, on which topics, and how to watch it."""
+    frames = node.loop.simulation.frames
+    moving = int((~frames.static).sum())
+    name = node.get_fully_qualified_name()
+    rate = f"{node.get_parameter('publish_rate').value:g} Hz"
+    speed = node.get_parameter("real_time_factor").value
+    leaf = frames.names[(~frames.static).argmax() if moving else -1]
+    lines = [
+        f"{world.name}: node {name}, fixed frame {world.fixed_frame}, "
+        + ("as fast as possible" if speed == 0.0 else f"{speed:g} x real time"),
+        f"  /tf          {rate}, {moving} moving",
+        f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
+        *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
+        f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        f"  watch        ros2 run tf2_ros tf2_echo {world.fixed_frame} {leaf}",
+        "  rviz         rviz2 -d config/rviz/simulation.rviz --ros-args -p use_sim_time:=true",
+        "  stop         Ctrl-C",
+    ]
+    return "\n".join(lines)
+
+
+def _speed(text: str) -> float:
+    if text == "max":
+        return 0.0
+    try:
+        speed = finite(text)
+    except ValueError:
+        speed = 0.0
+    if speed <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; a number above zero, or max, is needed")
+    return speed

@@ -1,0 +1,56 @@
+"""Show a world's frames as a tree, with their poses."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.cli.worlds import add_at, add_world, loaded, seen_at
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import FrameTable
+from sim_node.world.problems import counted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """WORLD and --at."""
+    add_world(parser)
+    add_at(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the tree."""
+    world = loaded(arguments)
+    simulation, snapshot = seen_at(world, arguments.at)
+    frames = simulation.frames
+    moving = int(np.count_nonzero(~frames.static))
+    print(f"{world.name} at {snapshot.time_ns / 1e9:g} s: {counted(len(frames), 'frame')}, {moving} moving")
+    branches = list(_branches(frames))
+    width = max(len(branch) + len(frames.names[row]) for row, branch in branches)
+    for row, branch in branches:
+        pose = "" if row == 0 else _pose(snapshot.poses[row], bool(frames.static[row]))
+        print(f"{(branch + frames.names[row]).ljust(width)}{pose}".rstrip())
+    return 0
+
+
+def _branches(frames: FrameTable) -> Iterator[tuple[int, str]]:
+    """Each row, parents first, with the lines drawn before its name."""
+    children: list[list[int]] = [[] for _ in range(len(frames))]
+    for row, parent in enumerate(frames.parents.tolist()):
+        if parent >= 0:
+            children[parent].append(row)
+    stack = [(0, "", "")]
+    while stack:
+        row, branch, indent = stack.pop()
+        yield row, branch
+        for child in reversed(children[row]):
+            is_last = child == children[row][-1]
+            stack.append((child, indent + ("└─ " if is_last else "├─ "), indent + ("   " if is_last else "│  ")))
+
+
+def _pose(pose: FloatArray, static: bool) -> str:
+    position = ", ".join(f"{part:.3f}" for part in pose[:3] + 0.0)
+    rpy = ", ".join(f"{part:.1f}" for part in np.round(np.degrees(quaternions.to_rpy(pose[3:])), 1) + 0.0)
+    return f"  {'static' if static else 'moving'}  position [{position}]  rpy_deg [{rpy}]"

@@ -1,0 +1,53 @@
+"""What several subcommands do with worlds: their arguments, loading them, numbers as people write them."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+
+from sim_node.cli.errors import UsageError
+from sim_node.simulation import Simulation, Snapshot
+from sim_node.world import World, load
+
+
+def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """The positional WORLD, which may be left out where there is a default, and --allow."""
+    what = "a path, a package:// URI or the name of a shipped world" + (f" (default: {default})" if default else "")
+    parser.add_argument("world", metavar="WORLD", nargs="?" if default else None, default=default, help=what)
+    add_allow(parser)
+
+
+def add_allow(parser: argparse.ArgumentParser) -> None:
+    """--allow DIR, for worlds that lead out of their own folder."""
+    parser.add_argument(
+        "--allow", metavar="DIR", type=Path, action="append", default=[], help="let the world read files below DIR too"
+    )
+
+
+def add_at(parser: argparse.ArgumentParser) -> None:
+    """--at T, an instant of the simulation."""
+    parser.add_argument("--at", metavar="T", type=finite, help="simulation time in seconds (default: the start)")
+
+
+def loaded(arguments: argparse.Namespace) -> World:
+    """The world that add_world's arguments name."""
+    return load(arguments.world, allow=arguments.allow)
+
+
+def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
+    """A world's simulation and its state at an instant (s), or at its start."""
+    simulation = Simulation(world)
+    time_ns = simulation.time_ns if at is None else round(at * 1e9)
+    try:
+        return simulation, simulation.seek(time_ns)
+    except ValueError as error:
+        raise UsageError(f"--at {at:g}: {error}") from None
+
+
+def finite(text: str) -> float:
+    """A finite number, for argparse."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(text)
+    return number

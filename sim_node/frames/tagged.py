@@ -1,0 +1,184 @@
+"""Values that carry their frame's name from the door they came through to where they are converted.
+
+Inside the house everything is ENU and FLU and travels as plain arrays. Between a door (an autopilot link, a GNSS
+driver, a file) and that conversion a value is tagged, and code that takes it says what it expects:
+
+    position = Position(message_xyz, Frame.NED)
+    position.to(Frame.ENU).in_frame(Frame.ENU)      # the array
+    position.in_frame(Frame.ENU)                    # FrameMismatch: position is in NED, ENU was expected
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.frames.altitudes import VerticalDatum, convert_altitude
+from sim_node.frames.conventions import Frame, Kind
+from sim_node.frames.errors import FrameMismatch
+from sim_node.frames.orientations import FramePair, convert_orientation
+from sim_node.frames.positions import convert_position
+from sim_node.frames.velocities import convert_velocity
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray, as_rows
+
+Origin = tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Position:
+    """Positions (..., 3) in `frame`; a local frame may say where on Earth its origin is (LLA)."""
+
+    values: FloatArray
+    frame: Frame
+    origin: Origin | None = None
+    __array_ufunc__ = None  # so that array + position is refused too
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _kept(self.values, 3, "position"))
+
+    def to(self, frame: Frame, origin: Origin | None = None) -> Position:
+        """Convert; `origin` is needed where neither the position nor the caller has said it yet."""
+        if self.origin is not None and origin is not None and tuple(origin) != tuple(self.origin):
+            raise FrameMismatch(f"position in {_place(self)} meets {frame} about {origin}: go through ECEF or LLA")
+        origin = origin or self.origin
+        values = convert_position(self.values, self.frame, frame, origin)
+        return Position(values, frame, origin if frame.kind is Kind.LOCAL else None)
+
+    def in_frame(self, frame: Frame) -> FloatArray:
+        """Return the array, if it is in `frame`. Raises FrameMismatch."""
+        return _expected(self, self.frame, frame)
+
+    def __sub__(self, other: Position) -> FloatArray:
+        """Return the displacement (..., 3) in metres along the frame's axes."""
+        if not isinstance(other, Position):
+            return NotImplemented
+        if (self.frame, self.origin) != (other.frame, other.origin):
+            raise FrameMismatch(f"position in {_place(self)} and position in {_place(other)}")
+        if self.frame is Frame.LLA:
+            raise FrameMismatch("the difference of two positions in LLA is no displacement in metres; convert to ECEF")
+        return np.asarray(self.values - other.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Velocity:
+    """Velocities (..., 3) by their components along the axes of `frame`."""
+
+    values: FloatArray
+    frame: Frame
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _kept(self.values, 3, "velocity"))
+
+    def to(self, frame: Frame, origin: Origin | None = None) -> Velocity:
+        """Convert, as convert_velocity does."""
+        return Velocity(convert_velocity(self.values, self.frame, frame, origin), frame)
+
+    def in_frame(self, frame: Frame) -> FloatArray:
+        """Return the array, if it is in `frame`. Raises FrameMismatch."""
+        return _expected(self, self.frame, frame)
+
+    def __add__(self, other: Velocity) -> Velocity:
+        if not isinstance(other, Velocity):
+            return NotImplemented
+        return Velocity(self.values + _same_axes(self, other), self.frame)
+
+    def __sub__(self, other: Velocity) -> Velocity:
+        if not isinstance(other, Velocity):
+            return NotImplemented
+        return Velocity(self.values - _same_axes(self, other), self.frame)
+
+
+@dataclass(frozen=True, eq=False)
+class Orientation:
+    """Quaternions (..., 4) [x, y, z, w] that map components in `frames[1]`, the body, to `frames[0]`, the world."""
+
+    values: FloatArray
+    frames: FramePair
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _kept(self.values, 4, "orientation"))
+
+    def to(self, world: Frame, body: Frame, origin: Origin | None = None) -> Orientation:
+        """Convert, as convert_orientation does."""
+        frames = (world, body)
+        return Orientation(convert_orientation(self.values, self.frames, frames, origin), frames)
+
+    def in_frames(self, world: Frame, body: Frame) -> FloatArray:
+        """Return the array, if it is of `body` in `world`. Raises FrameMismatch."""
+        if self.frames != (world, body):
+            found = f"{self.frames[1]} in {self.frames[0]}"
+            raise FrameMismatch(f"orientation is of {found}, {body} in {world} was expected")
+        return self.values
+
+    def rotate(self, velocity: Velocity) -> Velocity:
+        """Return a velocity in body axes in world axes. Raises FrameMismatch."""
+        world, body = self.frames
+        return Velocity(quaternions.rotate(self.values, velocity.in_frame(body)), world)
+
+    def unrotate(self, velocity: Velocity) -> Velocity:
+        """Return a velocity in world axes in body axes. Raises FrameMismatch."""
+        world, body = self.frames
+        return Velocity(quaternions.rotate(quaternions.conjugate(self.values), velocity.in_frame(world)), body)
+
+
+@dataclass(frozen=True, eq=False)
+class Altitude:
+    """Altitudes (...) in metres above `datum`."""
+
+    values: FloatArray
+    datum: VerticalDatum
+    __array_ufunc__ = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", _locked(np.array(self.values, dtype=np.float64)))
+
+    def to(self, datum: VerticalDatum, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Altitude:
+        """Convert at a place in degrees, as convert_altitude does."""
+        return Altitude(convert_altitude(self.values, self.datum, datum, latitude, longitude), datum)
+
+    def above(self, datum: VerticalDatum) -> FloatArray:
+        """Return the array, if it counts from `datum`. Raises FrameMismatch."""
+        if self.datum is not datum:
+            raise FrameMismatch(f"altitude is above {self.datum.value}, above {datum.value} was expected")
+        return self.values
+
+    def __sub__(self, other: Altitude) -> FloatArray:
+        """Return the difference in height, in metres."""
+        if not isinstance(other, Altitude):
+            return NotImplemented
+        return np.asarray(self.values - other.above(self.datum))
+
+
+_Tagged = TypeVar("_Tagged", Position, Velocity)
+
+
+def _expected(value: Position | Velocity, found: Frame, expected: Frame) -> FloatArray:
+    if found is not expected:
+        raise FrameMismatch(f"{type(value).__name__.lower()} is in {found}, {expected} was expected")
+    return value.values
+
+
+def _same_axes(a: Velocity, b: Velocity) -> FloatArray:
+    if a.frame is not b.frame:
+        raise FrameMismatch(f"velocity in {a.frame} and velocity in {b.frame}")
+    return b.values
+
+
+def _place(position: Position) -> str:
+    return f"{position.frame} about {position.origin}" if position.origin else f"{position.frame}"
+
+
+def _kept(values: npt.ArrayLike, width: int, what: str) -> FloatArray:
+    return _locked(np.array(as_rows(values, width, what)))
+
+
+def _locked(values: FloatArray) -> FloatArray:
+    """A tagged value is frozen, and so are its numbers: they are its own copy."""
+    values.flags.writeable = False
+    return values

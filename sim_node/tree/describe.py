@@ -1,0 +1,81 @@
+"""A tree told to people and tools: records, indented text, a Graphviz graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from sim_node.tree.errors import seconds
+
+
+class FrameInfo(NamedTuple):
+    """What is known of a frame. kind is root, dynamic, static or promoted; a root has no parent.
+
+    stored: number of transforms; oldest_ns, newest_ns: their stamps, None for a root; rate_hz: mean rate between
+    them, None below two.
+    """
+
+    name: str
+    parent: str | None
+    kind: str
+    stored: int
+    oldest_ns: int | None
+    newest_ns: int | None
+    rate_hz: float | None
+
+
+def as_dict(frames: Sequence[FrameInfo]) -> dict[str, dict[str, Any]]:
+    """`{name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}`, plain values that JSON and YAML take."""
+    return {frame.name: {key: value for key, value in frame._asdict().items() if key != "name"} for frame in frames}
+
+
+def as_text(frames: Sequence[FrameInfo]) -> str:
+    """One line per frame, children indented below their parent, in the order in which frames came."""
+    lines: list[str] = []
+    children = _children(frames)
+    # Without recursion: chains may be deeper than Python's stack.
+    stack = [(root, "", "") for root in reversed(children[None])]
+    while stack:
+        frame, lead, indent = stack.pop()
+        lines.append(f"{lead}{frame.name}{_remark(frame)}")
+        below = children.get(frame.name, [])
+        for i in reversed(range(len(below))):
+            last = i == len(below) - 1
+            stack.append((below[i], indent + ("└── " if last else "├── "), indent + ("    " if last else "│   ")))
+    return "\n".join(lines)
+
+
+def as_dot(frames: Sequence[FrameInfo]) -> str:
+    """A graph for Graphviz: `dot -Tsvg`. Static edges are dashed."""
+    return "\n".join(["digraph transforms {", *_dot_lines(frames), "}"])
+
+
+def _children(frames: Sequence[FrameInfo]) -> dict[str | None, list[FrameInfo]]:
+    children: dict[str | None, list[FrameInfo]] = {None: []}
+    for frame in frames:
+        children.setdefault(frame.parent, []).append(frame)
+    return children
+
+
+def _remark(frame: FrameInfo) -> str:
+    if frame.kind == "root":
+        return ""
+    if frame.kind != "dynamic":
+        return f"  {frame.kind}"
+    rate = f"{frame.rate_hz:.1f} Hz, " if frame.rate_hz is not None else ""
+    return f"  {rate}newest {seconds(frame.newest_ns or 0)}"
+
+
+def _dot_lines(frames: Sequence[FrameInfo]) -> Iterator[str]:
+    for frame in frames:
+        yield f"  {_quoted(frame.name)};"
+    for frame in frames:
+        if frame.parent is not None:
+            style = "" if frame.kind == "dynamic" else ", style=dashed"
+            label = _quoted(_remark(frame).strip())
+            yield f"  {_quoted(frame.parent)} -> {_quoted(frame.name)} [label={label}{style}];"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,65 @@
+"""Sensors that stand still on their robot are kept as static transforms, told by their names."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from sim_node.tree.layout import DYNAMIC, NO_PARENT, STILL
+from sim_node.tree.names import last
+from sim_node.tree.rings import Rings
+
+BASE_LINK = "base_link"
+SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
+
+
+class Promotion:
+    """Decides which frames that arrive as dynamic are kept as static.
+
+    A frame is a candidate when the last component of its name fits a pattern, in its case. It is promoted once
+    a frame whose last component is base_link is among its ancestors, unless its history shows that it moves.
+    """
+
+    def __init__(self, patterns: tuple[str, ...]) -> None:
+        self.patterns = patterns
+        self.candidates: set[int] = set()
+
+    def consider(self, frame: int, name: str) -> None:
+        """Note a new frame if its name fits."""
+        if any(fnmatchcase(last(name), pattern) for pattern in self.patterns):
+            self.candidates.add(frame)
+
+    def apply(self, rings: Rings, names: list[str]) -> list[int]:
+        """Promote the candidates that hang below a base_link by now; return them."""
+        promoted = []
+        for frame in sorted(self.candidates):
+            record = rings.frames[frame]
+            if record["kind"] != DYNAMIC or record["count"] == 0 or not _below_base_link(rings, frame, names):
+                continue
+            self.candidates.discard(frame)
+            if _stands_still(rings, frame):
+                rings.promote(frame)
+                promoted.append(frame)
+        return promoted
+
+
+def _below_base_link(rings: Rings, frame: int, names: list[str]) -> bool:
+    for _ in range(len(names)):
+        record = rings.frames[frame]
+        frame = int(record["parent"])
+        if record["count"] == 0 or frame == NO_PARENT:
+            return False
+        if last(names[frame]) == BASE_LINK:
+            return True
+    return False
+
+
+def _stands_still(rings: Rings, frame: int) -> bool:
+    entries = rings.entries(frame)
+    if len(np.unique(entries["parent"])) > 1:
+        return False
+    q = np.stack([entries[axis] for axis in ("qx", "qy", "qz", "qw")], axis=-1)
+    q = np.where((q @ q[0] < 0.0)[:, None], -q, q)
+    position = np.stack([entries[axis] for axis in ("x", "y", "z")], axis=-1)
+    return bool(np.abs(position - position[0]).max() <= STILL and np.abs(q - q[0]).max() <= STILL)

@@ -1,0 +1,45 @@
+"""Remembered lookups at stamps rounded to buckets."""
+
+from __future__ import annotations
+
+from sim_node.geometry.arrays import FloatArray
+
+MOST_REMEMBERED = 16384
+
+
+class QuantisedCache:
+    """Poses by (target, source, bucket), forgotten together when what they were computed from is rewritten.
+
+    bucket_ns: width of a bucket; hits, misses: lookups answered from here, and lookups that had to be computed.
+    With several threads the counts may miss a few.
+    """
+
+    def __init__(self, bucket_ns: int) -> None:
+        self.bucket_ns = bucket_ns
+        self.hits = 0
+        self.misses = 0
+        self._poses: dict[tuple[str, str, int], FloatArray] = {}
+        self._rewrites = 0
+
+    def bucket(self, stamp_ns: int) -> int:
+        """Return the number of the bucket whose middle, bucket * bucket_ns, is nearest to a stamp."""
+        return (stamp_ns + self.bucket_ns // 2) // self.bucket_ns
+
+    def get(self, target: str, source: str, bucket: int, rewrites: int) -> FloatArray | None:
+        """Return the pose remembered, if the tree has not been rewritten since."""
+        if rewrites == self._rewrites:
+            pose = self._poses.get((target, source, bucket))
+            if pose is not None:
+                self.hits += 1
+                return pose
+        self.misses += 1
+        return None
+
+    def put(self, target: str, source: str, bucket: int, rewrites: int, pose: FloatArray) -> None:
+        """Remember a pose, read-only from now on. The tree's lock is held."""
+        if rewrites != self._rewrites or len(self._poses) >= MOST_REMEMBERED:
+            # A new dictionary: a reader that holds no lock keeps the old one whole.
+            self._poses = {}
+            self._rewrites = rewrites
+        pose.setflags(write=False)
+        self._poses[target, source, bucket] = pose

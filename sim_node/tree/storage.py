@@ -1,0 +1,213 @@
+"""What a tree holds: names, rings of transforms, and the rules by which a batch of transforms goes in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.tree import kernels
+from sim_node.tree.describe import FrameInfo
+from sim_node.tree.errors import InvalidTransform, Refusal, seconds
+from sim_node.tree.layout import (
+    CHANGED_PAST,
+    CYCLE,
+    DONE,
+    DYNAMIC,
+    EMPTY,
+    EXPIRED,
+    LATEST,
+    NEW_PARENT,
+    NO_PARENT,
+    NO_SUCH_FRAME,
+    NOT_FINITE,
+    NOT_UNIT,
+    PROMOTED,
+    PROMOTED_MOVED,
+    REPORT_LENGTH,
+    RING_FULL,
+    SELF_PARENT,
+    STATIC,
+    STORED,
+    VALID,
+    WHY,
+)
+from sim_node.tree.promotion import Promotion
+from sim_node.tree.rings import Rings
+
+Indices = npt.NDArray[np.int32]
+Stamps = npt.NDArray[np.int64]
+Faults = npt.NDArray[np.uint8]
+
+_log = logging.getLogger(__name__)
+_KINDS = {EMPTY: "root", DYNAMIC: "dynamic", STATIC: "static", PROMOTED: "promoted"}
+
+
+class Storage:
+    """Names and histories. Not thread-safe: the tree holds its lock around every call.
+
+    generation counts changes of any kind; rewrites counts those that can change what a lookup inside the
+    histories gave before. A newer transform changes nothing before it.
+    """
+
+    def __init__(self, history_ns: int, tolerance_ns: int, static_patterns: Sequence[str], detect_jumps: bool) -> None:
+        self.history_ns, self.tolerance_ns, self.detect_jumps = history_ns, tolerance_ns, detect_jumps
+        self.generation = 0
+        self.rewrites = 0
+        self.names: list[str] = []
+        self.rows: dict[str, int] = {}
+        self.rings = Rings()
+        self._promotion = Promotion(tuple(static_patterns))
+        self._report = np.zeros(REPORT_LENGTH, np.int64)
+
+    def register(self, name: str) -> int:
+        """Return the row of a frame, a new one if need be; NO_PARENT for an empty name. Drops a leading slash."""
+        row = self.rows.get(name)
+        if row is None:
+            bare = name.removeprefix("/")
+            if not bare:
+                return NO_PARENT
+            row = self.rows.get(bare)
+        if row is None:
+            row = len(self.names)
+            self.rings.add_frames(1)
+            self.names.append(bare)
+            self.rows[bare] = row
+            self._promotion.consider(row, bare)
+        return row
+
+    def store(
+        self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
+    ) -> InvalidTransform | None:
+        """Store a batch; what could not be stored comes back as an error to raise. faults: zeros (N,)."""
+        report = self._report
+        report[:] = 0
+        row = 0
+        while True:
+            row = kernels.store(
+                self.rings.frames, parents, children, stamps, poses, static,
+                self.history_ns, self.tolerance_ns, row, report, faults,
+            )  # fmt: skip
+            if report[WHY] != DONE:
+                self._make_room(children[row:], stamps[row:], int(report[WHY]), static)
+            elif self.detect_jumps and self._is_jump(children, faults):
+                self._restart(children, stamps, faults)
+                row = 0
+            else:
+                break
+        if report[NEW_PARENT] and self._promotion.candidates and self._promotion.apply(self.rings, self.names):
+            report[CHANGED_PAST] = 1
+        self.rewrites += int(report[CHANGED_PAST])
+        self.generation += bool(report[STORED])
+        return None if report[STORED] == len(children) else self._refused(parents, children, stamps, poses, faults)
+
+    def clear(self) -> None:
+        """Forget all dynamic transforms."""
+        self.rings.clear()
+        self.generation += 1
+        self.rewrites += 1
+
+    def forget_after(self, stamp_ns: int) -> None:
+        """Forget all dynamic transforms after a stamp."""
+        self.rings.forget_after(stamp_ns)
+        self.generation += 1
+        self.rewrites += 1
+
+    def parent_at(self, row: int, stamp: int) -> int:
+        """Return the row of a frame's parent at a stamp (or LATEST), the nearest known; NO_PARENT for a root."""
+        record = self.rings.frames[row]
+        if record["count"] == 0:
+            return NO_PARENT
+        if stamp == LATEST or record["kind"] != DYNAMIC or stamp >= record["since"]:
+            return int(record["parent"])
+        entries = self.rings.entries(row)
+        return int(entries["parent"][max(0, int(np.searchsorted(entries["stamp"], stamp, "right")) - 1)])
+
+    def line(self, row: int, stamp: int) -> list[int]:
+        """Return the rows from a frame up to its root; where they close a loop, once round."""
+        line, seen = [row], {row}
+        while (row := self.parent_at(row, stamp)) != NO_PARENT:
+            line.append(row)
+            if row in seen:
+                break
+            seen.add(row)
+        return line
+
+    def describe(self) -> tuple[FrameInfo, ...]:
+        """Return what is known of each frame."""
+        known = ((row, record) for row, record in enumerate(self.rings.frames) if record["known"])
+        return tuple(self._info(row, record) for row, record in known)
+
+    def _info(self, row: int, record: Any) -> FrameInfo:
+        count = int(record["count"])
+        if count == 0:
+            return FrameInfo(self.names[row], None, "root", 0, None, None, None)
+        kind, oldest, newest = int(record["kind"]), int(record["oldest"]), int(record["newest"])
+        rate = (count - 1) / (newest - oldest) * 1e9 if kind == DYNAMIC and newest > oldest else None
+        return FrameInfo(self.names[row], self.names[record["parent"]], _KINDS[kind], count, oldest, newest, rate)
+
+    def _make_room(self, children: Indices, stamps: Stamps, why: int, static: bool) -> None:
+        """Prepare the ring of the first child; if it is full, those of all that follow and are full as well."""
+        if why == RING_FULL:
+            self.rings.grow(self._full(children, stamps), self.history_ns)
+            return
+        child = int(children[0])
+        if why == PROMOTED_MOVED:
+            _log.warning("%s was kept as static because of its name, but it moves", self.names[child])
+            self.rings.demote(child, self.history_ns)
+            self._report[CHANGED_PAST] = 1
+            return
+        before = int(self.rings.frames[child]["kind"])
+        if before != EMPTY:
+            now = STATIC if static else DYNAMIC
+            _log.warning("%s was %s and is now %s", self.names[child], _KINDS[before], _KINDS[now])
+            self._report[CHANGED_PAST] = 1
+        self.rings.make(child, STATIC if static else DYNAMIC)
+
+    def _full(self, children: Indices, stamps: Stamps) -> npt.NDArray[np.int64]:
+        inside = (children >= 0) & (children < len(self.names))
+        records = self.rings.frames[children[inside]]
+        full = (records["kind"] == DYNAMIC) & (records["count"] == records["capacity"])
+        full &= records["oldest"] >= stamps[inside] - self.history_ns
+        return np.unique(children[inside][full]).astype(np.int64)
+
+    def _is_jump(self, children: Indices, faults: Faults) -> bool:
+        """Whether some transforms are older than all history, and no other dynamic one was stored."""
+        if not (faults == EXPIRED).any():
+            return False
+        real = faults != NO_SUCH_FRAME
+        moving = self.rings.frames["kind"][children[real]] == DYNAMIC
+        return bool((faults[real][moving] != VALID).all())
+
+    def _restart(self, children: Indices, stamps: Stamps, faults: Faults) -> None:
+        expired = faults == EXPIRED
+        back_to = int(stamps[expired].min())
+        _log.warning("time went back to %s: %d frames start anew", seconds(back_to), int(expired.sum()))
+        self.rings.forget_after(back_to, children[expired].astype(np.int64))
+        self._report[:] = 0
+        self._report[CHANGED_PAST] = 1
+        faults[:] = VALID
+
+    def _refused(
+        self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, faults: Faults
+    ) -> InvalidTransform:
+        refusals = []
+        for row in np.flatnonzero(faults).tolist():
+            parent, child, stamp = self._name(int(parents[row])), self._name(int(children[row])), int(stamps[row])
+            reason = {
+                NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
+                SELF_PARENT: "a frame cannot be its own parent",
+                NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
+                NOT_UNIT: f"the quaternion's norm is {np.linalg.norm(poses[row, 3:]):.6g}, a rotation needs 1",
+                CYCLE: f"'{parent}' hangs below '{child}' already",
+                EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
+            }[int(faults[row])]
+            refusals.append(Refusal(row, parent, child, stamp, reason))
+        return InvalidTransform(tuple(refusals), len(children))
+
+    def _name(self, row: int) -> str:
+        return self.names[row] if 0 <= row < len(self.names) else ""

@@ -1,0 +1,79 @@
+"""Errors carry numbers, say what a person needs, and survive a trip to another process."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from sim_node.tree import (
+    CyclicTree,
+    Disconnected,
+    FutureExtrapolation,
+    InvalidTransform,
+    PastExtrapolation,
+    TransformError,
+    TransformTree,
+    UnknownFrame,
+)
+
+SECOND = 1_000_000_000
+
+
+@pytest.fixture
+def tree():
+    tree = TransformTree(tolerance=0.1)
+    tree.set_transform("map", "base_link", 1_700_000_000_123_456_789, [0, 0, 0, 0, 0, 0, 1])
+    tree.set_transform("base_link", "gripper_left", 0, [0, 0, 0, 0, 0, 0, 1], static=True)
+    return tree
+
+
+def test_unknown_frame_names_the_nearest(tree):
+    with pytest.raises(UnknownFrame, match="frame 'base_lnk' does not exist; did you mean base_link"):
+        tree.lookup("map", "base_lnk")
+    with pytest.raises(UnknownFrame) as error:
+        tree.lookup("map", "/base_link")
+    assert error.value.nearest == ("base_link",)
+    with pytest.raises(UnknownFrame, match="'zzz' does not exist among 3 known frames"):
+        tree.lookup("zzz", "map")
+
+
+def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree):
+    newest = 1_700_000_000_123_456_789
+    with pytest.raises(FutureExtrapolation) as future:
+        tree.lookup("map", "gripper_left", newest + 2 * SECOND + 1)
+    assert (future.value.requested_ns, future.value.newest_ns) == (newest + 2 * SECOND + 1, newest)
+    assert (future.value.by_ns, future.value.frame) == (2 * SECOND + 1, "base_link")
+    assert str(future.value) == (
+        "extrapolation into the future: 'gripper_left' in 'map' at 1700000002.12345679 s is 2.000000001 s after the "
+        "newest transform of 'base_link' (history 1700000000.123456789 s to 1700000000.123456789 s, tolerance 0.1 s)"
+    )
+    with pytest.raises(PastExtrapolation, match=r"into the past.* is 1700000000\.123456789 s before the oldest"):
+        tree.lookup("map", "gripper_left", 0)
+    with pytest.raises(PastExtrapolation):
+        tree.lookup_many("map", "gripper_left", [newest, 0])
+
+
+def test_many_refusals_are_cut_short():
+    tree = TransformTree()
+    with pytest.raises(InvalidTransform) as error:
+        tree.set_transforms(["a"] * 9, ["b"] * 9, 0, [[0] * 7] * 9)
+    assert str(error.value).startswith("9 of 9 transforms refused: [0] a -> b at 0 s: the quaternion's norm is 0")
+    assert str(error.value).endswith("; 4 more")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownFrame("a", ("b",), 3),
+        Disconnected("a", "b", "c", "d"),
+        PastExtrapolation("a", "b", "c", 1, 2, 3, 4),
+        CyclicTree("a", ("a", "b", "a")),
+        InvalidTransform((), 2),
+    ],
+)
+def test_errors_can_be_pickled(error):
+    copy = pickle.loads(pickle.dumps(error))
+    assert isinstance(copy, TransformError)
+    assert type(copy) is type(error)
+    assert (vars(copy), str(copy)) == (vars(error), str(error))
