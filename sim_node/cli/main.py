@@ -10,13 +10,15 @@ import warnings
 from collections.abc import Sequence
 from types import ModuleType
 
-from sim_node.cli.errors import UsageError
-from sim_node.cli.warn import print_warning
-from sim_node.world.problems import WorldError, counted
+from sim_node.interrupt import Interrupt
+
+# Nothing else of sim_node is imported up here: a signal that comes while it is must find `run` ready for it.
 
 # A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
 # first line is its help. Only the one that is called is imported.
 COMMANDS = ("run", "check", "tree", "lookup", "convert", "doctor")
+# These go on until a signal, which is a good end; they find it in arguments.interrupt.
+UNTIL_INTERRUPTED = ("run",)
 USER_MISTAKE = 2
 INTERRUPTED = 130
 
@@ -24,10 +26,22 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0 well, 1 failed, 2 the user's mistake."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if given and given[0] in UNTIL_INTERRUPTED:
+        with Interrupt() as interrupt:
+            return _run(given, interrupt)
+    return _run(given, None)
+
+
+def _run(given: list[str], interrupt: Interrupt | None) -> int:
+    from sim_node.cli.errors import UsageError
+    from sim_node.cli.warn import print_warning
+    from sim_node.world.problems import WorldError, counted
+
     try:
         with warnings.catch_warnings():
             warnings.showwarning = print_warning
             arguments = _parse(given)
+            arguments.interrupt = interrupt
             code: int = arguments.module.run(arguments)
             sys.stdout.flush()
             return code

@@ -10,7 +10,6 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
 from sim_node.cli.worlds import add_world, finite, loaded
 from sim_node.simulation import Loop, Simulation
-from sim_node.simulation.interrupt import Interrupt
 from sim_node.world import World
 
 DEMO = "orbit"
@@ -45,10 +44,9 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
     loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     started = time.monotonic()
-    with Interrupt() as interrupt:
-        loop.start(ended=interrupt.wake)
-        interrupt.wait()
-        loop.stop()
+    loop.start(ended=arguments.interrupt.wake)
+    arguments.interrupt.wait()
+    loop.stop()
     simulated = (simulation.time_ns - world.time.start_ns) / 1e9
     print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
     return 0
@@ -69,7 +67,7 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
         print(_banner(world, node), flush=True)
         return node
 
-    return run_node(make, ["sim_node", *arguments.ros_args])
+    return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
 
 
 def _banner(world: World, node: Any) -> str:

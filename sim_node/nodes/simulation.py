@@ -9,6 +9,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
+from sim_node.interrupt import Interrupt
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
@@ -99,4 +100,5 @@ class SimulationNode(LoopNode):
 
 def main(arguments: list[str] | None = None) -> int:
     """The executable `simulation`: everything comes from parameters."""
-    return run_node(SimulationNode, arguments)
+    with Interrupt() as interrupt:
+        return run_node(SimulationNode, interrupt, arguments)

@@ -11,10 +11,10 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.simulation import Loop
-from sim_node.simulation.interrupt import Interrupt
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
@@ -27,35 +27,33 @@ class LoopNode(Node):
     loop: Loop
 
 
-def run_node(make: Callable[[], LoopNode], arguments: list[str] | None = None) -> int:
-    """Makes a node and runs it until its loop ends, SIGINT or SIGTERM. Returns the exit code.
+def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:
+    """Makes a node and runs it until its loop ends or `interrupt`. Returns the exit code.
 
     arguments: the command line with its --ros-args, sys.argv where None. What the user got wrong is printed
     on stderr, without a traceback, and gives 2.
     """
     prepare()
-    with Interrupt() as interrupt:
-        try:
-            # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
-            rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
-        except Exception as error:  # rclpy has a class per fault of the command line, without a common one
-            print(f"sim_node: {error}", file=sys.stderr)
-            return USER_MISTAKE
-        try:
-            node = make()
-        except WorldError as error:
-            rclpy.shutdown()
-            print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-            return USER_MISTAKE
-        except ParameterFault as fault:
-            rclpy.shutdown()
-            print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
-            return USER_MISTAKE
+    try:
+        # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
+        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # rclpy has a class per fault of the command line, without a common one
+        print(f"sim_node: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    try:
+        node = make()
         try:
             spin(node, interrupt)
         finally:
             node.destroy_node()
-            rclpy.shutdown()
+    except WorldError as error:
+        print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
+        return USER_MISTAKE
+    except ParameterFault as fault:
+        print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
+        return USER_MISTAKE
+    finally:
+        rclpy.shutdown()
     return 0
 
 

@@ -1,0 +1,55 @@
+"""Waiting in the main thread until a signal or the end of the run, whichever comes first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from types import FrameType, TracebackType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is impatience.
+PATIENCE_S = 1.0
+_WAKE = 0
+
+
+class Interrupt:
+    """While entered, SIGINT and SIGTERM end `wait` instead of the process.
+
+    One that comes more than PATIENCE_S after the first, or after `wait` has ended, raises KeyboardInterrupt as
+    usual. Signals come in through a pipe, so that nothing happens inside a handler. Main thread only.
+    """
+
+    def __enter__(self) -> Interrupt:
+        self._asked = float("inf")
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        self._handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        os.close(self._read)
+        os.close(self._write)
+
+    def wait(self) -> None:
+        """Returns after a signal or `wake`."""
+        # The pipe tells of every signal that has a handler in Python, a library's SIGCHLD too.
+        while os.read(self._read, 1)[0] not in (_WAKE, *SIGNALS):
+            pass
+        self._asked = min(self._asked, time.monotonic())
+
+    def wake(self) -> None:
+        """Ends `wait`, from any thread."""
+        os.write(self._write, bytes([_WAKE]))
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now > self._asked + PATIENCE_S:
+            raise KeyboardInterrupt
+        self._asked = min(self._asked, now)
