@@ -1,0 +1,108 @@
+"""The subcommands that need no graph: what they print, and that it is right."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sim_node.cli.main import COMMANDS, main
+
+TURNING = """
+world: turning
+motions:
+  - frame: base_link
+    keyframes:
+      - {t: 0, position: [0, 0, 0], rpy_deg: [0, 0, 0]}
+      - {t: 2, position: [4, 0, 0], rpy_deg: [0, 0, 90]}
+sensors:
+  - {name: CAM_FRONT, pose: {position: [1, 0, 0], rpy_deg: [0, 20, 0]}}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    path = tmp_path / "turning.yaml"
+    path.write_text(TURNING)
+    return str(path)
+
+
+def test_lookup_gives_the_source_in_the_target(world: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half way: base_link at (2, 0, 0) turned by 45 degrees, the camera a metre ahead of it."""
+    assert main(["lookup", world, "map", "CAM_FRONT", "--at", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    turned = Rotation.from_euler("z", 45, degrees=True)
+    assert found["stamp"] == 1.0
+    np.testing.assert_allclose(found["translation"], [2 + math.sqrt(0.5), math.sqrt(0.5), 0], atol=1e-12)
+    difference = Rotation.from_quat(found["rotation"]).inv() * turned * Rotation.from_euler("y", 20, degrees=True)
+    assert difference.magnitude() < 1e-12
+
+
+def test_lookup_the_other_way_round_is_the_inverse(world: str, capsys: pytest.CaptureFixture[str]) -> None:
+    there, back = (
+        (main(["lookup", world, *ends, "--at", "0.3", "--json"]), json.loads(capsys.readouterr().out))[1]
+        for ends in (("map", "CAM_FRONT"), ("CAM_FRONT", "map"))
+    )
+    rotation = Rotation.from_quat(there["rotation"])
+    np.testing.assert_allclose((rotation * Rotation.from_quat(back["rotation"])).magnitude(), 0, atol=1e-12)
+    np.testing.assert_allclose(rotation.apply(back["translation"]), -np.array(there["translation"]), atol=1e-12)
+
+
+def test_lookup_between_steps_is_exact(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A step of 1 s; 1.25 s lies between two of them, and 5/8 of the way."""
+    path = tmp_path / "coarse.yaml"
+    path.write_text("time: {step: 1.0}\n" + TURNING.strip())
+    assert main(["lookup", str(path), "map", "base_link", "--at", "1.25", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["translation"] == [2.5, 0.0, 0.0]
+
+
+def test_tree_shows_every_frame_below_its_parent(world: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tree", world, "--at", "2"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "turning at 2 s: 3 frames, 1 moving",
+        "map",
+        "└─ base_link     moving  position [4.000, 0.000, 0.000]  rpy_deg [0.0, 0.0, 90.0]",
+        "   └─ CAM_FRONT  static  position [1.000, 0.000, 0.000]  rpy_deg [0.0, 20.0, 0.0]",
+    ]
+
+
+def test_check_says_what_is_sound_and_goes_on_after_what_is_not(
+    world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", world, str(tmp_path / "none.yaml"), world]) == 2
+    said = capsys.readouterr()
+    assert said.out.splitlines() == [f"{world}: sound, 3 frames, 1 moving"] * 2
+    assert "none.yaml" in said.err
+
+
+def test_check_prints_warnings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "short.yaml"
+    path.write_text("frames:\n  - {name: a, pose: {quaternion: [0, 0, 0.7071, 0.7071]}}\n")
+    assert main(["check", str(path)]) == 0
+    warning = capsys.readouterr().err
+    assert warning.startswith(f"warning: {path}:2:")
+    assert warning.count("\n") == 1
+
+
+def test_run_without_ros_ends_at_its_duration(capsys: pytest.CaptureFixture[str], world: str) -> None:
+    assert main(["run", world, "--no-ros", "--speed", "max", "--duration", "30"]) == 0
+    assert "simulated 30 s" in capsys.readouterr().out
+
+
+def test_doctor_names_the_ros_in_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    assert "rmw_" in said
+    assert said.splitlines()[-1] == "nodes can run"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, "--help"])
+    assert ended.value.code == 0
+    assert len(capsys.readouterr().out.splitlines()) > 3

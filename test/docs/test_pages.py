@@ -1,0 +1,95 @@
+"""Each example in the README and the docs is run: worlds load, Python runs, commands print what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    page: Path
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.page.name}:{self.line}"
+
+
+def blocks(*languages: str) -> list[Block]:
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            if match[1] in languages:
+                found.append(Block(page, line, match[1], match[2]))
+    return found
+
+
+WORLDS = [block for block in blocks("yaml") if re.search(r"^world:", block.text, re.MULTILINE)]
+
+
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The commands on PATH, and a home of their own."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return {**os.environ, "PATH": path, "ROS_LOG_DIR": str(tmp_path / "log"), "COLUMNS": "120"}
+
+
+@pytest.mark.parametrize("block", WORLDS, ids=str)
+def test_a_world_on_a_page_loads(block: Block, tmp_path: Path) -> None:
+    from sim_node.world import load
+
+    path = tmp_path / "world.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    load(path)
+
+
+@pytest.mark.parametrize("page", sorted({block.page for block in blocks("python")}), ids=lambda page: page.name)
+def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for block in blocks("python"):
+        if block.page == page:
+            padded = "\n" * block.line + block.text  # a failure names the line of the page
+            exec(compile(padded, str(page), "exec"), namespace)
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("block", blocks("console"), ids=str)
+def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> None:
+    """Lines that start with `$ ` are run below a folder that holds the shipped worlds; what follows is their output.
+
+    A block whose first word is a comment `# not run: REASON` is left alone. `...` on a line of its own stands for
+    any lines.
+    """
+    if block.text.startswith("# not run:"):
+        pytest.skip(block.text.splitlines()[0].removeprefix("# "))
+    (tmp_path / "config").symlink_to(ROOT / "config")
+    for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
+        ran = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment(tmp_path), timeout=60, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode in (0, 2), ran.stdout
+        if expected:
+            pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")
+            assert re.fullmatch(pattern, ran.stdout.rstrip(), re.DOTALL), f"{shlex.quote(command)} printed\n{ran.stdout}"
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,56 @@
+"""Listening to a graph from the test's own process with the real rclpy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+
+
+class Listener:
+    """A node of its own participant; spins while something is waited for."""
+
+    def __init__(self, node: Node, executor: SingleThreadedExecutor) -> None:
+        self.node = node
+        self._executor = executor
+
+    def subscribe(self, kind: Any, topic: str, profile: Any) -> list[tuple[float, Any]]:
+        """A list that grows by (arrival on the monotonic clock, message) while spinning."""
+        got: list[tuple[float, Any]] = []
+        self.node.create_subscription(kind, topic, lambda message: got.append((time.monotonic(), message)), profile)
+        return got
+
+    def spin_until(self, done: Callable[[], bool], timeout: float = 20.0, what: str = "") -> None:
+        deadline = time.monotonic() + timeout
+        while not done():
+            assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
+            self._executor.spin_once(timeout_sec=0.05)
+
+    def call(self, kind: Any, name: str, request: Any) -> Any:
+        client = self.node.create_client(kind, name)
+        self.spin_until(client.service_is_ready, what=f"service {name}")
+        future = client.call_async(request)
+        self.spin_until(future.done, what=f"a reply of {name}")
+        self.node.destroy_client(client)
+        return future.result()
+
+
+@contextmanager
+def listener(name: str = "listener") -> Iterator[Listener]:
+    context = Context()
+    rclpy.init(context=context)
+    node = rclpy.create_node(name, context=context)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    try:
+        yield Listener(node, executor)
+    finally:
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.try_shutdown(context=context)

@@ -1,0 +1,82 @@
+"""Starting the real programs, waiting for what they say, and ending them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+SIM_NODE = Path(sys.executable).parent / "sim_node"
+
+
+class Program:
+    """A running program; its output is collected line by line."""
+
+    def __init__(self, command: Sequence[str | Path], **environment: str) -> None:
+        self.lines: list[str] = []
+        self._grew = threading.Condition()
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            with self._grew:
+                self.lines.append(line.rstrip("\n"))
+                self._grew.notify_all()
+
+    @property
+    def output(self) -> str:
+        return "\n".join(self.lines)
+
+    def wait_for(self, text: str, timeout: float = 30.0) -> None:
+        """Returns when a line has `text` in it; fails when the program ends or time runs out before."""
+        deadline = time.monotonic() + timeout
+        with self._grew:
+            while not any(text in line for line in self.lines):
+                left = deadline - time.monotonic()
+                assert left > 0.0, f"{text!r} did not come within {timeout} s:\n{self.output}"
+                assert self.process.poll() is None, f"ended before {text!r}:\n{self.output}"
+                self._grew.wait(min(left, 0.2))
+
+    def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, float]:
+        """Sends a signal; the exit code and the seconds that it took."""
+        started = time.monotonic()
+        self.process.send_signal(number)
+        return self.wait(timeout), time.monotonic() - started
+
+    def wait(self, timeout: float = 30.0) -> int:
+        code = self.process.wait(timeout)
+        self._reader.join(5.0)
+        return code
+
+
+@contextmanager
+def program(command: Sequence[str | Path], **environment: str) -> Iterator[Program]:
+    """A program that is gone at the end, however the test ends."""
+    running = Program(command, **environment)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            os.killpg(running.process.pid, signal.SIGKILL)
+            running.process.wait()
+
+
+def sim_node(*arguments: str | Path) -> list[str | Path]:
+    return [SIM_NODE, *arguments]

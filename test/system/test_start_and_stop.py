@@ -1,0 +1,103 @@
+"""The person at the keyboard: Ctrl-C at any moment, wrong arguments, output that goes into a pipe."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from processes import SIM_NODE, program, sim_node
+
+# Seeded, so that a failure can be looked at again. From while Python imports until well into the run.
+MOMENTS = random.Random(7)
+CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(5)]
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(("number", "moment"), CASES, ids=lambda value: f"{value:.2f}")
+def test_a_signal_at_any_moment_ends_it_within_two_seconds(number: int, moment: float) -> None:
+    with program(sim_node("run", "orbit")) as node:
+        time.sleep(moment)  # the moment is the point of the test
+        started = psutil.Process(node.process.pid)
+        family = [started, *started.children(recursive=True)]
+        code, took = node.stop(number)
+        assert code == 0, node.output
+        assert took < 2.0
+        assert "Traceback" not in node.output
+        _, alive = psutil.wait_procs(family, timeout=0)
+        assert not alive
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
+    with program(sim_node("run", "orbit", "--duration", "1", "--speed", "max")) as node:
+        assert node.wait() == 0
+        for words in (
+            "fixed frame map",
+            "/tf ",
+            "60 Hz",
+            "/tf_static",
+            "latched",
+            "/clock",
+            "tf2_echo map drone/base_link",
+        ):
+            assert words in node.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "orbitt"], "no world 'orbitt'; did you mean orbit?"),
+        (["run", "orbit", "--speed", "fast"], "'fast' is no speed"),
+        (["run", "orbit", "--duration", "-1"], "a time above zero is needed"),
+        (["run", "orbit", "--duration", "nan"], "--duration"),
+        (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1"], "exclude each other"),
+        (["run", "orbit", "--ros-args", "-p", "publish_rate:=30"], "did you mean 30.0?"),
+        (["run", "orbit", "--ros-args", "-p", "publish_rate:=-3.0"], "publish_rate"),
+        (["run", "orbit", "--ros-args", "-p", "stamp:=wal"], "allowed: sim, wall"),
+        (["run", "orbit", "--ros-args", "-p"], "-p"),
+        (["fly"], "fly"),
+        (["lookup", "orbit", "map", "drone/CAM_FRNT"], "did you mean drone/CAM_FRONT?"),
+        (["tree", "orbit", "--at", "-1"], "before the world's start"),
+        ([], "COMMAND"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("ros_domain")
+def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], words: str) -> None:
+    ran = subprocess.run(
+        [SIM_NODE, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False
+    )
+    assert ran.returncode == 2
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert ran.stdout == ""
+
+
+def test_a_broken_world_is_told_with_its_places(tmp_path: Path) -> None:
+    world = tmp_path / "yard.yaml"
+    world.write_text(
+        "world: yard\nframes:\n  - {name: a, parant: map}\n  - {name: b, pose: {quaternion: [0, 0, 0, 0]}}\n"
+    )
+    for command in ("check", "run", "tree"):
+        ran = subprocess.run([SIM_NODE, command, world], capture_output=True, text=True, timeout=30, check=False)
+        assert ran.returncode == 2
+        first, second, summary = ran.stderr.splitlines()
+        assert first.startswith(f"{world}:3:15: frames[0].parant: unknown key; did you mean parent?")
+        assert second.startswith(f"{world}:4:34: frames[1].pose.quaternion: is zero")
+        assert summary.startswith("2 errors")
+
+
+def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
+    many = "".join(f"  - {{name: part_{n}}}\n" for n in range(5000))
+    world = tmp_path / "many.yaml"
+    world.write_text("frames:\n" + many)
+    ran = subprocess.run(
+        f"{SIM_NODE} tree {world} | head -1", shell=True, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert ran.stdout == "many at 0 s: 5001 frames, 0 moving\n"
+    assert ran.stderr == ""
