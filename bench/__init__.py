@@ -1,0 +1,1 @@
+"""Paired benchmarks; `make bench` runs them all."""
