@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
+from typing import TextIO
 
 import numpy as np
 
@@ -55,45 +56,48 @@ def run(arguments: argparse.Namespace) -> int:
     convert = partial(_converted, source=source, target=target, origin=origin)
     refused: list[str] = []
     if arguments.points in ([], ["-"]):
-        header, rows = _csv_rows(sys.stdin, source)
-        points = _those_that_are_points(rows, convert, refused)
+        header, rows = _csv_rows(_standard_input())
+        columns = _columns(header, source) if header else None
+        points = _those_that_are_points(rows, partial(convert, columns=columns), refused)
     else:
         # All of them before the first is printed: a mistake on the command line prints nothing else.
-        header, points = False, iter([convert(f"point {text}", text.split(",")) for text in arguments.points])
+        header, points = None, iter([convert(f"point {text}", text.split(",")) for text in arguments.points])
     if arguments.json:
         _print_json(points, source, target, origin)
     else:
-        _print_csv(points, target, header)
+        _print_csv(points, target, header is not None)
     return 2 if refused else 0
 
 
-_Row = tuple[str, list[str]]  # where it stands, for error messages, and its three cells
+_Row = tuple[str, list[str]]  # where it stands, for error messages, and its cells
 
 
-def _csv_rows(lines: Iterable[str], frame: Frame) -> tuple[bool, Iterator[_Row]]:
-    """Tell whether the first line names columns, and return the rows with the frame's columns picked by name."""
+def _standard_input() -> TextIO:
+    """Open it anew, as csv wants it, without the mark that some programs put in front and with any bytes."""
+    return open(sys.stdin.fileno(), encoding="utf-8-sig", errors="backslashreplace", newline="", closefd=False)
+
+
+def _csv_rows(lines: Iterable[str]) -> tuple[_Row | None, Iterator[_Row]]:
+    """Return the first row if it is a header, which is a row without a number, and the rows that are none."""
     reader = csv.reader(lines)
-    filled = ((f"line {reader.line_num}", row) for row in reader if any(cell.strip() for cell in row))
-    where, first = next(filled, ("", []))
-    if not first:
-        return False, iter(())
-    if any(_is_number(cell) for cell in first):
-        return False, chain([(where, first)], filled)
-    columns = _columns(first, frame, where)
-    # A short row stays short: _numbers tells what it lacks.
-    return True, ((where, [row[i] for i in columns] if len(row) > max(columns) else row) for where, row in filled)
+    rows = ((f"line {reader.line_num}", row) for row in reader if any(cell.strip() for cell in row))
+    first = next(rows, None)
+    if first is None or any(_is_number(cell) for cell in first[1]):
+        return None, chain([first] if first else [], rows)
+    return first, rows
 
 
-def _columns(header: list[str], frame: Frame, where: str) -> list[int]:
-    """Find the frame's axes in a header line, so that lon,lat,alt is not read as lat,lon,alt."""
-    names = [cell.strip().lower() for cell in header]
+def _columns(header: _Row, frame: Frame) -> list[int]:
+    """Find the frame's axes in a header, so that lon,lat,alt is not read as lat,lon,alt."""
+    where, cells = header
+    names = [cell.strip().lower() for cell in cells]
     columns = []
     for axis, letter in zip(frame.axes, "xyz", strict=True):
         known = _OTHER_NAMES.get(axis, {axis[0], letter}) | {axis}
         found = [i for i, name in enumerate(names) if name in known]
         if len(found) != 1:
             count = "no" if not found else "more than one"
-            raise UsageError(f"{where}: header '{','.join(header)}' has {count} column for {axis}")
+            raise UsageError(f"{where}: header '{','.join(cells)}' has {count} column for {axis}")
         columns.append(found[0])
     return columns
 
@@ -107,12 +111,19 @@ def _those_that_are_points(
             yield convert(where, cells)
         except UsageError as error:  # noqa: PERF203 - each row by itself is the point
             refused.append(where)
-            print(f"sim_node convert: {error}", file=sys.stderr)
+            print(f"sim_node: {error}", file=sys.stderr)
 
 
-def _converted(where: str, cells: list[str], source: Frame, target: Frame, origin: list[float] | None) -> FloatArray:
+def _converted(
+    where: str,
+    cells: list[str],
+    source: Frame,
+    target: Frame,
+    origin: list[float] | None,
+    columns: list[int] | None = None,
+) -> FloatArray:
     try:
-        return convert_position(_numbers(cells, where), source, target, origin)
+        return convert_position(_numbers(cells, where, columns), source, target, origin)
     except InvalidCoordinates as error:
         raise UsageError(f"{where}: {error}") from None
 
@@ -129,9 +140,8 @@ def _print_csv(points: Iterator[FloatArray], target: Frame, header: bool) -> Non
 def _print_json(points: Iterator[FloatArray], source: Frame, target: Frame, origin: list[float] | None) -> None:
     rows = [dict(zip(target.axes, point.tolist(), strict=True)) for point in points]
     units = dict(zip(target.axes, target.value.units, strict=True))
-    print(
-        json.dumps({"from": source.name, "to": target.name, "origin": origin, "units": units, "points": rows}, indent=2)
-    )
+    header = {"from": source.name, "to": target.name, "origin": origin, "units": units}
+    print(json.dumps({**header, "points": rows}))
 
 
 def _frame(name: str, option: str) -> Frame:
@@ -146,18 +156,23 @@ def _check(source: Frame, target: Frame, origin: list[float] | None) -> None:
     try:
         convert_position(np.empty((0, 3)), source, target, origin)
     except OriginRequired:
-        raise UsageError(f"{source} to {target} needs --origin LAT,LON,ALT, where {source} or {target} lies") from None
+        raise UsageError(f"{source} to {target} needs --origin LAT,LON,ALT of the local frame") from None
     except (AttitudeRequired, InvalidCoordinates) as error:
         raise UsageError(str(error)) from None
 
 
-def _numbers(cells: list[str], where: str) -> list[float]:
-    if len(cells) != 3:
-        raise UsageError(f"{where}: {len(cells)} numbers, needs 3 with commas between them")
-    for column, cell in enumerate(cells, start=1):
+def _numbers(cells: list[str], where: str, columns: list[int] | None = None) -> list[float]:
+    """Read the cells in `columns`, or all three."""
+    if columns is None and len(cells) != 3:
+        raise UsageError(f"{where}: {len(cells)} values, needs 3 with commas between them")
+    numbers = []
+    for column in columns or range(3):
+        cell = cells[column].strip() if column < len(cells) else ""
         if not _is_number(cell):
-            raise UsageError(f"{where}, column {column}: '{cell.strip()}' is no finite number")
-    return [float(cell) for cell in cells]
+            found = f"'{cell}' is no finite number" if cell else "missing"
+            raise UsageError(f"{where}, column {column + 1}: {found}")
+        numbers.append(float(cell))
+    return numbers
 
 
 def _is_number(cell: str) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,13 +13,13 @@ from sim_node.frames.origins import checked_origin
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-# As quaternions, the half turns of MAVROS' ftf_frame_conversions.cpp: NED in ENU is Rz(pi/2) Rx(pi), FRD in FLU
-# Rx(pi). Written out, since cos(pi/2) in doubles is not 0.
+# Each frame's rotation in ENU or FLU, the half turns written out since cos(pi/2) in doubles is not 0: NED is
+# Rz(pi/2) Rx(pi), FRD Rx(pi). Of the two signs of FRD's this one makes convert_orientation's signs MAVROS'.
 _IN_HOUSE = {
     Frame.ENU: (0.0, 0.0, 0.0, 1.0),
     Frame.NED: (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0),
     Frame.FLU: (0.0, 0.0, 0.0, 1.0),
-    Frame.FRD: (1.0, 0.0, 0.0, 0.0),
+    Frame.FRD: (-1.0, 0.0, 0.0, 0.0),
 }
 
 
@@ -53,6 +55,18 @@ def rotation(source: Frame, target: Frame, origin: npt.ArrayLike | None) -> Floa
     return quaternions.multiply(quaternions.conjugate(_in_house(target, source, target, origin)), into_house)
 
 
+def rotation_matrix(source: Frame, target: Frame, origin: npt.ArrayLike | None) -> FloatArray:
+    """Return the matrix (3, 3) of `rotation`, exactly 0 and 1 where it is so at multiples of 90 degrees."""
+    check_directions(source, target)
+    if Frame.ECEF not in (source, target) or source is target:
+        order, signs = _reorderings.get((source, target), _reorderings[Frame.ENU, Frame.ENU])
+        return np.asarray(np.eye(3)[order] * signs[:, None])
+    latitude, longitude, _ = checked_origin(origin, source, target)
+    order, signs = _reorderings[Frame.ENU, source if target is Frame.ECEF else target]
+    into_local = _enu_axes(latitude, longitude)[order] * signs[:, None]
+    return np.asarray(into_local.T if target is Frame.ECEF else into_local)
+
+
 def check_directions(source: Frame, target: Frame) -> None:
     """Raise AttitudeRequired between world and body, ValueError for LLA, TypeError for what is no Frame."""
     for frame in (source, target):
@@ -82,6 +96,20 @@ def _enu_in_ecef(latitude: float, longitude: float) -> FloatArray:
     """Rz(90 deg + longitude) Rx(90 deg - latitude): EPSG Guidance Note 7-2, section 4.1.2, as half angles."""
     a, b = np.radians(45.0 + 0.5 * longitude), np.radians(45.0 - 0.5 * latitude)
     return np.array([np.cos(a) * np.sin(b), np.sin(a) * np.sin(b), np.sin(a) * np.cos(b), np.cos(a) * np.cos(b)])
+
+
+def _enu_axes(latitude: float, longitude: float) -> FloatArray:
+    """East, north and up in ECEF, row by row: EPSG Guidance Note 7-2, section 4.1.2."""
+    s, c = _sin_cos(latitude)
+    t, u = _sin_cos(longitude)
+    return np.array([(-t, u, 0.0), (-s * u, -s * t, c), (c * u, c * t, s)])
+
+
+def _sin_cos(degrees: float) -> tuple[float, float]:
+    quarter = round(degrees / 90.0)
+    angle = math.radians(degrees - 90.0 * quarter)
+    s, c = math.sin(angle), math.cos(angle)
+    return ((s, c), (c, -s), (-s, -c), (-c, s))[quarter % 4]
 
 
 def _reordering(source: Frame, target: Frame) -> tuple[IntArray, FloatArray]:

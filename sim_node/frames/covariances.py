@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.axes import check_directions, reordering, rotation
+from sim_node.frames.axes import check_directions, reordering, rotation_matrix
 from sim_node.frames.conventions import Frame
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 
 _SIZES = (3, 6, 9)
@@ -44,7 +43,7 @@ def convert_covariance(
     orders = [order for there, here in pairs if (order := reordering(there, here))]
     if len(orders) == len(pairs):
         return _reordered(covariance, orders)
-    return _rotated(covariance, [quaternions.to_matrix(rotation(there, here, origin)) for there, here in pairs])
+    return _rotated(covariance, [rotation_matrix(there, here, origin) for there, here in pairs])
 
 
 def _per_block(frames: Frame | tuple[Frame, ...], size: int) -> tuple[Frame, ...]:

@@ -72,7 +72,7 @@ def _lla_of(x, y, z):
 
     Bowring, Transformation from spatial to geographical coordinates, Survey Review 23 (1976), for the iteration;
     The accuracy of geodetic latitude and height equations, Survey Review 28 (1985), for the start. They leave
-    less than 3 nm from 1000 km off Earth's centre outwards. The height is the distance to the point's foot on the
+    a few nm from 1000 km off Earth's centre outwards. The height is the distance to the point's foot on the
     ellipsoid along the normal, which an error in latitude changes only in second order.
     """
     p = math.sqrt(x * x + y * y)

@@ -19,7 +19,7 @@ def convert_orientation(
     """Return quaternions (..., 4) [x, y, z, w], given for the (world, body) pair `source`, for the pair `target`.
 
     (NED, FRD) to (ENU, FLU) is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, signs included: the level attitude
-    that looks north comes out with w < 0, and there and back gives q, not -q. ECEF as a world needs `origin`, the
+    that looks north comes out with w < 0. There and back gives q, not -q. ECEF as a world needs `origin`, the
     LLA of the place (its altitude does not matter). The norm is neither needed nor changed.
 
     Raises OriginRequired; AttitudeRequired where a world frame stands in one pair and a body frame in the same

@@ -11,7 +11,6 @@ driver, a file) and that conversion a value is tagged, and code that takes it sa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -38,15 +37,17 @@ class Position:
     __array_ufunc__ = None  # so that array + position is refused too
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 3, "position"))
+        object.__setattr__(self, "values", _kept(self.values, 3, "position", self.frame))
+        if self.origin is not None:
+            object.__setattr__(self, "origin", tuple(float(number) for number in self.origin))
 
     def to(self, frame: Frame, origin: Origin | None = None) -> Position:
         """Convert; `origin` is needed where neither the position nor the caller has said it yet."""
-        if self.origin is not None and origin is not None and tuple(origin) != tuple(self.origin):
+        if self.origin is not None and origin is not None and tuple(origin) != self.origin:
             raise FrameMismatch(f"position in {_place(self)} meets {frame} about {origin}: go through ECEF or LLA")
-        origin = origin or self.origin
-        values = convert_position(self.values, self.frame, frame, origin)
-        return Position(values, frame, origin if frame.kind is Kind.LOCAL else None)
+        about = self.origin if origin is None else origin
+        values = convert_position(self.values, self.frame, frame, about)
+        return Position(values, frame, about if frame.kind is Kind.LOCAL else None)
 
     def in_frame(self, frame: Frame) -> FloatArray:
         """Return the array, if it is in `frame`. Raises FrameMismatch."""
@@ -72,7 +73,7 @@ class Velocity:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 3, "velocity"))
+        object.__setattr__(self, "values", _kept(self.values, 3, "velocity", self.frame))
 
     def to(self, frame: Frame, origin: Origin | None = None) -> Velocity:
         """Convert, as convert_velocity does."""
@@ -102,7 +103,7 @@ class Orientation:
     __array_ufunc__ = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 4, "orientation"))
+        object.__setattr__(self, "values", _kept(self.values, 4, "orientation", *self.frames))
 
     def to(self, world: Frame, body: Frame, origin: Origin | None = None) -> Orientation:
         """Convert, as convert_orientation does."""
@@ -155,9 +156,6 @@ class Altitude:
         return np.asarray(self.values - other.above(self.datum))
 
 
-_Tagged = TypeVar("_Tagged", Position, Velocity)
-
-
 def _expected(value: Position | Velocity, found: Frame, expected: Frame) -> FloatArray:
     if found is not expected:
         raise FrameMismatch(f"{type(value).__name__.lower()} is in {found}, {expected} was expected")
@@ -174,7 +172,10 @@ def _place(position: Position) -> str:
     return f"{position.frame} about {position.origin}" if position.origin else f"{position.frame}"
 
 
-def _kept(values: npt.ArrayLike, width: int, what: str) -> FloatArray:
+def _kept(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> FloatArray:
+    for frame in frames:
+        if not isinstance(frame, Frame):
+            raise TypeError(f"{frame!r} is no Frame; Frame.named() finds one by its name")
     return _locked(np.array(as_rows(values, width, what)))
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.axes import check_directions, reordered, reordering, rotation
+from sim_node.frames.axes import check_directions, reordered, reordering, rotation_matrix
 from sim_node.frames.conventions import Frame
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, as_rows
 
 
@@ -28,4 +27,4 @@ def convert_velocity(
         return np.array(vectors)
     if reordering(source, target):
         return reordered(vectors, source, target)
-    return np.asarray(vectors @ quaternions.to_matrix(rotation(source, target, origin)).T)
+    return np.asarray(vectors @ rotation_matrix(source, target, origin).T)

@@ -1,0 +1,105 @@
+"""Paired benchmarks: ours and the alternatives in turns, in one run, so that a busy machine slows all alike.
+
+    pairs = Pairs()
+    pairs.measure("publish 1000 transforms", serialised, {"typed": typed}, target=58.0)
+    pairs.save(Path("bench/results/publish.json"))
+
+prints
+
+    publish 1000 transforms      51.0 us   typed 3.61 ms   ratio 71x   (target 58x)
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+class Pairs:
+    """The rows measured so far."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, Any]] = []
+
+    def measure(
+        self,
+        name: str,
+        ours: Callable[[], object],
+        theirs: Mapping[str, Callable[[], object]],
+        *,
+        target: float | None = None,
+        rounds: int = 15,
+        turn_s: float = 0.02,
+    ) -> float:
+        """Print and keep one row; return how many times faster `ours` is than the fastest of `theirs`.
+
+        Each is called once to warm up, then in turns of about `turn_s` seconds, A B A B. A time is the median over
+        the rounds, the ratio the median of the rounds' own ratios.
+        """
+        contestants = {"ours": ours, **theirs}
+        calls = {label: _calls_in(contestant, turn_s) for label, contestant in contestants.items()}
+        times: dict[str, list[float]] = {label: [] for label in contestants}
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(rounds):
+                for label, contestant in contestants.items():
+                    times[label].append(_seconds(contestant, calls[label]))
+        finally:
+            gc.enable()
+        medians = {label: statistics.median(values) for label, values in times.items()}
+        rival = min(theirs, key=lambda label: medians[label])
+        ratio = statistics.median(b / a for a, b in zip(times["ours"], times[rival], strict=True))
+        alternatives = "   ".join(f"{label} {_readable(medians[label])}" for label in theirs)
+        aim = "" if target is None else f"   (target {target:.3g}x{'' if ratio >= target else ', MISSED'})"
+        print(f"{name:<34}{_readable(medians['ours']):>10}   {alternatives}   ratio {ratio:.3g}x{aim}", flush=True)
+        self.rows.append({"name": name, "seconds": medians, "fastest": rival, "ratio": ratio, "target": target})
+        return ratio
+
+    @property
+    def missed(self) -> list[str]:
+        """Names of the rows that stay under their target."""
+        return [row["name"] for row in self.rows if row["target"] is not None and row["ratio"] < row["target"]]
+
+    def save(self, path: Path) -> None:
+        """Write the rows as JSON, with what they were measured on."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        machine = {"python": platform.python_version(), "processor": _processor(), "system": platform.platform()}
+        path.write_text(json.dumps({"machine": machine, "rows": self.rows}, indent=2) + "\n", encoding="utf-8")
+
+
+def _calls_in(contestant: Callable[[], object], turn_s: float) -> int:
+    contestant()
+    calls = 1
+    while (took := _seconds(contestant, calls) * calls) < turn_s / 2:
+        calls = max(2 * calls, int(calls * turn_s / max(took, 1e-9) / 2))
+    return calls
+
+
+def _seconds(contestant: Callable[[], object], calls: int) -> float:
+    start = time.perf_counter()
+    for _ in range(calls):
+        contestant()
+    return (time.perf_counter() - start) / calls
+
+
+def _readable(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def _processor() -> str:
+    """The processor's name, where /proc tells it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")

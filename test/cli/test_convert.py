@@ -1,0 +1,111 @@
+"""`sim_node convert` as a person or a pipe calls it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+ORIGIN = "47.397742,8.545594,488"
+PROJ_EXAMPLE = (30.6510364, 28.6863649, 1.9998619)
+
+
+def convert(*arguments, stdin=""):
+    code = "import sys; from sim_node.cli.main import main; sys.exit(main())"
+    raw = stdin if isinstance(stdin, bytes) else stdin.encode()
+    done = subprocess.run(
+        [sys.executable, "-c", code, "convert", *arguments], input=raw, capture_output=True, check=False, timeout=120
+    )
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def numbers(text):
+    return [[float(cell) for cell in line.split(",")] for line in text.splitlines()]
+
+
+def test_the_example():
+    """The values are PROJ's: cct -d 6 +proj=pipeline +step +proj=cart +step +proj=topocentric, WGS84."""
+    code, out, err = convert("--from", "LLA", "--to", "ENU", "--origin", ORIGIN, "47.398,8.546,490")
+    assert (code, err) == (0, "")
+    assert numbers(out) == [pytest.approx(PROJ_EXAMPLE, abs=1e-6)]
+
+
+def test_several_points_that_begin_with_a_minus():
+    code, out, _ = convert(
+        "--from", "lla", "--to", "ned", "--origin", "-33.8,151.2,5", "-33.8,151.2,5", "-33.8,151.2,-15", "-.5,151.2,5"
+    )
+    assert code == 0
+    assert numbers(out)[:2] == [[0, 0, 0], [0, 0, 20]]
+    assert "-0.0" not in out.splitlines()[0]
+
+
+def test_json_keeps_every_digit():
+    code, out, _ = convert("--from", "NED", "--to", "ENU", "--json", "-1.2345678901234567,2,3", "4,5,6")
+    assert code == 0
+    assert json.loads(out) == {
+        "from": "NED",
+        "to": "ENU",
+        "origin": None,
+        "units": {"east": "m", "north": "m", "up": "m"},
+        "points": [{"east": 2, "north": -1.2345678901234567, "up": -3}, {"east": 5, "north": 4, "up": -6}],
+    }
+
+
+@pytest.mark.parametrize("dash", [(), ("-",)])
+def test_csv_without_a_header(dash):
+    code, out, _ = convert("--from", "ENU", "--to", "NED", *dash, stdin="1,2,3\n\n-4,5,6\n")
+    assert (code, out) == (0, "2.000000,1.000000,-3.000000\n5.000000,-4.000000,-6.000000\n")
+
+
+def test_csv_columns_go_by_the_header():
+    """Longitude first, a name in front, a byte order mark, carriage returns: what spreadsheets write."""
+    table = "\ufeffname,lon,lat,alt\r\nhome,8.545594,47.397742,488\r\n"
+    code, out, _ = convert("--from", "LLA", "--to", "ENU", "--origin", ORIGIN, stdin=table)
+    assert (code, out) == (0, "east,north,up\n0.000000,0.000000,0.000000\n")
+
+
+def test_csv_goes_on_after_a_bad_line():
+    table = "x,y,z\n1,2,3\n1,two,3\n4\n4,5,6\n"
+    code, out, err = convert("--from", "ENU", "--to", "NED", stdin=table)
+    assert code == 2
+    assert out == "north,east,down\n2.000000,1.000000,-3.000000\n5.000000,4.000000,-6.000000\n"
+    assert err.splitlines() == [
+        "sim_node: line 3, column 2: 'two' is no finite number",
+        "sim_node: line 4, column 2: missing",
+    ]
+
+
+def test_csv_names_the_column_of_the_file():
+    _, _, err = convert("--from", "ENU", "--to", "NED", stdin="id,up,north,east\n7,3,2,oops\n")
+    assert err == "sim_node: line 2, column 4: 'oops' is no finite number\n"
+
+
+def test_nothing_in_nothing_out():
+    assert convert("--from", "ENU", "--to", "NED", stdin="") == (0, "", "")
+
+
+MISTAKES = {
+    "nearest name": (("--from", "ENV", "--to", "NED", "1,2,3"), "--from: unknown frame 'ENV'; did you mean ENU?"),
+    "no origin": (("--from", "LLA", "--to", "NED", "1,2,3"), "LLA to NED needs --origin LAT,LON,ALT"),
+    "pose": (("--from", "ENU", "--to", "FLU", "1,2,3"), "a position in ENU is in FLU only for one pose"),
+    "two numbers": (("--from", "ENU", "--to", "NED", "1,2"), "point 1,2: 2 values, needs 3"),
+    "no number": (("--from", "ENU", "--to", "NED", "1,2,3", "1,b,3"), "point 1,b,3, column 2: 'b' is no finite number"),
+    "nan": (("--from", "ENU", "--to", "NED", "1,nan,3"), "column 2: 'nan' is no finite number"),
+    "latitude": (("--from", "LLA", "--to", "ECEF", "95,2,3"), "latitude must be in [-90, 90]"),
+    "origin": (("--from", "LLA", "--to", "ENU", "--origin", "95,2,3", "1,2,3"), "origin is (95, 2, 3), needs"),
+    "header": (("--from", "LLA", "--to", "ECEF"), "line 1: header 'a,b,c' has no column for latitude"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line_and_code_2(mistake):
+    arguments, message = MISTAKES[mistake]
+    code, out, err = convert(*arguments, stdin="a,b,c\n")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_bytes_that_are_no_text():
+    code, _, err = convert("--from", "ENU", "--to", "NED", stdin=b"1,\xff,3\n")
+    assert (code, err) == (2, "sim_node: line 1, column 2: '\\xff' is no finite number\n")

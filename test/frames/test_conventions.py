@@ -1,0 +1,63 @@
+"""The six conventions are data, and the data is right."""
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+
+from sim_node.frames import Frame, Kind
+
+DIRECTIONS = {  # REP 103's words as unit vectors of ENU and FLU
+    **{"east": (1, 0, 0), "north": (0, 1, 0), "up": (0, 0, 1), "down": (0, 0, -1)},
+    **{"forward": (1, 0, 0), "left": (0, 1, 0), "right": (0, -1, 0)},
+}
+
+
+def test_there_are_six():
+    assert [frame.name for frame in Frame] == ["ENU", "NED", "FLU", "FRD", "ECEF", "LLA"]
+
+
+@pytest.mark.parametrize("frame", [Frame.ENU, Frame.NED, Frame.FLU, Frame.FRD])
+def test_signed_axes_say_what_the_names_say(frame):
+    for name, signed in zip(frame.axes, frame.value.signed_axes, strict=True):
+        unit = np.zeros(3)
+        unit[abs(signed) - 1] = np.sign(signed)
+        assert tuple(unit) == DIRECTIONS[name]
+
+
+@pytest.mark.parametrize("frame", [Frame.ENU, Frame.NED, Frame.FLU, Frame.FRD])
+def test_right_handed(frame):
+    x, y, z = (np.array(DIRECTIONS[name]) for name in frame.axes)
+    assert frame.value.handedness == "right"
+    np.testing.assert_array_equal(np.cross(x, y), z)
+
+
+def test_initials_spell_the_name():
+    for frame in Frame:
+        if frame is not Frame.ECEF:
+            assert "".join(axis[0] for axis in frame.axes).upper() == frame.name
+        assert frame.value.users
+
+
+def test_kinds():
+    kinds = {kind: {frame.name for frame in Frame if frame.kind is kind} for kind in Kind}
+    assert kinds == {Kind.LOCAL: {"ENU", "NED"}, Kind.BODY: {"FLU", "FRD"}, Kind.GLOBAL: {"ECEF", "LLA"}}
+
+
+def test_a_name_in_any_case():
+    assert Frame.named(" ned") is Frame.NED
+
+
+@pytest.mark.parametrize(("wrong", "nearest"), [("EUN", "ENU"), ("lat", "LLA"), ("ECFE", "ECEF"), ("NDE", "NED")])
+def test_a_wrong_name_gets_the_nearest(wrong, nearest):
+    with pytest.raises(ValueError, match=rf"unknown frame '{wrong}'; did you mean {nearest}\? \(known: ENU, NED"):
+        Frame.named(wrong)
+
+
+def test_members_are_keys_and_travel():
+    table = {pair: i for i, pair in enumerate(itertools.product(Frame, Frame))}
+    assert len(table) == 36
+    for frame in Frame:
+        assert pickle.loads(pickle.dumps(frame)) is frame
+    assert f"{Frame.NED} {Frame.NED!r}" == "NED Frame.NED"
