@@ -4,13 +4,14 @@ from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
-from sim_node.world.problems import Problem, Where, WorldError, WorldWarning
+from sim_node.world.problems import Place, Problem, Where, WorldError, WorldWarning
 
 __all__ = [
     "FrameTable",
     "Layout",
     "Motion",
     "Origin",
+    "Place",
     "Problem",
     "Sensor",
     "StaticFrame",

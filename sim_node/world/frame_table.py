@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world import names as frame_names
-from sim_node.world.problems import did_you_mean
+from sim_node.world.problems import did_you_mean, quoted
 
 
 class UnknownFrame(KeyError):
@@ -39,28 +39,21 @@ class FrameTable:
     def _rows(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.names)}
 
-    @cached_property
-    def _paths(self) -> tuple[str, ...]:
-        paths: list[str] = []
-        for name, parent in zip(self.names, self.parents.tolist(), strict=True):
-            paths.append(name if parent < 0 else frame_names.extend_path(paths[parent], self.names[parent], name))
-        return tuple(paths)
-
     def index(self, name: str) -> int:
         """The row of a frame. Raises UnknownFrame."""
         row = self._rows.get(name)
         if row is None:
-            raise UnknownFrame(f"no frame {name!r}{did_you_mean(name, self.names)}")
+            raise UnknownFrame(f"no frame {quoted(name)}{did_you_mean(name, self.names)}")
         return row
 
     def path(self, name: str) -> str:
         """The hierarchical path of a frame: map/drone/base_link/CAM_FRONT."""
-        return self._paths[self.index(name)]
+        return self._path(self.index(name))
 
     def parent_path(self, name: str) -> str:
         """The path of a frame's parent; empty for the root."""
         parent = int(self.parents[self.index(name)])
-        return self._paths[parent] if parent >= 0 else ""
+        return self._path(parent) if parent >= 0 else ""
 
     def chain(self, row: int) -> list[int]:
         """The rows from `row` up to the root, both included."""
@@ -87,6 +80,14 @@ class FrameTable:
         for rows in self._levels:
             rooted[rows] = pose_math.compose(rooted[self.parents[rows]], poses[rows])
         return rooted
+
+    def _path(self, row: int) -> str:
+        above, *below = (self.names[row] for row in reversed(self.chain(row)))
+        path = above
+        for name in below:
+            path = frame_names.extend_path(path, above, name)
+            above = name
+        return path
 
     @cached_property
     def _levels(self) -> list[npt.NDArray[np.intp]]:

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sim_node.world.layout import lay_out
+from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World
-from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning
+from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers import yaml_world  # noqa: F401  registers the YAML reader
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
-from sim_node.world.readers.yaml_values import Report
+from sim_node.world.readers.report import Report
 
 
 def load(path: str | Path, allow: Iterable[str | Path] = ()) -> World:
@@ -23,25 +23,22 @@ def load(path: str | Path, allow: Iterable[str | Path] = ()) -> World:
 
     path: a file, a package:// URI, or the name of a shipped example. allow: folders, beside the world's
     own, that its references may lead to. Raises WorldError with every fault found, each with its file, line
-    and column; warns WorldWarning of what was mended.
+    and column; warns WorldWarning of what was mended, the first fifty times.
     """
     try:
         found = locate(path)
     except LocateError as error:
         raise WorldError([Problem(NOWHERE, "", str(error))]) from None
-    shown = found if str(path).startswith("package://") or not Path(str(path)).is_file() else Path(str(path))
-    report = Report(str(shown))
+    report = Report(str(found))
     with _collection_paused():
-        world = read_file(found, shown, Roots.of(found, map(Path, allow)), report)
-        if world is not None and not report.errors:
-            try:
-                lay_out(world)
-            except WorldError as error:
-                report.errors.extend(error.problems)
+        world = read_file(found, found, Roots.of(found, map(Path, allow)), report)
+        # Without a part that could not be read, frames that are only in it would be told missing.
+        if world is not None and not report.missing:
+            report.errors.extend(tree_problems(entries_of(world)))
     if world is None or report.errors:
         raise WorldError(_in_file_order(report.errors))
-    for warning in _in_file_order(report.warnings):
-        warnings.warn(WorldWarning(str(warning)), stacklevel=2)
+    for line in shown_lines(_in_file_order(report.warnings)):
+        warnings.warn(WorldWarning(line), stacklevel=2)
     return world
 
 
@@ -58,5 +55,6 @@ def _collection_paused() -> Iterator[None]:
 
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:
+    """Each file's problems from its top down, the files as they were come upon."""
     files = {problem.where.file: rank for rank, problem in reversed(list(enumerate(problems)))}
     return sorted(problems, key=lambda problem: (files[problem.where.file], problem.where[1:]))

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim_node.world.problems import did_you_mean
+from sim_node.world.problems import did_you_mean, quoted, quoted_path
 
 PACKAGE = "sim_node"
 
@@ -22,11 +22,21 @@ def locate(reference: str | Path) -> Path:
     Raises LocateError.
     """
     text = str(reference)
-    if text.startswith("package://"):
-        path = package_path(text)
-        if not path.is_file():
-            raise LocateError(f"{text} is no file: {path} is not there")
-        return path
+    try:
+        return _package_file(text) if text.startswith("package://") else _file_or_example(text)
+    except (OSError, ValueError, RuntimeError) as error:  # names that no file system takes, homes of nobody
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LocateError(f"no world {quoted_path(text)}: {reason}") from None
+
+
+def _package_file(uri: str) -> Path:
+    path = package_path(uri)
+    if not path.is_file():
+        raise LocateError(f"{quoted_path(uri)} is no file: {path} is not there")
+    return path
+
+
+def _file_or_example(text: str) -> Path:
     path = Path(text).expanduser()
     if path.is_file():
         return path
@@ -34,11 +44,13 @@ def locate(reference: str | Path) -> Path:
     if text in examples:
         return examples[text]
     if path.is_dir():
-        raise LocateError(f"{text} is a folder; name a world file in it")
+        raise LocateError(f"{quoted_path(text)} is a folder; name a world file in it")
     near = did_you_mean(text, examples)
     if not near and path.parent.is_dir():
         near = did_you_mean(path.name, (entry.name for entry in path.parent.iterdir()))
-    raise LocateError(f"no world {text!r}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})")
+    raise LocateError(
+        f"no world {quoted_path(text)}{near} (a path, package://PACKAGE/PATH, or one of: {', '.join(examples)})"
+    )
 
 
 def shipped_worlds() -> dict[str, Path]:
@@ -54,11 +66,11 @@ def package_path(uri: str) -> Path:
     package, _, inside = uri.removeprefix("package://").partition("/")
     folder = share(package)
     if folder is None:
-        raise LocateError(f"{uri}: no package {package!r} is installed (is its workspace sourced?)")
+        raise LocateError(f"{quoted_path(uri)}: no package {quoted(package)} is installed (is its workspace sourced?)")
     # Not resolved before the check of `..`: in a symlink install a share folder is full of links.
     path = Path(os.path.normpath(folder / inside))
     if not path.is_relative_to(folder):
-        raise LocateError(f"{uri} climbs out of package {package}")
+        raise LocateError(f"{quoted_path(uri)} climbs out of package {quoted(package)}")
     return path
 
 

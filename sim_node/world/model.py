@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 
 import numpy as np
+import numpy.typing as npt
 
+from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.world.problems import NOWHERE, Where
+from sim_node.world.problems import NO_PLACE, Place
 
 DEFAULT_FIXED_FRAME = "map"
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 INTERPOLATIONS = ("slerp", "step", "smooth")
 OUTSIDE = ("hold", "loop", "pingpong")
+
+# Stamps are builtin_interfaces/Time, which has 31 bits of seconds.
+LATEST_NS = (2**31 - 1) * 1_000_000_000
+SHORTEST_STEP_NS = 1_000
+# Metres; out there a double still tells a millimetre.
+FARTHEST = 1e12
+# A frame whose pose changes by less, in metres or as a quaternion, stands still.
+STILL = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +34,44 @@ class Origin:
     altitude: float
 
 
+ORIGIN_RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0), "altitude": (-12_000.0, 1e8)}
+
+
 @dataclass(frozen=True, slots=True)
 class TimeGrid:
-    """The instants of a run: start_ns, start_ns + step_ns, start_ns + 2 step_ns, ..."""
+    """The instants of a run: start_ns, start_ns + step_ns, start_ns + 2 step_ns, ...
+
+    Raises ValueError for what is no whole number.
+    """
 
     start_ns: int = 0
     step_ns: int = 10_000_000
 
+    def __post_init__(self) -> None:
+        for key in ("start_ns", "step_ns"):
+            if not isinstance(getattr(self, key), (int, np.integer)):
+                raise ValueError(f"{key}: {getattr(self, key)!r} is not a whole number of nanoseconds")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticFrame:
-    """A frame that never moves in its parent. pose (7,) [x y z qx qy qz qw], child into parent; scale (3,) or None."""
+    """A frame that never moves in its parent. pose (7,) [x y z qx qy qz qw], child into parent; scale (3,) or None.
+
+    place and parent_place: where a file says the name and the parent.
+    Arrays are kept read-only. Raises ValueError for one of another shape.
+    """
 
     name: str
     parent: str
     pose: FloatArray
     scale: FloatArray | None = None
-    where: Where = NOWHERE
+    place: Place = NO_PLACE
+    parent_place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pose", _floats(self.pose, (7,), self.name, "pose"))
+        if self.scale is not None:
+            object.__setattr__(self, "scale", _floats(self.scale, (3,), self.name, "scale"))
 
     def __eq__(self, other: object) -> bool:
         return _same(self, other)
@@ -57,8 +88,9 @@ class Sensor(StaticFrame):
 class Motion:
     """A frame that moves in its parent through keyframes.
 
-    times_ns (K,) strictly increasing; poses (K, 7), successive quaternions in one hemisphere;
-    interpolation one of INTERPOLATIONS; before and after one of OUTSIDE.
+    times_ns (K,) strictly increasing; poses (K, 7), of whose quaternions each is kept in the hemisphere of the
+    one before; interpolation one of INTERPOLATIONS; before and after one of OUTSIDE. place and parent_place are
+    a StaticFrame's. Arrays are kept read-only. Raises ValueError for one of another shape.
     """
 
     frame: str
@@ -68,7 +100,16 @@ class Motion:
     interpolation: str = "slerp"
     before: str = "hold"
     after: str = "hold"
-    where: Where = NOWHERE
+    place: Place = NO_PLACE
+    parent_place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        times_ns = _whole_nanoseconds(self.times_ns, self.frame)
+        poses = np.array(_floats(self.poses, (len(times_ns), 7), self.frame, "poses"))
+        poses[:, 3:] = quaternions.continuous(poses[:, 3:])
+        poses.setflags(write=False)
+        object.__setattr__(self, "times_ns", times_ns)
+        object.__setattr__(self, "poses", poses)
 
     def __eq__(self, other: object) -> bool:
         return _same(self, other)
@@ -76,13 +117,16 @@ class Motion:
     __hash__ = None  # type: ignore[assignment]
 
     def moves(self) -> bool:
-        """Whether any two keyframes differ."""
-        return bool(np.any(self.poses != self.poses[0]))
+        """Whether any keyframe's pose differs from the first one's by more than rounding."""
+        return bool(np.abs(self.poses - self.poses[0]).max() > STILL)
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A world: one tree of frames below `fixed_frame` (ENU), what moves in it, and its time."""
+    """A world: one tree of frames below `fixed_frame` (ENU), what moves in it, and its time.
+
+    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`.
+    """
 
     name: str
     fixed_frame: str = DEFAULT_FIXED_FRAME
@@ -95,10 +139,35 @@ class World:
     source: str = ""
 
 
+_PROVENANCE = {"place", "parent_place"}
+
+
 def _same(left: object, right: object) -> bool:
     """Equal in all that they say; where they were read from is no part of it."""
     return type(left) is type(right) and all(
         np.array_equal(getattr(left, part.name), getattr(right, part.name))
         for part in fields(left)  # type: ignore[arg-type]
-        if part.name != "where"
+        if part.name not in _PROVENANCE
     )
+
+
+def _floats(values: npt.ArrayLike, shape: tuple[int, ...], frame: str, what: str) -> FloatArray:
+    try:
+        array: FloatArray = np.asarray(values, dtype=np.float64).view()
+    except (TypeError, ValueError):
+        raise ValueError(f"{frame!r}: {what} must be numbers of shape {shape}, found {values!r:.60}") from None
+    if array.shape != shape:
+        raise ValueError(f"{frame!r}: {what} has shape {array.shape}, needs {shape}")
+    # A view: the caller's own array stays as writable as it was.
+    array.setflags(write=False)
+    return array
+
+
+def _whole_nanoseconds(values: npt.ArrayLike, frame: str) -> IntArray:
+    given = np.asarray(values)
+    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
+        found = f"{given.dtype} of shape {given.shape}"
+        raise ValueError(f"{frame!r}: times_ns must be one or more whole nanoseconds, found {found}")
+    times_ns: IntArray = given.astype(np.int64, copy=False).view()
+    times_ns.setflags(write=False)
+    return times_ns

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
 MOST_SHOWN = 50
+LONGEST_PATH = 200
+LONGEST_QUOTED = 60
+_PLAIN_KEY = re.compile(r"[\w./-]{1,60}", re.ASCII)
 
 
 class Where(NamedTuple):
@@ -20,7 +24,15 @@ class Where(NamedTuple):
         return ":".join(str(part) for part in self if part)
 
 
+class Place(NamedTuple):
+    """A value in a file: where it stands, and the key path to it, as in frames[3].parent."""
+
+    where: Where = Where()
+    key: str = ""
+
+
 NOWHERE = Where()
+NO_PLACE = Place()
 
 
 class Problem(NamedTuple):
@@ -35,22 +47,56 @@ class Problem(NamedTuple):
 
 
 class WorldError(Exception):
-    """A world that cannot be used; `problems` holds every fault found, in the order of the file."""
+    """A world that cannot be used; `problems` holds every fault found, in the order of the file.
+
+    A fault in an anchored value is one fault, however many aliases lead to it.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(dict.fromkeys(problems))
-        super().__init__("\n".join(self.lines()))
+        first: dict[object, Problem] = {}
+        for problem in problems:
+            first.setdefault((problem.where, problem.message) if problem.where.line else problem, problem)
+        self.problems = tuple(first.values())
+        super().__init__(self.problems)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
         """The problems as lines to print, the first fifty where there are more."""
-        lines = [str(problem) for problem in self.problems[:MOST_SHOWN]]
-        if len(self.problems) > MOST_SHOWN:
-            lines.append(f"... and {len(self.problems) - MOST_SHOWN} more")
-        return lines
+        return shown_lines(self.problems)
 
 
 class WorldWarning(UserWarning):
     """Something in a world that was mended on reading and ought to be mended in the file."""
+
+
+def shown_lines(problems: Iterable[Problem]) -> list[str]:
+    """Problems as lines to print: the first fifty, and how many more there are."""
+    lines = [str(problem) for problem in problems]
+    if len(lines) > MOST_SHOWN:
+        lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
+    return lines
+
+
+def quoted(text: str) -> str:
+    """Text from a file as a message shows it: in quotes, on one line, no longer than a person reads."""
+    return repr(shortened(text))
+
+
+def quoted_path(text: str) -> str:
+    """A path as a message shows it: whole where it can be read, else its end, which tells more than its beginning."""
+    return repr(text if len(text) <= LONGEST_PATH else "..." + text[3 - LONGEST_PATH :])
+
+
+def shown_key(name: str) -> str:
+    """A key from a file as a key path shows it."""
+    return name if _PLAIN_KEY.fullmatch(name) else quoted(name)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text that is too long to show."""
+    return text if len(text) <= LONGEST_QUOTED else text[: LONGEST_QUOTED - 3] + "..."
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which files a world may read: those below its own folder, and roots that the user allowed."""
+"""Which files a world may read: those below its own folder, in packages, and in folders that the user allowed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim_node.world.locate import LocateError, package_path
-from sim_node.world.problems import did_you_mean
+from sim_node.world.problems import did_you_mean, quoted_path
+from sim_node.world.readers.report import Report
+
+LARGEST = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -21,21 +24,56 @@ class Roots:
         """The world's folder and what else is allowed."""
         return cls((world.resolve().parent, *(folder.resolve() for folder in allowed)))
 
+    def around(self, file: Path) -> Roots:
+        """These folders, and that of a file in a package: a world from there reads what lies beside it there."""
+        folder = file.resolve().parent
+        return self if self._hold(folder) else Roots((*self.folders, folder))
+
     def resolve(self, reference: str, beside: Path) -> Path:
         """The file that `reference` in file `beside` means. Raises LocateError, which says why not."""
+        try:
+            return self._resolve(reference, beside)
+        except (OSError, ValueError) as error:  # names that no file system takes, folders that may not be read
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise LocateError(f"{quoted_path(reference)} cannot be read: {reason}") from None
+
+    def _resolve(self, reference: str, beside: Path) -> Path:
         if reference.startswith("package://"):
             path = package_path(reference)
         else:
-            path = (beside.resolve().parent / reference).resolve()
-            if not any(path.is_relative_to(folder) for folder in self.folders):
+            path = beside.resolve().parent / reference
+            if not self._hold(path.resolve()):
                 raise LocateError(
-                    f"{reference!r} is outside the world's folder {self.folders[0]}; move it there, "
+                    f"{quoted_path(reference)} is outside the world's folder {self.folders[0]}; move it there, "
                     "or allow its folder (--allow DIR)"
                 )
         if not path.is_file():
-            near = _nearest_file(path)
-            raise LocateError(f"no file {reference!r} beside {beside.name}{near}")
+            raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
         return path
+
+    def _hold(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self.folders)
+
+
+def read_text(path: Path, report: Report) -> str | None:
+    """A file's UTF-8 text without its byte order mark; None, with the fault in `report`, where it has none."""
+    try:
+        size = path.stat().st_size
+        if size > LARGEST:
+            report.error(f"has {size // 1024**2} MB; allowed: up to {LARGEST // 1024**2} MB")
+            return None
+        data = path.read_bytes()
+    except OSError as error:
+        report.error(f"cannot be read: {error.strerror}")
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line_start = data.rfind(b"\n", 0, error.start) + 1
+        column = len(data[line_start : error.start].decode("utf-8", errors="replace")) + 1
+        line = data.count(b"\n", 0, error.start) + 1
+        report.error(f"not UTF-8: byte 0x{data[error.start]:02x}", (line, column))
+        return None
 
 
 def _nearest_file(path: Path) -> str:

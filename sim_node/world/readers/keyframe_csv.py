@@ -1,127 +1,167 @@
-"""Keyframes from CSV: a header line that names the columns, then a row per keyframe."""
+"""Keyframes from CSV: a header line that names the columns, then a line per keyframe."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
-from decimal import InvalidOperation
 from pathlib import Path
 
 import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.world.problems import Problem, Where, did_you_mean
+from sim_node.world.model import FARTHEST, LATEST_NS
+from sim_node.world.problems import did_you_mean, quoted, shown_key
+from sim_node.world.readers.files import read_text
+from sim_node.world.readers.numbers import as_nanoseconds, as_number
+from sim_node.world.readers.report import LineColumn, Report
 from sim_node.world.readers.yaml_poses import MENDED, SILENT
-from sim_node.world.readers.yaml_values import LATEST_NS, Report, seconds_to_ns
 
 POSITION = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
 RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
+Table = dict[str, FloatArray]  # column by name, a row per keyframe
+Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
 KNOWN = ("t", *POSITION, *QUATERNION, *RPY, *RPY_DEG)
 
 
-def read_keyframes(path: Path, shown: str, report: Report) -> tuple[IntArray, FloatArray, list[int]]:
-    """times_ns (K,), poses (K, 7) as written, and the line of each; faults go to `report`.
+def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | None:
+    """times_ns (K,) and poses (K, 7) as written; None, with the faults in `report`, where they cannot be read.
 
     Columns, in any order: t (seconds), x y z (metres), and qx qy qz qw, or roll pitch yaw (radians), or
     roll_deg pitch_deg yaw_deg. A missing position is 0 0 0, a missing rotation none.
     """
-
+    text = read_text(path, report)
+    if text is None:
+        return None
     errors = len(report.errors)
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    header = _cells(lines[0])
+    if not _header_fits(lines[0], report):
+        return None
+    time_column = header.index("t")
+    rows: list[list[float]] = []
+    times_ns: list[int] = []
+    of_line: list[int] = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = _cells(line)
+        if not any(cells):
+            continue
+        if len(cells) != len(header):
+            report.error(f"{len(cells)} columns, the header names {len(header)}", (number, 1))
+            continue
+        row = list(map(as_number, cells))
+        time_ns = as_nanoseconds(cells[time_column])
+        if time_ns is None or not all(map(math.isfinite, row)):
+            _tell_cells(header, line, number, report)
+            continue
+        if times_ns and time_ns <= times_ns[-1]:
+            what = "the same time as" if time_ns == times_ns[-1] else "earlier than"
+            message = f"{what} the line before it ({times_ns[-1] / 1e9:.10g} s); times must increase"
+            report.error(message, (number, _column(line, time_column)), "t")
+        rows.append(row)
+        times_ns.append(time_ns)
+        of_line.append(number)
+    if not rows and len(report.errors) == errors:
+        report.error("no keyframes below the header", (1, 1))
+    if not rows:
+        return None
+    table = dict(zip(header, np.array(rows).T, strict=True))
 
-    def fault(line: int, column: int, key: str, message: str) -> None:
-        report.errors.append(Problem(Where(shown, line, column), key, message))
+    def place(row: int, name: str) -> LineColumn:
+        line = of_line[row]
+        return line, _column(lines[line - 1], header.index(name))
 
-    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
-        rows = csv.reader(file, skipinitialspace=True)
-        header = [name.strip() for name in next(rows, [])]
-        if not _header_fits(header, fault):
-            return _nothing()
-        times: list[int] = []
-        numbers: list[list[float]] = []
-        lines: list[int] = []
-        for row in rows:
-            if not any(cell.strip() for cell in row):
-                continue
-            line = rows.line_num
-            if len(row) != len(header):
-                fault(line, len(row), "", f"{len(row)} columns, the header names {len(header)}")
-                continue
-            parsed: list[float] = []
-            for column, (name, cell) in enumerate(zip(header, row, strict=True), start=1):
-                try:
-                    number = float(cell)
-                except ValueError:
-                    number = math.nan
-                if not math.isfinite(number):
-                    fault(line, column, name, f"a finite number is needed, found {cell.strip()!r}")
-                parsed.append(number)
-            try:
-                time_ns = seconds_to_ns(row[header.index("t")].strip())
-            except (InvalidOperation, ValueError, OverflowError):
-                continue
-            if abs(time_ns) > LATEST_NS:
-                fault(line, header.index("t") + 1, "t", f"{row[header.index('t')]} s is out of range")
-                continue
-            times.append(time_ns)
-            numbers.append(parsed)
-            lines.append(line)
-    if not times and len(report.errors) == errors:
-        fault(1, 1, "", "no keyframes below the header")
+    _check_positions(table, place, report)
+    _check_norms(table, place, report)
     if len(report.errors) > errors:
-        return _nothing()
-    table = dict(zip(header, np.array(numbers).T, strict=True))
-    return np.array(times, dtype=np.int64), _poses(table, shown, lines, report), lines
+        return None
+    return np.array(times_ns, dtype=np.int64), _poses(table)
 
 
-def _header_fits(header: list[str], fault: Callable[[int, int, str, str], None]) -> bool:
-    faults = 0
-    for column, name in enumerate(header, start=1):
-        if name not in KNOWN or name in header[: column - 1]:
-            what = "stands twice" if name in KNOWN else f"unknown column{did_you_mean(name, KNOWN)}"
-            fault(1, column, name, f"{what} (known: {', '.join(KNOWN)})")
-            faults += 1
-    if "t" not in header and not faults:
-        fault(1, 1, "t", f"the header names no column t (known: {', '.join(KNOWN)})")
-        faults += 1
+def _cells(line: str) -> list[str]:
+    """The cells of a line, without white space and quotes around them: columns of numbers need no more of CSV."""
+    return [cell.strip(' \t"') for cell in line.split(",")]
+
+
+def _column(line: str, index: int) -> int:
+    """Where cell `index` begins in its line, from 1."""
+    cells = line.split(",")
+    return sum(len(cell) + 1 for cell in cells[:index]) + len(cells[index]) - len(cells[index].lstrip()) + 1
+
+
+def _header_fits(line: str, report: Report) -> bool:
+    errors = len(report.errors)
+    header = _cells(line)
+    known = f"(known: {', '.join(KNOWN)})"
+
+    def fault(name: str, message: str) -> None:
+        report.error(message, (1, _column(line, header.index(name))), shown_key(name))
+
+    if len(header) == 1 and (";" in line or "\t" in line):
+        report.error("columns are divided by commas, found semicolons or tabs", (1, 1))
+        return False
+    for index, name in enumerate(header):
+        if name not in KNOWN:
+            fault(name, f"unknown column{did_you_mean(name, KNOWN)} {known}")
+        elif name in header[:index]:
+            report.error("stands twice", (1, _column(line, index)), name)
+    if len(report.errors) > errors:
+        return False
+    if "t" not in header:
+        report.error(f"the header names no column t {known}", (1, 1), "t")
     for group in (POSITION, QUATERNION, RPY, RPY_DEG):
         there = [name for name in group if name in header]
-        if there and len(there) < len(group) and not faults:
-            fault(1, header.index(there[0]) + 1, there[0], f"columns {', '.join(group)} go together")
-            faults += 1
+        if there and len(there) < len(group):
+            fault(there[0], f"columns {', '.join(group)} go together")
     rotations = [group[0] for group in (QUATERNION, RPY, RPY_DEG) if group[0] in header]
-    if len(rotations) > 1 and not faults:
-        fault(1, header.index(rotations[1]) + 1, rotations[1], f"a second rotation beside {rotations[0]}")
-        faults += 1
-    return not faults
+    for second in rotations[1:]:
+        fault(second, f"a second rotation beside {rotations[0]}")
+    return len(report.errors) == errors
 
 
-def _poses(table: dict[str, FloatArray], shown: str, lines: list[int], report: Report) -> FloatArray:
-    poses = np.zeros((len(lines), 7))
+def _tell_cells(header: list[str], line: str, number: int, report: Report) -> None:
+    """Tells of each cell of a line that cannot be used."""
+    for index, (name, cell) in enumerate(zip(header, _cells(line), strict=True)):
+        found = as_number(cell)
+        if not math.isfinite(found):
+            report.error(f"a finite number is needed, found {quoted(cell)}", (number, _column(line, index)), name)
+        elif name == "t" and as_nanoseconds(cell) is None:
+            message = f"{found:g} s is out of range; allowed: up to {LATEST_NS // 1_000_000_000} s"
+            report.error(message, (number, _column(line, index)), name)
+
+
+def _check_positions(table: Table, place: Place, report: Report) -> None:
+    for name in set(POSITION) & set(table):
+        for row in np.flatnonzero(np.abs(table[name]) > FARTHEST).tolist():
+            message = f"{table[name][row]:g} is out of range; allowed: {-FARTHEST:g} to {FARTHEST:g}"
+            report.error(message, place(row, name), name)
+
+
+def _check_norms(table: Table, place: Place, report: Report) -> None:
+    """Tells of each quaternion that is none, and once of those that are mended."""
+    if "qx" not in table:
+        return
+    with np.errstate(over="ignore"):  # an infinite norm is told too
+        norms = np.linalg.norm(np.stack([table[name] for name in QUATERNION]), axis=0)
+    off = np.abs(norms - 1.0)
+    for row in np.flatnonzero(off > MENDED).tolist():
+        report.error(f"norm is {norms[row]:.4g}, a rotation needs 1", place(row, "qx"), "qx")
+    mended = np.flatnonzero((off > SILENT) & (off <= MENDED)).tolist()
+    if mended:
+        more = f", as in {len(mended) - 1} more lines" if len(mended) > 1 else ""
+        report.warning(f"norm is {norms[mended[0]]:.7g}; normalised to 1{more}", place(mended[0], "qx"), "qx")
+
+
+def _poses(table: Table) -> FloatArray:
+    poses = np.zeros((len(table["t"]), 7))
     poses[:, 6] = 1.0
     if "x" in table:
         poses[:, :3] = np.stack([table[name] for name in POSITION], axis=1)
     if "qx" in table:
-        poses[:, 3:] = np.stack([table[name] for name in QUATERNION], axis=1)
-        norms = np.linalg.norm(poses[:, 3:], axis=1)
-        column = list(table).index("qx") + 1
-        for row in np.flatnonzero(np.abs(norms - 1.0) > MENDED):
-            where = Where(shown, lines[row], column)
-            report.errors.append(Problem(where, "qx", f"norm is {norms[row]:.4g}, a rotation needs 1"))
-        mended = np.flatnonzero((np.abs(norms - 1.0) > SILENT) & (np.abs(norms - 1.0) <= MENDED))
-        if len(mended):
-            where = Where(shown, lines[mended[0]], column)
-            message = f"norm is {norms[mended[0]]:.7g}; normalised to 1, as in {len(mended)} rows"
-            report.warnings.append(Problem(where, "qx", message))
-        poses[:, 3:] /= np.where(norms > 0.0, norms, 1.0)[:, None]
+        poses[:, 3:] = quaternions.normalise(np.stack([table[name] for name in QUATERNION], axis=1))
     elif "roll" in table:
         poses[:, 3:] = quaternions.from_rpy(np.stack([table[name] for name in RPY], axis=1))
     elif "roll_deg" in table:
         poses[:, 3:] = quaternions.from_rpy(np.radians(np.stack([table[name] for name in RPY_DEG], axis=1)))
     return poses
-
-
-def _nothing() -> tuple[IntArray, FloatArray, list[int]]:
-    return np.empty(0, dtype=np.int64), np.empty((0, 7)), []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from sim_node.world import names
-from sim_node.world.model import Origin, Sensor, StaticFrame, TimeGrid
+from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor, StaticFrame, TimeGrid
+from sim_node.world.problems import quoted
 from sim_node.world.readers.yaml_poses import read_pose
-from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_section import Context, frame_name, named, section
 from sim_node.world.readers.yaml_values import Value
 
 FRAME_KEYS = ("name", "parent", "pose")
@@ -20,24 +21,21 @@ def read_name(value: Value, context: Context) -> None:
 @section("fixed_frame")
 def read_fixed_frame(value: Value, context: Context) -> None:
     """The root of the tree, in ENU axes."""
-    name = value.text(context.fixed_frame)
+    name = frame_name(value)
     fault = names.fault(name)
-    if fault:
-        value.error(f"{name!r} {fault}")
-    else:
+    if not fault:
         context.fixed_frame = name
+    elif name:
+        value.error(f"the name {quoted(name)} {fault}")
 
 
 @section("origin")
 def read_origin(value: Value, context: Context) -> None:
     """Where on Earth the fixed frame lies."""
-    keys = ("latitude", "longitude", "altitude")
-    table = value.table(keys, required=keys)
-    numbers = [
-        part.number(*limits) if (part := table.get(key)) is not None else 0.0
-        for key, limits in zip(keys, ((-90.0, 90.0), (-180.0, 180.0), (-12_000.0, 1e8)), strict=True)
-    ]
-    context.origin = Origin(*numbers)
+    table = value.table(tuple(ORIGIN_RANGES), required=ORIGIN_RANGES)
+    numbers = {key: part.number(*ORIGIN_RANGES[key]) for key in ORIGIN_RANGES if (part := table.get(key)) is not None}
+    if len(numbers) == len(ORIGIN_RANGES):
+        context.origin = Origin(**numbers)
 
 
 @section("time")
@@ -45,17 +43,25 @@ def read_time(value: Value, context: Context) -> None:
     """When a run starts and how far apart its instants are."""
     table = value.table(("start", "step"))
     start, step = table.get("start"), table.get("step")
-    grid = context.time
+    start_ns = start.nanoseconds() if start is not None else None
+    step_ns = step.nanoseconds(SHORTEST_STEP_NS) if step is not None else None
+    default = context.time
     context.time = TimeGrid(
-        start_ns=grid.start_ns if start is None else start.nanoseconds(0),
-        step_ns=grid.step_ns if step is None else step.nanoseconds(1_000, default=grid.step_ns),
+        default.start_ns if start_ns is None else start_ns,
+        default.step_ns if step_ns is None else step_ns,
     )
 
 
 @section("static_patterns")
 def read_static_patterns(value: Value, context: Context) -> None:
-    """Which frames below a base_link are sensors, and so static."""
-    context.static_patterns = tuple(item.text() for item in value.items())
+    """Which frames below a base_link are sensors, and so static where they do not move."""
+    patterns: list[str] = []
+    for item in value.items():
+        pattern = item.text()
+        if "/" in pattern:
+            item.error(f"found {quoted(pattern)}; a pattern is for the last part of a name and has no slash")
+        patterns.append(pattern)
+    context.static_patterns = tuple(patterns)
 
 
 @section("frames")
@@ -63,17 +69,18 @@ def read_frames(value: Value, context: Context) -> None:
     """A list of static frames."""
     for entry in value.items():
         table = entry.table(FRAME_KEYS, required=("name",))
-        name = context.frame_name(table, "name")
+        name, place = named(table, "name")
         pose, scale = read_pose(table.get("pose"))
-        context.frames.append(StaticFrame(name, context.frame_name(table, "parent"), pose, scale, entry.where))
+        if name:
+            context.frames.append(StaticFrame(name, pose=pose, scale=scale, **place))
 
 
 @section("sensors")
 def read_sensors(value: Value, context: Context) -> None:
-    """A list of sensor mountings; their parent is the base_link of their namespace unless another is named."""
+    """A list of sensor mountings, on the base_link of their namespace unless another parent is named."""
     for entry in value.items():
         table = entry.table(FRAME_KEYS, required=("name",))
-        name = context.frame_name(table, "name")
-        parent = context.frame_name(table, "parent") or names.namespace(name) + names.BASE_LINK
+        name, place = named(table, "name")
         pose, scale = read_pose(table.get("pose"))
-        context.sensors.append(Sensor(name, parent, pose, scale, entry.where))
+        if name:
+            context.sensors.append(Sensor(name, pose=pose, scale=scale, **place))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from sim_node.world import names
-from sim_node.world.locate import LocateError
-from sim_node.world.model import StaticFrame, World
+from sim_node.world.model import SENSOR_PATTERNS, Motion, StaticFrame, World
+from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import read_pose
-from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
 
+# Files that a world may consist of, and includes one within the other: a few small files could include each other
+# more often than any machine can read.
+MOST_FILES, DEEPEST = 1000, 32
 INCLUDE_KEYS = ("file", "prefix", "parent", "pose")
 
 
@@ -22,52 +26,76 @@ def read_include(value: Value, context: Context) -> None:
     for entry in value.items():
         if isinstance(entry.node, Scalar):
             included = _load(entry, context)
-            if included is not None:
-                _take_in(included, "", context.fixed_frame, None, entry, context)
-            continue
-        table = entry.table(INCLUDE_KEYS, required=("file",))
-        file = table.get("file")
-        prefix = table.text("prefix")
-        parent = context.frame_name(table, "parent") or context.fixed_frame
-        placed = StaticFrame("", "", *read_pose(table.get("pose"))) if "pose" in table else None
-        included = None if file is None else _load(file, context)
-        if prefix and names.fault(prefix.rstrip("/")):
-            entry.error(f"prefix {prefix!r} {names.fault(prefix.rstrip('/'))}")
-        elif included is not None:
-            _take_in(included, prefix, parent, placed, entry, context)
+            if included is None:
+                context.report.missing.append(entry.path)
+            else:
+                _take_in(included, "", context.fixed_frame, None, context)
+        else:
+            _read_entry(entry, context)
 
 
-def _load(reference: Value, context: Context) -> World | None:
-    try:
-        path = context.roots.resolve(reference.text(), context.path)
-    except LocateError as error:
-        reference.error(str(error))
-        return None
-    if path.resolve() in context.including:
-        loop = " -> ".join(part.name for part in (*context.including, path))
-        reference.error(f"includes itself: {loop}")
-        return None
-    return read_file(path, context.shown.parent / reference.text(), context.roots, context.report, context.including)
-
-
-def _take_in(
-    world: World, prefix: str, parent: str, placed: StaticFrame | None, entry: Value, context: Context
-) -> None:
-    """Adds a world's frames under `prefix`. Its fixed frame becomes a frame at the given pose below `parent`,
-    or, where no pose is given, is `parent` itself."""
-    root = names.prefixed(prefix, world.fixed_frame)
-    if placed is None:
-        root = parent
+def _read_entry(entry: Value, context: Context) -> None:
+    """Without a pose the included world's fixed frame is `parent` itself, with one it is a frame below `parent`."""
+    table = entry.table(INCLUDE_KEYS, required=("file",))
+    parent_value, pose_value = table.get("parent"), table.get("pose")
+    parent = frame_name(parent_value) or context.fixed_frame
+    parent_place = entry.place if parent_value is None else parent_value.place
+    prefix = _prefix(table.get("prefix"))
+    pose, scale = read_pose(pose_value)
+    included = _load(table.get("file"), context)
+    if included is None or prefix is None:
+        context.report.missing.append(entry.path)
+        return
+    root = names.prefixed(prefix, included.fixed_frame)
+    if pose_value is None:
+        _take_in(included, prefix, parent, parent_place, context)
+    elif root == parent:
+        pose_value.error(f"needs a prefix beside it: both worlds have a frame {root!r}")
     else:
-        if root == parent:
-            entry.error(f"a pose needs a prefix too: both worlds have a frame {root}")
-            return
-        context.frames.append(replace(placed, name=root, parent=parent, where=entry.where))
+        context.frames.append(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
+        _take_in(included, prefix, root, None, context)
+
+
+def _take_in(world: World, prefix: str, root: str, root_place: Place | None, context: Context) -> None:
+    """Adds a world's frames under `prefix`; its fixed frame becomes `root`, which is named at `root_place`."""
 
     def renamed(name: str) -> str:
         return root if name == world.fixed_frame else names.prefixed(prefix, name)
 
-    context.frames += [replace(f, name=renamed(f.name), parent=renamed(f.parent)) for f in world.frames]
-    context.sensors += [replace(s, name=renamed(s.name), parent=renamed(s.parent)) for s in world.sensors]
-    context.motions += [replace(m, frame=renamed(m.frame), parent=renamed(m.parent)) for m in world.motions]
-    context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
+    def below(frame: StaticFrame | Motion) -> dict[str, Any]:
+        on_root = frame.parent == world.fixed_frame and root_place is not None
+        return {"parent": renamed(frame.parent), "parent_place": root_place if on_root else frame.parent_place}
+
+    context.frames += [replace(f, name=renamed(f.name), **below(f)) for f in world.frames]
+    context.sensors += [replace(s, name=renamed(s.name), **below(s)) for s in world.sensors]
+    context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
+    if world.static_patterns != SENSOR_PATTERNS:
+        context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
+
+
+def _prefix(value: Value | None) -> str | None:
+    """The prefix, empty where there is none; None with the fault recorded."""
+    if value is None:
+        return ""
+    errors = len(value.report.errors)
+    prefix = value.text()
+    fault = names.fault(prefix.removesuffix("/"))
+    if fault and prefix:
+        value.error(f"the prefix {quoted(prefix)} {fault}")
+    return prefix if len(value.report.errors) == errors else None
+
+
+def _load(reference: Value | None, context: Context) -> World | None:
+    """The world that an entry names, its own faults recorded; None where there is none."""
+    found = None if reference is None else context.find(reference)
+    if reference is None or found is None:
+        return None
+    path, shown = found
+    if path.resolve() in context.including:
+        loop = " -> ".join(part.name for part in (*context.including, path))
+        reference.error(f"includes itself: {loop}")
+        return None
+    if len(context.including) >= DEEPEST or len(context.report.files) >= MOST_FILES:
+        reference.error(f"one include too many; allowed: {DEEPEST} deep, {MOST_FILES} files in a world")
+        return None
+    return read_file(path, shown, context.roots.around(path), context.report, context.including)

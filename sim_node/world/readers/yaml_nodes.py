@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from sim_node.world.problems import Problem, Where, WorldError
+from sim_node.world.problems import Problem, Where, WorldError, quoted, shown_key
+from sim_node.world.readers.report import Report
 
 try:
     from yaml import CSafeLoader as EventLoader
@@ -15,8 +16,8 @@ except ImportError:  # PyYAML built without libyaml: the same events, ten times 
     from yaml import SafeLoader as EventLoader  # type: ignore[assignment]
 
 DEEPEST = 64
-# What aliases may expand to, beyond what the file itself holds.
-MOST_EXPANDED = 2_000_000
+# What the aliases of a file may expand to in values: as many as its text has characters, and this.
+FREE_EXPANSION = 100_000
 STRING_TAG = "tag:yaml.org,2002:str"
 PLAIN_TAGS = frozenset("tag:yaml.org,2002:" + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))
 
@@ -44,7 +45,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Mapping:
-    """Keys and values in the order of the file, merges (`<<`) already taken in."""
+    """Keys and values in the order of the file, then what merges (`<<`) add."""
 
     entries: dict[str, tuple[Scalar, Node]]
     line: int
@@ -55,68 +56,86 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-def compose(text: str, file: str) -> Node | None:
-    """The root node of one YAML document, None where it is empty; raises WorldError."""
+def compose(text: str, report: Report) -> Node | None:
+    """The root node of one YAML document, None where it is empty.
+
+    Keys that stand twice and the like go to `report`. Raises WorldError where reading cannot go on.
+    """
+    unprintable = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    if unprintable:
+        before = text[: unprintable.start()]
+        where = Where(report.file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+        raise WorldError([Problem(where, "", f"not YAML: character {unprintable.group()!a} is not allowed")])
     try:
-        return _Composer(file).compose(text)
+        return _Composer(text, report).document()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        where = Where(file, mark.line + 1, mark.column + 1) if mark else Where(file)
-        raise WorldError([Problem(where, "", f"not YAML: {error.problem or error.context}")]) from None
-    except yaml.reader.ReaderError as error:
-        before = text[: error.position] if isinstance(error.position, int) else ""
-        where = Where(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
-        raise WorldError([Problem(where, "", f"not YAML: {error.reason}")]) from None
+        where = Where(report.file, mark.line + 1, mark.column + 1) if mark else Where(report.file)
+        raise WorldError([Problem(where, "", f"not YAML: {_explained(error)}")]) from None
+
+
+def _explained(error: yaml.MarkedYAMLError) -> str:
+    """`did not find expected ',' or ']' while parsing a flow sequence that begins on line 3`."""
+    begin = error.context_mark
+    since = f" that begins on line {begin.line + 1}" if begin and error.context else ""
+    return f"{error.problem or ''} {error.context or ''}{since}".strip()
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end has not come; `key` waits for its value, `merges` for the mapping's end."""
+
+    node: Sequence | Mapping
+    anchor: str | None
+    key: Scalar | None = None
+    merges: list[Node] | None = None
 
 
 class _Composer:
     """Builds nodes from parser events with a stack of its own: libyaml's composer overflows the C stack."""
 
-    def __init__(self, file: str) -> None:
-        self.file = file
+    def __init__(self, text: str, report: Report) -> None:
+        self.loader: Any = EventLoader(text)
+        self.report = report
         self.anchors: dict[str, Node] = {}
-        self.expanded = 0
+        self.expandable = FREE_EXPANSION + len(text)
 
-    def compose(self, text: str) -> Node | None:
-        loader = EventLoader(text)
+    def document(self) -> Node | None:
         try:
-            return self._document(loader)
+            return self._document()
         finally:
-            loader.dispose()
+            self.loader.dispose()
 
-    def _document(self, loader: Any) -> Node | None:
-        # A frame of the stack: node, anchor, and for a mapping the key that waits for its value.
-        stack: list[tuple[Sequence | Mapping, str | None]] = []
-        keys: list[Scalar | None] = []
+    def _document(self) -> Node | None:
+        stack: list[_Open] = []
         root: Node | None = None
         documents = 0
         while True:
-            event = loader.get_event()
+            event = self.loader.get_event()
             kind = type(event)
             mark = event.start_mark
             node: Node
             anchor: str | None = None
             if kind is yaml.ScalarEvent:
                 if event.tag is not None:
-                    self._refuse_tag(event)
+                    self._check_tag(event)
                 plain = event.implicit[0] or (event.tag in PLAIN_TAGS and event.tag != STRING_TAG)
                 node, anchor = Scalar(event.value, plain, mark.line + 1, mark.column + 1), event.anchor
             elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
                 if event.tag is not None:
-                    self._refuse_tag(event)
+                    self._check_tag(event)
                 if len(stack) >= DEEPEST:
                     raise self._fault(event, f"nested deeper than {DEEPEST} levels")
-                opened: Sequence | Mapping
                 if kind is yaml.SequenceStartEvent:
-                    opened = Sequence([], mark.line + 1, mark.column + 1)
+                    stack.append(_Open(Sequence([], mark.line + 1, mark.column + 1), event.anchor))
                 else:
-                    opened = Mapping({}, mark.line + 1, mark.column + 1)
-                stack.append((opened, event.anchor))
-                keys.append(None)
+                    stack.append(_Open(Mapping({}, mark.line + 1, mark.column + 1), event.anchor))
                 continue
             elif kind is yaml.SequenceEndEvent or kind is yaml.MappingEndEvent:
-                node, anchor = stack.pop()
-                keys.pop()
+                done = stack.pop()
+                if done.merges:
+                    _merge(done)
+                node, anchor = done.node, done.anchor
             elif kind is yaml.AliasEvent:
                 node = self._alias(event)
             elif kind is yaml.DocumentStartEvent:
@@ -133,49 +152,58 @@ class _Composer:
             if not stack:
                 root = node
                 continue
-            holder = stack[-1][0]
+            top = stack[-1]
+            holder = top.node
             holder.weight += node.weight
             if isinstance(holder, Sequence):
                 holder.items.append(node)
-            elif keys[-1] is None:
-                keys[-1] = self._key(event, node)
+            elif top.key is None:
+                top.key = self._key(node)
             else:
-                self._insert(event, holder, keys[-1], node)
-                keys[-1] = None
+                self._insert(top, holder, top.key, node)
+                top.key = None
 
-    def _key(self, event: Any, node: Node) -> Scalar:
-        if not isinstance(node, Scalar):
-            raise self._fault(event, "a key must be a word")
-        return node
+    def _key(self, node: Node) -> Scalar:
+        if isinstance(node, Scalar):
+            return node
+        raise WorldError([Problem(Where(self.report.file, node.line, node.column), "", "a key must be a word")])
 
-    def _insert(self, event: Any, holder: Mapping, key: Scalar, node: Node) -> None:
+    def _insert(self, top: _Open, holder: Mapping, key: Scalar, node: Node) -> None:
+        at = key.line, key.column
         if key.text == "<<" and key.plain:
             sources = node.items if isinstance(node, Sequence) else [node]
-            for source in sources:
-                if not isinstance(source, Mapping):
-                    raise self._fault(event, "a merge (<<) takes a mapping or a list of mappings")
-                for name, entry in source.entries.items():
-                    holder.entries.setdefault(name, entry)
-            return
-        there = holder.entries.get(key.text)
-        if there is not None and (there[0].line, there[0].column) > (holder.line, holder.column):
-            where = Where(self.file, key.line, key.column)
-            raise WorldError([Problem(where, key.text, f"stands twice here, first on line {there[0].line}")])
-        holder.entries[key.text] = (key, node)
+            if all(isinstance(source, Mapping) for source in sources):
+                top.merges = (top.merges or []) + sources
+            else:
+                self.report.error("takes a mapping or a list of mappings", at, "<<")
+        elif key.text in holder.entries:
+            first = holder.entries[key.text][0]
+            self.report.error(f"stands twice here, first on line {first.line}", at, shown_key(key.text))
+        else:
+            holder.entries[key.text] = (key, node)
 
     def _alias(self, event: Any) -> Node:
         node = self.anchors.get(event.anchor)
         if node is None:
-            raise self._fault(event, f"*{event.anchor} names no finished anchor before it")
-        self.expanded += node.weight
-        if self.expanded > MOST_EXPANDED:
-            raise self._fault(event, f"aliases expand to more than {MOST_EXPANDED} values")
+            raise self._fault(event, f"{quoted('*' + event.anchor)} names no finished anchor before it")
+        self.expandable -= node.weight
+        if self.expandable < 0:
+            raise self._fault(event, "aliases here expand to more values than a world may hold")
         return node
 
-    def _refuse_tag(self, event: Any) -> None:
+    def _check_tag(self, event: Any) -> None:
         if event.tag != "!" and event.tag not in PLAIN_TAGS:
-            raise self._fault(event, f"tag {event.tag!r} is refused; world files hold plain values")
+            raise self._fault(event, f"tag {quoted(event.tag)} is refused; world files hold plain values")
 
     def _fault(self, event: Any, message: str) -> WorldError:
         mark = event.start_mark
-        return WorldError([Problem(Where(self.file, mark.line + 1, mark.column + 1), "", message)])
+        return WorldError([Problem(Where(self.report.file, mark.line + 1, mark.column + 1), "", message)])
+
+
+def _merge(done: _Open) -> None:
+    """Adds what merged mappings have and the mapping itself has not; of two merged, the first has its say."""
+    assert isinstance(done.node, Mapping)
+    for source in done.merges or ():
+        assert isinstance(source, Mapping)
+        for name, entry in source.entries.items():
+            done.node.entries.setdefault(name, entry)

@@ -10,6 +10,8 @@ import numpy as np
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.conventions import CONVENTIONS
+from sim_node.world.model import FARTHEST
+from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Off unit length by less: digits of the text. By more: mended with a warning. By more still: refused.
@@ -21,11 +23,13 @@ def _quaternion(value: Value) -> FloatArray | None:
     numbers = value.vector(4)
     if numbers is None:
         return None
-    norm = math.hypot(*numbers)
-    if norm == 0.0:
+    largest = max(map(abs, numbers))
+    if largest == 0.0:
         value.error("is zero; a rotation needs norm 1; did you mean [0, 0, 0, 1]?")
         return None
-    unit = np.array(numbers) / norm
+    # Scaled first: squares of very large and very small numbers overflow and vanish.
+    unit = quaternions.normalise(np.array(numbers) / largest)
+    norm = math.hypot(*numbers)
     if abs(norm - 1.0) > MENDED:
         nearest = ", ".join(f"{part:.4g}" for part in unit)
         value.error(f"norm is {norm:.4g}, a rotation needs 1; did you mean [{nearest}]?")
@@ -46,16 +50,17 @@ def _rpy_deg(value: Value) -> FloatArray | None:
 
 
 def _matrix(value: Value) -> FloatArray | None:
-    rows = [row.vector(3) for row in value.items()]
-    if any(row is None for row in rows):
-        return None
-    if len(rows) != 3:
+    if not isinstance(value.node, Sequence) or len(value.node.items) != 3:
         value.error(f"three rows of three numbers are needed, found {value.found()}")
         return None
-    matrix = np.array(rows, dtype=float)
+    rows = [row.vector(3, largest=2.0) for row in value.items()]
+    if any(row is None for row in rows):
+        return None
+    matrix = np.array(rows, dtype=np.float64)
     off = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
-    if off > MENDED or np.linalg.det(matrix) < 0.0:
-        value.error(f"is no rotation: off orthonormal by {off:.3g}, determinant {np.linalg.det(matrix):.3g}")
+    determinant = float(np.linalg.det(matrix))
+    if off > MENDED or determinant < 0.0:
+        value.error(f"is no rotation: off orthonormal by {off:.3g}, determinant {determinant:.3g}")
         return None
     if off > SILENT:
         value.warning(f"off orthonormal by {off:.3g}; the nearest rotation is taken")
@@ -75,10 +80,11 @@ def _axis_angle(value: Value) -> FloatArray | None:
     turn = angle.number() if angle is not None else math.radians(degrees.number())  # type: ignore[union-attr]
     if axis is None:
         return None
-    if math.hypot(*axis) == 0.0:
+    largest = max(map(abs, axis))
+    if largest == 0.0:
         axis_value.error("is zero; an axis needs a direction")
         return None
-    return quaternions.from_axis_angle(np.array(axis), turn)
+    return quaternions.from_axis_angle(np.array(axis) / largest, turn)
 
 
 ROTATIONS: dict[str, Callable[[Value], FloatArray | None]] = {
@@ -102,7 +108,7 @@ def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:
 def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
     """The pose that a table's position, rotation and convention keys say; `convention` where it names none."""
     position_value = table.get("position")
-    position = None if position_value is None else position_value.vector(3)
+    position = None if position_value is None else position_value.vector(3, largest=FARTHEST)
     given = [key for key in ROTATIONS if key in table]
     rotation: FloatArray | None = None
     if given:
@@ -125,10 +131,10 @@ def scale_of(table: Table) -> FloatArray | None:
     if value is None:
         return None
     errors = len(value.report.errors)
-    factors = value.vector(3) if hasattr(value.node, "items") else [value.number()] * 3
+    factors = value.vector(3) if isinstance(value.node, Sequence) else [value.number()] * 3
     if factors is None or len(value.report.errors) > errors:
         return None
     if min(factors) <= 0.0:
-        value.error("a scale must be above zero")
+        value.error(f"found {min(factors):g}; a scale must be above zero")
         return None
     return np.array(factors)

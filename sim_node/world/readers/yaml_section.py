@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
-from sim_node.world import names
+from sim_node.world.locate import LocateError
 from sim_node.world.model import (
     DEFAULT_FIXED_FRAME,
     SENSOR_PATTERNS,
@@ -17,13 +18,23 @@ from sim_node.world.model import (
     TimeGrid,
     World,
 )
+from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.yaml_values import Report, Table, Value
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_values import Table, Value
+
+
+class Named(TypedDict):
+    """What a frame's entry says of its place in the tree, by the names of the model's fields."""
+
+    parent: str
+    place: Place
+    parent_place: Place
 
 
 @dataclass
 class Context:
-    """What reading one file has gathered so far; sections add to it in the order of the file."""
+    """What reading one file has gathered so far; sections add to it in the order of their registration."""
 
     path: Path
     shown: Path
@@ -39,16 +50,18 @@ class Context:
     motions: list[Motion] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
-    def frame_name(self, table: Table, key: str) -> str:
-        """The frame name under `key`, with its spelling checked."""
-        value = table.get(key)
-        if value is None:
-            return ""
-        name = value.text()
-        fault = names.fault(name)
-        if name and fault:
-            value.error(f"{name!r} {fault}")
-        return name
+    def find(self, reference: Value) -> tuple[Path, Path] | None:
+        """The file that a value refers to, and how to show it; None with the fault recorded."""
+        errors = len(self.report.errors)
+        text = reference.text()
+        if len(self.report.errors) > errors:
+            return None
+        try:
+            path = self.roots.resolve(text, self.path)
+        except LocateError as error:
+            reference.error(str(error))
+            return None
+        return path, path if text.startswith("package://") else self.shown.parent / text
 
     def world(self) -> World:
         """The world that this file and what it includes say."""
@@ -63,6 +76,25 @@ class Context:
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )
+
+
+def frame_name(value: Value | None) -> str:
+    """The frame name that a value holds; empty where there is none. Its spelling is checked with the whole tree."""
+    if value is None:
+        return ""
+    errors = len(value.report.errors)
+    name = value.text()
+    if not name and len(value.report.errors) == errors:
+        value.error("is empty; a frame needs a name")
+    return name
+
+
+def named(table: Table, name_key: str) -> tuple[str, Named]:
+    """The frame name under `name_key` and the parent of an entry; the name is empty where it cannot be read."""
+    name, parent = table.get(name_key), table.get("parent")
+    place = table.value.place if name is None else name.place
+    parent_place = Place(place.where, f"{table.value.path}.parent") if parent is None else parent.place
+    return frame_name(name), {"parent": frame_name(parent), "place": place, "parent_place": parent_place}
 
 
 Section = Callable[[Value, Context], None]

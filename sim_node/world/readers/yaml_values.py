@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import decimal
 import math
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
 
-from sim_node.world.problems import Problem, Where, did_you_mean
+from sim_node.world.model import LATEST_NS
+from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
+from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 NULL = ("", "~", "null", "Null", "NULL")
-LATEST_NS = (2**31 - 1) * 1_000_000_000
-_NON_FINITE = {".nan", ".inf", "-.inf", "+.inf", "nan", "inf", "-inf", "+inf", "infinity", "-infinity"}
-
-
-@dataclass
-class Report:
-    """Where reading one file tells what it found: errors that stop a world, warnings that do not."""
-
-    file: str
-    errors: list[Problem] = field(default_factory=list)
-    warnings: list[Problem] = field(default_factory=list)
+_NO_TEXT = frozenset((*NULL, *TRUE, *FALSE))
 
 
 class Value:
@@ -49,6 +40,11 @@ class Value:
         """The place of the value's first character."""
         return Where(self.report.file, self.node.line, self.node.column)
 
+    @property
+    def place(self) -> Place:
+        """Where the value stands and the key path to it."""
+        return Place(self.where, self.path)
+
     def error(self, message: str) -> None:
         """Records a fault of this value."""
         self.report.errors.append(Problem(self.where, self.path, message))
@@ -66,18 +62,23 @@ class Value:
             return f"a list of {len(node.items)}"
         if node.plain and node.text in NULL:
             return "nothing"
-        text = node.text if len(node.text) <= 40 else node.text[:37] + "..."
-        return repr(text)
+        return quoted(node.text)
 
     # Scalars
 
-    def text(self, default: str = "") -> str:
-        """A string; numbers, booleans and null are refused where they are not quoted."""
+    def text(self) -> str:
+        """A string, empty where there is none; numbers, booleans and null are refused where they are not quoted."""
         node = self.node
-        if isinstance(node, Scalar) and not (node.plain and (node.text in NULL or node.text in TRUE + FALSE)):
-            return node.text
+        if isinstance(node, Scalar):
+            if not node.plain:
+                return node.text
+            if node.text not in _NO_TEXT:
+                if node.text[0] not in "+-.0123456789" or math.isnan(as_number(node.text)):
+                    return node.text
+                self.error(f"a text is needed, found the number {shortened(node.text)}; write it in quotes")
+                return ""
         self.error(f"a text is needed, found {self.found()}")
-        return default
+        return ""
 
     def choice(self, allowed: Iterable[str], default: str) -> str:
         """One of some words."""
@@ -89,48 +90,34 @@ class Value:
         self.error(f"found {self.found()}; allowed: {', '.join(allowed)}{hint}")
         return default
 
-    def boolean(self, default: bool = False) -> bool:
-        """`true` or `false`."""
-        if isinstance(self.node, Scalar) and self.node.plain:
-            if self.node.text in TRUE:
-                return True
-            if self.node.text in FALSE:
-                return False
-        self.error(f"true or false is needed, found {self.found()}")
-        return default
-
     def number(self, low: float = -math.inf, high: float = math.inf, default: float = 0.0) -> float:
         """A finite number in [low, high]."""
-        node = self.node
-        if isinstance(node, Scalar) and node.plain:
-            try:
-                number = float(node.text)
-            except ValueError:
-                number = math.nan
-            if low <= number <= high and math.isfinite(number) and "_" not in node.text:
-                return number
-            if math.isfinite(number):
-                self.error(f"{node.text} is out of range; allowed: {_range(low, high)}")
-                return default
-            if node.text.lower() in _NON_FINITE:
-                self.error(f"{node.text} is not a finite number")
-                return default
-        self.error(f"a number is needed, found {self.found()}")
+        number = _number(self.node)
+        if low <= number <= high and math.isfinite(number):
+            return number
+        text = shortened(self.node.text) if isinstance(self.node, Scalar) else ""
+        if text.lower() in NON_FINITE:
+            self.error(f"{text} is not a finite number")
+        elif not math.isnan(number):
+            self.error(f"{text} is out of range; allowed: {_range(low, high)}")
+        elif text and not math.isnan(as_number(text)):
+            self.error(f"a number is needed, found {self.found()} in quotes")
+        else:
+            self.error(f"a number is needed, found {self.found()}")
         return default
 
-    def nanoseconds(self, low_ns: int = 0, default: int = 0) -> int:
-        """A time or duration given in seconds, exactly, as whole nanoseconds in [low_ns, LATEST_NS]."""
-        errors = len(self.report.errors)
-        self.number(-1e300, 1e300)
-        if len(self.report.errors) > errors:
-            return default
+    def nanoseconds(self, low_ns: int = 0) -> int | None:
+        """A time or duration given in seconds, exactly, as whole nanoseconds in [low_ns, LATEST_NS]; None if none."""
+        if not math.isfinite(_number(self.node)):
+            self.number()
+            return None
         assert isinstance(self.node, Scalar)
-        nanoseconds = seconds_to_ns(self.node.text)
-        if low_ns <= nanoseconds <= LATEST_NS:
+        nanoseconds = as_nanoseconds(self.node.text)
+        if nanoseconds is not None and low_ns <= nanoseconds <= LATEST_NS:
             return nanoseconds
-        allowed = f"{low_ns / 1e9:g} to {LATEST_NS // 1_000_000_000} s (stamps hold 31 bits of seconds)"
-        self.error(f"{self.node.text} s is out of range; allowed: {allowed}")
-        return default
+        allowed = f"{low_ns / 1e9:.10g} to {LATEST_NS // 1_000_000_000} s (stamps hold 31 bits of seconds)"
+        self.error(f"{shortened(self.node.text)} s is out of range; allowed: {allowed}")
+        return None
 
     # Lists and mappings
 
@@ -142,25 +129,18 @@ class Value:
         for index, node in enumerate(self.node.items):
             yield Value(node, self.report, index, self)
 
-    def vector(self, size: int) -> list[float] | None:
-        """A list of `size` finite numbers, or None with the fault recorded."""
+    def vector(self, size: int, largest: float = math.inf) -> list[float] | None:
+        """A list of `size` finite numbers of at most `largest` in size, or None with the fault recorded."""
         node = self.node
         if not isinstance(node, Sequence) or len(node.items) != size:
             self.error(f"a list of {size} numbers is needed, found {self.found()}")
             return None
-        numbers: list[float] = []
-        try:  # the common case; what it cannot read is read again below, with its fault
-            for item in node.items:
-                if not item.plain or "_" in item.text:  # type: ignore[union-attr]
-                    break
-                numbers.append(float(item.text))  # type: ignore[union-attr]
-        except (ValueError, AttributeError):
-            numbers.clear()
-        if len(numbers) == size and all(map(math.isfinite, numbers)):
+        numbers = [_number(item) for item in node.items]
+        if all(map(math.isfinite, numbers)) and max(map(abs, numbers)) <= largest:
             return numbers
-        errors = len(self.report.errors)
-        numbers = [item.number() for item in self.items()]
-        return numbers if len(self.report.errors) == errors else None
+        for item in self.items():
+            item.number(-largest, largest)
+        return None
 
     def table(self, known: Collection[str], required: Iterable[str] = ()) -> Table:
         """A mapping whose keys are all `known`; what is `required` and missing is recorded."""
@@ -182,8 +162,8 @@ class Table:
         self._entries = node.entries
         for name, (key, _) in node.entries.items():
             if name not in known:
-                place = Value(key, value.report, name, value)
-                hint = did_you_mean(name, known)
+                place = Value(key, value.report, shown_key(name), value)
+                hint = did_you_mean(name, known) if len(value.report.errors) < MOST_SHOWN else ""
                 place.error(f"unknown key{hint} (known: {', '.join(known)})")
         for name in required:
             if name not in node.entries:
@@ -197,28 +177,20 @@ class Table:
         entry = self._entries.get(name)
         return None if entry is None else Value(entry[1], self.value.report, name, self.value)
 
-    def text(self, name: str, default: str = "") -> str:
-        """The text under `name`, or the default."""
-        value = self.get(name)
-        return default if value is None else value.text(default)
-
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
         """The word under `name`, or the default."""
         value = self.get(name)
         return default if value is None else value.choice(allowed, default)
 
-    def items(self, name: str) -> Iterator[Value]:
-        """The entries of the list under `name`; none where it is not there."""
-        value = self.get(name)
-        return iter(()) if value is None else value.items()
 
-
-def seconds_to_ns(text: str) -> int:
-    """Decimal seconds as the nearest whole nanosecond, without passing through a float."""
-    return int((decimal.Decimal(text) * 1_000_000_000).to_integral_value(decimal.ROUND_HALF_EVEN))
+def _number(node: Node) -> float:
+    """The number that a node is, NaN where it is none; what is quoted is no number."""
+    return as_number(node.text) if isinstance(node, Scalar) and node.plain else math.nan
 
 
 def _range(low: float, high: float) -> str:
+    if math.isinf(low) and math.isinf(high):
+        return "what a 64-bit float holds"
     if math.isinf(high):
         return f"{low:g} or more"
     if math.isinf(low):

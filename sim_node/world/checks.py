@@ -1,0 +1,170 @@
+"""Whether a World can be laid out: names, parents and numbers, every fault told at the place of its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import names
+from sim_node.world.model import (
+    FARTHEST,
+    INTERPOLATIONS,
+    LATEST_NS,
+    ORIGIN_RANGES,
+    OUTSIDE,
+    SHORTEST_STEP_NS,
+    Motion,
+    StaticFrame,
+    World,
+)
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+
+BoolArray = npt.NDArray[np.bool_]
+
+# The readers give unit quaternions to rounding; what is built in Python may come from single precision.
+UNIT = 1e-6
+# Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
+MOST_COMPARED = 10_000
+# Frames of a cycle that its message names.
+MOST_IN_CYCLE = 8
+
+
+class Entry(NamedTuple):
+    """A frame as the tree sees it; `of` is what stands there, nothing for the fixed frame."""
+
+    name: str
+    parent: str
+    of: StaticFrame | Motion | None
+    place: Place
+    parent_place: Place
+
+    def problem(self, message: str) -> Problem:
+        """A fault of the frame's name."""
+        return Problem(self.place.where, self.place.key or shown_key(self.name), message)
+
+    def parent_problem(self, message: str) -> Problem:
+        """A fault of its parent."""
+        return Problem(self.parent_place.where, self.parent_place.key or shown_key(self.name), message)
+
+
+def entries_of(world: World) -> list[Entry]:
+    """Every frame of a world, the fixed frame first."""
+    root = Entry(world.fixed_frame, "", None, Place(Where(world.source), "fixed_frame"), NO_PLACE)
+    return [
+        root,
+        *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
+        *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
+    ]
+
+
+def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
+    """Names that cannot be, names that stand twice, parents that are not there, frames below themselves."""
+    first: dict[str, Entry] = {}
+    for entry in entries:
+        fault = names.fault(entry.name)
+        if fault:
+            yield entry.problem(f"the name {quoted(entry.name)} {fault}")
+            continue
+        there = first.setdefault(entry.name, entry)
+        if there is not entry:
+            if there is entries[0]:
+                yield entry.problem(f"{entry.name!r} is the fixed frame, which has no parent and no pose")
+            else:
+                at = f", the first is at {there.place.where}" if there.place.where.line else ""
+                yield entry.problem(f"a second frame {entry.name!r}{at}")
+    hints: dict[str, str] = {}
+    for entry in entries[1:]:
+        parent = entry.parent
+        if parent in first:
+            continue
+        if parent not in hints:
+            hints[parent] = did_you_mean(parent, first) if len(hints) * len(first) < MOST_COMPARED else ""
+        yield entry.parent_problem(f"{quoted(parent)} is no frame of this world{hints[parent]}")
+    yield from _cycles(first)
+
+
+def _cycles(entries: dict[str, Entry]) -> Iterator[Problem]:
+    """One problem per cycle, told at its first frame."""
+    seen: set[str] = set()
+    for start in entries:
+        walk: dict[str, int] = {}
+        name = start
+        while name in entries and name not in seen:
+            seen.add(name)
+            walk[name] = len(walk)
+            name = entries[name].parent
+        if name in walk:
+            cycle = [*list(walk)[walk[name] :], name]
+            if len(cycle) > MOST_IN_CYCLE:
+                cycle[MOST_IN_CYCLE - 2 : -1] = [f"... {len(cycle) - MOST_IN_CYCLE + 1} more ..."]
+            yield entries[name].parent_problem(f"{name!r} is its own ancestor: {' below '.join(map(shortened, cycle))}")
+
+
+def number_problems(world: World) -> Iterator[Problem]:
+    """Times, places, poses and words out of range: a reader lets none through, a World made in Python may."""
+    start_ns, step_ns = world.time.start_ns, world.time.step_ns
+    file = Where(world.source)
+    if not 0 <= start_ns <= LATEST_NS:
+        yield Problem(file, "time.start_ns", f"{start_ns} is out of range; allowed: 0 to {LATEST_NS}")
+    if not SHORTEST_STEP_NS <= step_ns <= LATEST_NS:
+        yield Problem(file, "time.step_ns", f"{step_ns} is out of range; allowed: {SHORTEST_STEP_NS} to {LATEST_NS}")
+    for key, (low, high) in ORIGIN_RANGES.items() if world.origin else ():
+        number = getattr(world.origin, key)
+        if not (low <= number <= high):
+            yield Problem(file, f"origin.{key}", f"{number} is out of range; allowed: {low:g} to {high:g}")
+
+    statics = (*world.frames, *world.sensors)
+    if statics:
+        poses = np.array([frame.pose for frame in statics])
+        for row, message in _pose_faults(poses):
+            yield _named(statics[row], "pose", message)
+    for frame in statics:
+        if frame.scale is not None and not all(0.0 < factor < math.inf for factor in frame.scale.tolist()):
+            yield _named(frame, "scale", f"{frame.scale.tolist()} must be above zero and finite")
+    for motion in world.motions:
+        yield from _motion_problems(motion)
+
+
+def _motion_problems(motion: Motion) -> Iterator[Problem]:
+    for key, word, allowed in (
+        ("interpolation", motion.interpolation, INTERPOLATIONS),
+        ("before", motion.before, OUTSIDE),
+        ("after", motion.after, OUTSIDE),
+    ):
+        if word not in allowed:
+            yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
+    for row, message in _pose_faults(motion.poses):
+        yield _named(motion, f"poses[{row}]", message)
+    backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
+    if len(backwards):
+        row = int(backwards[0]) + 1
+        found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
+        yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
+    if np.abs(motion.times_ns).max() > LATEST_NS:
+        yield _named(motion, "times_ns", f"out of range; allowed: {-LATEST_NS} to {LATEST_NS}")
+
+
+def _pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
+    """The row of each pose (N, 7) that is none, and why."""
+    finite: BoolArray = np.all(np.isfinite(poses), axis=1)
+    with np.errstate(all="ignore"):  # what overflows is told
+        near: BoolArray = np.all(np.abs(poses[:, :3]) <= FARTHEST, axis=1)
+        norms = np.linalg.norm(poses[:, 3:], axis=1)
+        unit = np.abs(norms - 1.0) <= UNIT
+    for row in np.flatnonzero(~(finite & near & unit)).tolist():
+        if not finite[row]:
+            yield row, f"{poses[row].tolist()} is not finite"
+        elif not near[row]:
+            yield row, f"position {poses[row, :3].tolist()} is out of range; allowed: {-FARTHEST:g} to {FARTHEST:g} m"
+        else:
+            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"
+
+
+def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
+    name = of.frame if isinstance(of, Motion) else of.name
+    return Problem(of.place.where, f"{shown_key(name)}: {part}", message)

@@ -1,0 +1,109 @@
+"""Following a real graph from the command line: what is shown, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
+
+PUBLISHER = Path(__file__).parents[1] / "nodes" / "tf_publisher.py"
+
+
+@pytest.fixture
+def cars(ros_domain):
+    """A graph on which car0 and car1 drive at 20 transforms a second."""
+    process = subprocess.Popen(
+        [sys.executable, str(PUBLISHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    done = threading.Event()
+
+    def drive():
+        process.stdin.write("static 2\n")
+        while not done.wait(0.05):
+            process.stdin.write(f"dynamic {time.time():.9f} 1.5 2\n")
+            process.stdin.flush()
+
+    thread = threading.Thread(target=drive, daemon=True)
+    thread.start()
+    yield
+    done.set()
+    thread.join(5)
+    process.stdin.close()
+    process.wait(10)
+
+
+def start(call, **options):
+    program = f"import sys\nfrom sim_node.cli.live import *\nsys.exit({call})"
+    return subprocess.Popen([sys.executable, "-c", program], **options)
+
+
+def end(process):
+    """Ctrl-C: exit code 0 within 2 s."""
+    begin = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 0
+    assert time.monotonic() - begin < 2.0
+
+
+def lines_until(stream, words):
+    lines = []
+    for line in stream:
+        lines.append(line.rstrip("\n"))
+        if words in line:
+            return lines
+    raise AssertionError(f"ended without {words!r}: {lines}")
+
+
+def test_lookup_in_plain_lines(cars):
+    process = start("live_lookup('map', 'roof', period=0.2)", stdout=subprocess.PIPE, text=True)
+    lines = lines_until(process.stdout, "Hz  delay")
+    assert "  translation [3.500000, 0.000000, 0.000000] m" in lines
+    assert "  rpy         [0.000, 0.000, 0.000] degrees" in lines
+    assert lines[-1].startswith("  car0  ")
+    end(process)
+    assert "\x1b" not in "".join(lines) + process.stdout.read()
+
+
+def test_tree_in_plain_lines(cars):
+    process = start("live_tree(period=0.2)", stdout=subprocess.PIPE, text=True)
+    lines = lines_until(process.stdout, "car1  dynamic")
+    assert "│   └── roof  static" in lines
+    assert any(line.startswith("├── car0  dynamic") and " Hz  delay " in line for line in lines)
+    end(process)
+
+
+def test_json_lines(cars):
+    process = start("live_lookup('car0', 'car1', period=0.2, as_json=True)", stdout=subprocess.PIPE, text=True)
+    answers = [json.loads(line) for line in lines_until(process.stdout, "translation")]
+    assert answers[-1]["translation"] == [1.0, 0.0, 0.0]
+    assert all(answer["error"] == "UnknownFrame" for answer in answers[:-1])
+    end(process)
+
+
+def test_a_terminal_is_redrawn_in_place(cars):
+    terminal, line = pty.openpty()
+    process = start("live_tree(period=0.1)", stdout=line)
+    os.close(line)
+    seen = b""
+    while b"car1" not in seen or b"\x1b[4A" not in seen:
+        seen += os.read(terminal, 4096)
+    end(process)
+    os.close(terminal)
+    assert b"\x1b[J" in seen
+
+
+def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_domain):
+    process = start("live_tree(period=0.1)", stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "no transforms yet on /tf and /tf_static\n"
+    end(process)
