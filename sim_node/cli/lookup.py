@@ -1,4 +1,4 @@
-"""Look up the transform between two frames of a world."""
+"""Look up the transform between two frames of a world, or of a running graph."""
 
 from __future__ import annotations
 
@@ -8,25 +8,39 @@ import json
 import numpy as np
 
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_at, add_world, loaded, seen_at
+from sim_node.cli.worlds import add_allow, add_at, add_live, no_world_beside_live, seen_at
 from sim_node.geometry import quaternions
-from sim_node.world import UnknownFrame
+from sim_node.world import UnknownFrame, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD TARGET SOURCE, --at, --json."""
-    add_world(parser)
-    parser.add_argument("target", metavar="TARGET", help="the frame to express in")
-    parser.add_argument("source", metavar="SOURCE", help="the frame to find")
+    """WORLD TARGET SOURCE, or --live TARGET SOURCE."""
+    parser.usage = (
+        "sim_node lookup [options] WORLD TARGET SOURCE\n       sim_node lookup --live [options] TARGET SOURCE"
+    )
+    parser.add_argument(
+        "names", metavar="NAME", nargs="+", help="the world, the frame to express in, the frame to find"
+    )
+    add_allow(parser)
     add_at(parser)
+    add_live(parser)
     parser.add_argument("--json", action="store_true", help="print translation, rotation [x,y,z,w] and stamp as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the pose of SOURCE in TARGET, as tf2's lookup_transform(TARGET, SOURCE) gives it."""
-    simulation, snapshot = seen_at(loaded(arguments), arguments.at)
+    *worlds, target, source = ["", *arguments.names] if len(arguments.names) < 2 else arguments.names
+    if arguments.live and target:
+        no_world_beside_live(arguments, worlds)
+        from sim_node.cli.live import live_lookup
+
+        return live_lookup(target, source, period=arguments.period, as_json=arguments.json)
+    if len(arguments.names) != 3:
+        needed = "TARGET and SOURCE" if arguments.live else "WORLD, TARGET and SOURCE (or --live, TARGET and SOURCE)"
+        raise UsageError(f"{needed} are needed, found {' '.join(arguments.names)}")
+    simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
     try:
-        pose = simulation.frames.lookup(snapshot.poses, arguments.target, arguments.source)
+        pose = simulation.frames.lookup(snapshot.poses, target, source)
     except UnknownFrame as unknown:
         raise UsageError(str(unknown)) from None
     stamp = snapshot.time_ns / 1e9
@@ -34,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp": stamp}))
         return 0
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))
-    print(f"{arguments.source} in {arguments.target} at {stamp:g} s")
+    print(f"{source} in {target} at {stamp:g} s")
     print(f"  translation [{', '.join(f'{part:.6f}' for part in pose[:3] + 0.0)}] m")
     print(f"  rotation    [{', '.join(f'{part:.6f}' for part in pose[3:] + 0.0)}] xyzw")
     print(f"  rpy         [{', '.join(f'{part:.3f}' for part in np.round(rpy, 3) + 0.0)}] degrees")

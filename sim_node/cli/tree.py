@@ -1,4 +1,4 @@
-"""Show a world's frames as a tree, with their poses."""
+"""Show the frames of a world as a tree, with their poses, or those of a running graph."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sim_node.cli.worlds import add_at, add_world, loaded, seen_at
+from sim_node.cli.errors import UsageError
+from sim_node.cli.worlds import add_at, add_live, add_world, loaded, no_world_beside_live, seen_at
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world import FrameTable
@@ -15,13 +16,24 @@ from sim_node.world.problems import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD and --at."""
-    add_world(parser)
+    """WORLD and --at, or --live."""
+    add_world(parser, default="")
     add_at(parser)
+    add_live(parser)
+    parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the tree."""
+    """Prints the tree; with --live again and again, until Ctrl-C."""
+    if arguments.live:
+        no_world_beside_live(arguments, [arguments.world] if arguments.world else [])
+        from sim_node.cli.live import live_tree
+
+        return live_tree(period=arguments.period, as_json=arguments.json)
+    if not arguments.world:
+        raise UsageError("a WORLD, or --live, is needed")
+    if arguments.json:
+        raise UsageError("--json goes with --live")
     world = loaded(arguments)
     simulation, snapshot = seen_at(world, arguments.at)
     frames = simulation.frames

@@ -14,7 +14,8 @@ from sim_node.world import World, load
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
     """The positional WORLD, which may be left out where there is a default, and --allow."""
     what = "a path, a package:// URI or the name of a shipped world" + (f" (default: {default})" if default else "")
-    parser.add_argument("world", metavar="WORLD", nargs="?" if default else None, default=default, help=what)
+    optional = default is not None
+    parser.add_argument("world", metavar="WORLD", nargs="?" if optional else None, default=default, help=what)
     add_allow(parser)
 
 
@@ -28,6 +29,22 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
 def add_at(parser: argparse.ArgumentParser) -> None:
     """--at T, an instant of the simulation."""
     parser.add_argument("--at", metavar="T", type=finite, help="simulation time in seconds (default: the start)")
+
+
+def add_live(parser: argparse.ArgumentParser) -> None:
+    """--live and --period, for what follows a running graph."""
+    parser.add_argument("--live", action="store_true", help="listen to /tf and /tf_static instead, until Ctrl-C")
+    parser.add_argument(
+        "--period", metavar="S", type=_period, default=1.0, help="with --live: seconds between two looks (default 1)"
+    )
+
+
+def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> None:
+    """Raises UsageError for what makes no sense beside --live."""
+    if worlds:
+        raise UsageError(f"--live listens to the graph; it takes no WORLD, found {worlds[0]!r}")
+    if arguments.at is not None:
+        raise UsageError("--live shows what comes in; it takes no --at")
 
 
 def loaded(arguments: argparse.Namespace) -> World:
@@ -51,3 +68,10 @@ def finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+def _period(text: str) -> float:
+    period = finite(text)
+    if period <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text} is no period; seconds above zero are needed")
+    return period

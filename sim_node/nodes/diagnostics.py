@@ -33,6 +33,11 @@ class Diagnostics:
             level, message = DiagnosticStatus.WARN, f"slower than asked: {pace.real_time_factor:.2f} of {asked:g}"
         elif pace.lateness_p99 > LATE_S:
             level, message = DiagnosticStatus.WARN, f"late: 1 % of ticks by {pace.lateness_p99 * 1e3:.1f} ms or more"
+        if self._node.count_publishers("/clock") > 1:
+            level, message = DiagnosticStatus.WARN, "another node publishes /clock too: time jumps between the two"
+            self._node.get_logger().warning(
+                f"{message}; stop one, or give each its own ROS_DOMAIN_ID", throttle_duration_sec=30.0
+            )
         values = {
             "world": self._loop.simulation.world.name,
             "time (s)": f"{self._loop.simulation.time_ns / 1e9:.9g}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sim_node.tree.errors import seconds
@@ -29,7 +29,17 @@ def as_dict(frames: Sequence[FrameInfo]) -> dict[str, dict[str, Any]]:
     return {frame.name: {key: value for key, value in frame._asdict().items() if key != "name"} for frame in frames}
 
 
-def as_text(frames: Sequence[FrameInfo]) -> str:
+def remark(frame: FrameInfo) -> str:
+    """What there is to say of a frame in a few words."""
+    if frame.kind == "root":
+        return ""
+    if frame.kind != "dynamic":
+        return frame.kind
+    rate = f"{frame.rate_hz:.1f} Hz, " if frame.rate_hz is not None else ""
+    return f"{rate}newest {seconds(frame.newest_ns or 0)}"
+
+
+def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark) -> str:
     """One line per frame, children indented below their parent, in the order in which frames came."""
     lines: list[str] = []
     children = _children(frames)
@@ -37,7 +47,7 @@ def as_text(frames: Sequence[FrameInfo]) -> str:
     stack = [(root, "", "") for root in reversed(children[None])]
     while stack:
         frame, lead, indent = stack.pop()
-        lines.append(f"{lead}{frame.name}{_remark(frame)}")
+        lines.append(f"{lead}{frame.name}  {remark(frame)}".rstrip())
         below = children.get(frame.name, [])
         for i in reversed(range(len(below))):
             last = i == len(below) - 1
@@ -57,22 +67,13 @@ def _children(frames: Sequence[FrameInfo]) -> dict[str | None, list[FrameInfo]]:
     return children
 
 
-def _remark(frame: FrameInfo) -> str:
-    if frame.kind == "root":
-        return ""
-    if frame.kind != "dynamic":
-        return f"  {frame.kind}"
-    rate = f"{frame.rate_hz:.1f} Hz, " if frame.rate_hz is not None else ""
-    return f"  {rate}newest {seconds(frame.newest_ns or 0)}"
-
-
 def _dot_lines(frames: Sequence[FrameInfo]) -> Iterator[str]:
     for frame in frames:
         yield f"  {_quoted(frame.name)};"
     for frame in frames:
         if frame.parent is not None:
             style = "" if frame.kind == "dynamic" else ", style=dashed"
-            label = _quoted(_remark(frame).strip())
+            label = _quoted(remark(frame))
             yield f"  {_quoted(frame.parent)} -> {_quoted(frame.name)} [label={label}{style}];"
 
 

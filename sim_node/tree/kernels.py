@@ -20,6 +20,10 @@ from numba.np.numpy_support import from_dtype
 
 from sim_node.tree import layout
 
+# Constants of layout.py are compiled in; this number changes with them, so that this file does as well. A test tells
+# the new one.
+LAYOUT = 3917115603
+
 # tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
 NORM_TOLERANCE = 1e-2
 # Edges that lookup_many evaluates before it hands the lock back: a few milliseconds.
@@ -209,18 +213,19 @@ def _edge(frame, stamp, tolerance):
 
 @njit(cache=True)
 def _parent(frame, stamp, tolerance):
-    """Return the index of the frame's parent at `stamp`, or NO_PARENT where none is known for that time.
-
-    A frame that has had one parent all the time has it for every stamp.
-    """
+    """Return the index of the frame's parent at `stamp`, or NO_PARENT where its history does not reach there."""
     if frame.count == 0:
         return layout.NO_PARENT
-    if stamp == layout.LATEST or frame.kind >= layout.STATIC or stamp >= frame.since or frame.oldest >= frame.since:
+    if stamp == layout.LATEST or frame.kind >= layout.STATIC:
+        return frame.parent
+    if stamp > frame.newest:
+        return frame.parent if stamp - frame.newest <= tolerance else layout.NO_PARENT
+    if stamp < frame.oldest and frame.oldest - stamp > tolerance:
+        return layout.NO_PARENT
+    if stamp >= frame.since or frame.oldest >= frame.since:
         return frame.parent
     ring = _ring(frame)
-    if stamp >= frame.oldest:
-        return ring[_slot(frame, _locate(frame, ring, stamp))].parent
-    return ring[frame.first].parent if frame.oldest - stamp <= tolerance else layout.NO_PARENT
+    return ring[frame.first if stamp < frame.oldest else _slot(frame, _locate(frame, ring, stamp))].parent
 
 
 @njit(cache=True)
@@ -238,20 +243,38 @@ def _depth(frames, frame, stamp, tolerance):
 
 
 @njit(cache=True)
-def _common_ancestor(frames, target, source, stamp, tolerance, report):
-    """Return (status, frame): the lowest frame that both hang below at `stamp`."""
-    target_depth, target_root = _depth(frames, target, stamp, tolerance)
-    source_depth, source_root = _depth(frames, source, stamp, tolerance)
-    if target_depth < 0 or source_depth < 0:
-        report[layout.CULPRIT], report[layout.OTHER] = target, source
-        return layout.LOOP, layout.NO_PARENT
-    if target_root != source_root:
-        for root in (source_root, target_root):
-            if frames[root].count > 0:
-                _blame(frames, root, stamp, report)
-                return layout.PAST, layout.NO_PARENT
-        report[layout.CULPRIT], report[layout.OTHER] = target_root, source_root
-        return layout.DISCONNECTED, layout.NO_PARENT
+def _blame(frames, frame, stamp, report):
+    """Report the frame whose history does not reach `stamp`; return PAST or FUTURE."""
+    report[layout.AT], report[layout.CULPRIT] = stamp, frame
+    report[layout.OLDEST], report[layout.NEWEST] = frames[frame].oldest, frames[frame].newest
+    return layout.PAST if stamp < frames[frame].oldest else layout.FUTURE
+
+
+@njit(cache=True)
+def _explain_gap(frames, target, source, stamp, tolerance, report):
+    """Tell why two frames have no common ancestor at `stamp`: none at all, or a history that is too short."""
+    _, report[layout.CULPRIT] = _depth(frames, target, stamp, tolerance)
+    _, report[layout.OTHER] = _depth(frames, source, stamp, tolerance)
+    target_depth, target_root = _depth(frames, target, layout.LATEST, tolerance)
+    source_depth, source_root = _depth(frames, source, layout.LATEST, tolerance)
+    if stamp == layout.LATEST or target_depth < 0 or source_depth < 0 or target_root != source_root:
+        return layout.DISCONNECTED
+    ancestor = _meet(frames, target, target_depth, source, source_depth, layout.LATEST, tolerance)
+    for end in (source, target):
+        frame = end
+        while frame != ancestor:
+            if _parent(frames[frame], stamp, tolerance) == layout.NO_PARENT:
+                return _blame(frames, frame, stamp, report)
+            frame = frames[frame].parent
+    for root in (report[layout.OTHER], report[layout.CULPRIT]):
+        if frames[root].count > 0:
+            return _blame(frames, root, stamp, report)
+    return layout.DISCONNECTED
+
+
+@njit(cache=True)
+def _meet(frames, target, target_depth, source, source_depth, stamp, tolerance):
+    """Return the lowest frame above both, given how deep they lie below their common root."""
     while target_depth > source_depth:
         target = _parent(frames[target], stamp, tolerance)
         target_depth -= 1
@@ -261,17 +284,20 @@ def _common_ancestor(frames, target, source, stamp, tolerance, report):
     while target != source:
         target = _parent(frames[target], stamp, tolerance)
         source = _parent(frames[source], stamp, tolerance)
-    return layout.FOUND, target
+    return target
 
 
 @njit(cache=True)
-def _blame(frames, frame, stamp, report):
-    report[layout.CULPRIT], report[layout.OLDEST], report[layout.NEWEST] = (
-        frame,
-        frames[frame].oldest,
-        frames[frame].newest,
-    )
-    report[layout.AT] = stamp
+def _common_ancestor(frames, target, source, stamp, tolerance, report):
+    """Return (status, frame): the lowest frame that both hang below at `stamp`."""
+    target_depth, target_root = _depth(frames, target, stamp, tolerance)
+    source_depth, source_root = _depth(frames, source, stamp, tolerance)
+    if target_depth < 0 or source_depth < 0:
+        report[layout.CULPRIT], report[layout.OTHER] = target, source
+        return layout.LOOP, layout.NO_PARENT
+    if target_root != source_root:
+        return _explain_gap(frames, target, source, stamp, tolerance, report), layout.NO_PARENT
+    return layout.FOUND, _meet(frames, target, target_depth, source, source_depth, stamp, tolerance)
 
 
 @njit(cache=True)
@@ -281,8 +307,7 @@ def _up(frames, frame, ancestor, stamp, tolerance, report):
     while frame != ancestor:
         status, edge = _edge(frames[frame], stamp, tolerance)
         if status > layout.HELD:
-            _blame(frames, frame, stamp, report)
-            return status, pose
+            return _blame(frames, frame, stamp, report), pose
         worst = max(worst, status)
         pose = _compose(edge, pose)
         frame = _parent(frames[frame], stamp, tolerance)
@@ -386,9 +411,7 @@ def _is_below(frames, frame, ancestor, stamp, tolerance):
     for _ in range(len(frames) + 1):
         if frame == ancestor:
             return True
-        at = frames[frame]
-        reached = at.kind >= layout.STATIC or stamp == layout.LATEST or stamp - at.newest <= tolerance
-        frame = _parent(at, stamp, tolerance) if reached else layout.NO_PARENT
+        frame = _parent(frames[frame], stamp, tolerance)
         if frame == layout.NO_PARENT:
             return False
     return True
@@ -416,16 +439,15 @@ def _fill(entry, parent, stamp, pose):
 
 
 @njit(cache=True)
-def _forget(frame, horizon):
-    """Drop the entries stamped before `horizon`."""
-    if frame.count == 0 or frame.oldest >= horizon:
+def _forget(frame, history):
+    """Drop what is more than `history` older than the newest entry; called before one is added, as in tf2."""
+    if frame.count == 0 or frame.oldest >= frame.newest - history:
         return
     ring = _ring(frame)
-    while frame.count > 0 and ring[frame.first].stamp < horizon:
+    while ring[frame.first].stamp < frame.newest - history:
         frame.first = _slot(frame, 1)
         frame.count -= 1
-    if frame.count > 0:
-        frame.oldest = ring[frame.first].stamp
+    frame.oldest = ring[frame.first].stamp
 
 
 @njit(cache=True)
@@ -529,9 +551,8 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
                 # Edge after edge over the whole block: one history at a time stays in the cache.
                 status, row = _raise_block(frames[frame], stamps[begin:end], tolerance, side)
                 if status > layout.HELD:
-                    _blame(frames, frame, stamps[begin + row], report)
                     report[layout.ROW] = begin + row
-                    return status
+                    return _blame(frames, frame, stamps[begin + row], report)
                 spent += end - begin
                 frame = frames[frame].parent
         for row in range(end - begin):
@@ -583,7 +604,7 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
             report[layout.WHY] = layout.RING_MISSING
             return row
         elif frame.count == 0 or stamp > frame.newest:
-            _forget(frame, stamp - history)
+            _forget(frame, history)
             if frame.count == frame.capacity:
                 report[layout.WHY] = layout.RING_FULL
                 return row
@@ -591,9 +612,11 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
         elif stamp < frame.newest - history:
             faults[row] = layout.EXPIRED
             continue
-        elif not _insert(frame, parent, stamp, poses[row], report):
-            report[layout.WHY] = layout.RING_FULL
-            return row
+        else:
+            _forget(frame, history)
+            if not _insert(frame, parent, stamp, poses[row], report):
+                report[layout.WHY] = layout.RING_FULL
+                return row
         frame.known = 1
         frames[parent].known = 1
         report[layout.STORED] += 1

@@ -21,7 +21,6 @@ from sim_node.tree.layout import (
     EMPTY,
     EXPIRED,
     LATEST,
-    NEW_PARENT,
     NO_PARENT,
     NO_SUCH_FRAME,
     NOT_FINITE,
@@ -32,9 +31,7 @@ from sim_node.tree.layout import (
     RING_FULL,
     SELF_PARENT,
     STATIC,
-    STORED,
     VALID,
-    WHY,
 )
 from sim_node.tree.promotion import Promotion
 from sim_node.tree.rings import Rings
@@ -85,25 +82,26 @@ class Storage:
     ) -> InvalidTransform | None:
         """Store a batch; what could not be stored comes back as an error to raise. faults: zeros (N,)."""
         report = self._report
-        report[:] = 0
-        row = 0
+        report.fill(0)
+        row, count = 0, len(children)
         while True:
             row = kernels.store(
                 self.rings.frames, parents, children, stamps, poses, static,
                 self.history_ns, self.tolerance_ns, row, report, faults,
             )  # fmt: skip
-            if report[WHY] != DONE:
-                self._make_room(children[row:], stamps[row:], int(report[WHY]), static)
-            elif self.detect_jumps and self._is_jump(children, faults):
+            why, stored, changed_past, new_parent, *_ = report.tolist()
+            if why != DONE:
+                self._make_room(children[row:], why, static)
+            elif self.detect_jumps and stored < count and self._is_jump(children, faults):
                 self._restart(children, stamps, faults)
                 row = 0
             else:
                 break
-        if report[NEW_PARENT] and self._promotion.candidates and self._promotion.apply(self.rings, self.names):
-            report[CHANGED_PAST] = 1
-        self.rewrites += int(report[CHANGED_PAST])
-        self.generation += bool(report[STORED])
-        return None if report[STORED] == len(children) else self._refused(parents, children, stamps, poses, faults)
+        if new_parent and self._promotion.candidates and self._promotion.apply(self.rings, self.names):
+            changed_past = 1
+        self.rewrites += changed_past
+        self.generation += stored > 0
+        return None if stored == count else self._refused(parents, children, stamps, poses, faults)
 
     def clear(self) -> None:
         """Forget all dynamic transforms."""
@@ -118,12 +116,15 @@ class Storage:
         self.rewrites += 1
 
     def parent_at(self, row: int, stamp: int) -> int:
-        """Return the row of a frame's parent at a stamp (or LATEST), the nearest known; NO_PARENT for a root."""
+        """Return the row of a frame's parent at a stamp (or LATEST); NO_PARENT for a root or outside its history."""
         record = self.rings.frames[row]
         if record["count"] == 0:
             return NO_PARENT
-        if stamp == LATEST or record["kind"] != DYNAMIC or stamp >= record["since"]:
+        if stamp == LATEST or record["kind"] != DYNAMIC:
             return int(record["parent"])
+        oldest, newest = int(record["oldest"]), int(record["newest"])
+        if not oldest - self.tolerance_ns <= stamp <= newest + self.tolerance_ns:
+            return NO_PARENT
         entries = self.rings.entries(row)
         return int(entries["parent"][max(0, int(np.searchsorted(entries["stamp"], stamp, "right")) - 1)])
 
@@ -150,10 +151,10 @@ class Storage:
         rate = (count - 1) / (newest - oldest) * 1e9 if kind == DYNAMIC and newest > oldest else None
         return FrameInfo(self.names[row], self.names[record["parent"]], _KINDS[kind], count, oldest, newest, rate)
 
-    def _make_room(self, children: Indices, stamps: Stamps, why: int, static: bool) -> None:
+    def _make_room(self, children: Indices, why: int, static: bool) -> None:
         """Prepare the ring of the first child; if it is full, those of all that follow and are full as well."""
         if why == RING_FULL:
-            self.rings.grow(self._full(children, stamps), self.history_ns)
+            self.rings.grow(self._full(children), self.history_ns)
             return
         child = int(children[0])
         if why == PROMOTED_MOVED:
@@ -168,11 +169,11 @@ class Storage:
             self._report[CHANGED_PAST] = 1
         self.rings.make(child, STATIC if static else DYNAMIC)
 
-    def _full(self, children: Indices, stamps: Stamps) -> npt.NDArray[np.int64]:
+    def _full(self, children: Indices) -> npt.NDArray[np.int64]:
         inside = (children >= 0) & (children < len(self.names))
         records = self.rings.frames[children[inside]]
         full = (records["kind"] == DYNAMIC) & (records["count"] == records["capacity"])
-        full &= records["oldest"] >= stamps[inside] - self.history_ns
+        full &= records["oldest"] >= records["newest"] - self.history_ns
         return np.unique(children[inside][full]).astype(np.int64)
 
     def _is_jump(self, children: Indices, faults: Faults) -> bool:

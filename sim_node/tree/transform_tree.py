@@ -262,6 +262,14 @@ class TransformTree:
 
     # Waiting
 
+    def when(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
+        """Call `call` once, as soon as `is_ready` holds: now, or in the thread that stores what is missing.
+
+        `is_ready` is asked after each store. Both must be short and must not raise. `cancel()` of what is returned
+        takes it back.
+        """
+        return self._waits.add(is_ready, call)
+
     def when_available(
         self,
         target: str,
@@ -270,11 +278,8 @@ class TransformTree:
         call: Callable[[], None],
         tolerance_ns: int | None = None,
     ) -> Wait:
-        """Call `call` once, as soon as the lookup would answer: now, or in the thread that stores what is missing.
-
-        `cancel()` of what is returned takes it back. `call` must be short and must not raise.
-        """
-        return self._waits.add(lambda: self.can_lookup(target, source, stamp_ns, tolerance_ns), call)
+        """As `when`, for a lookup that would answer."""
+        return self.when(lambda: self.can_lookup(target, source, stamp_ns, tolerance_ns), call)
 
     def wait_for_transform(
         self,

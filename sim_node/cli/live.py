@@ -1,0 +1,197 @@
+"""Following the transforms of a running graph: the tree, or one lookup, with rates and delays."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TextIO
+
+import numpy as np
+
+from sim_node.cli.errors import UsageError
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from sim_node.nodes.tf_statistics import FrameTraffic
+    from sim_node.tree import FrameInfo, TransformTree
+
+PERIOD = 1.0
+NOTHING_YET = "no transforms yet on /tf and /tf_static"
+
+
+def live_tree(*, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None) -> int:
+    """Show all frames of the graph every `period` seconds until a signal, which gives exit code 0.
+
+    On a terminal the picture is redrawn in place, elsewhere each one follows the last; as_json: a line each.
+    """
+    return _follow(lambda graph: _tree_json(graph) if as_json else _tree_text(graph), period, as_json, out)
+
+
+def live_lookup(
+    target: str, source: str, *, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None
+) -> int:
+    """Show the newest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
+
+    def show(graph: Graph) -> str:
+        return _lookup_json(graph, target, source) if as_json else _lookup_text(graph, target, source)
+
+    return _follow(show, period, as_json, out)
+
+
+class Graph:
+    """What is heard: the tree, and the traffic of each frame."""
+
+    def __init__(self, tree: TransformTree, traffic: Callable[[], dict[str, FrameTraffic]]) -> None:
+        self.tree = tree
+        self.traffic = traffic
+
+
+def _follow(show: Callable[[Graph], str], period: float, as_json: bool, out: TextIO | None) -> int:
+    stream = sys.stdout if out is None else out
+    in_place = stream.isatty() and not as_json
+    if not period > 0.0:
+        raise UsageError(f"the period is {period} s, needs more than 0")
+    # Entered before rclpy is loaded, which takes a second: a Ctrl-C meanwhile is a good end, too.
+    with Interrupt() as interrupt, _listening() as graph:
+        done = threading.Event()
+
+        def draw() -> None:
+            drawn = 0
+            try:
+                while True:
+                    text = show(graph)
+                    stream.write(_redrawn(text, drawn) if in_place else text + "\n")
+                    stream.flush()
+                    drawn = text.count("\n") + 1
+                    if done.wait(period):
+                        return
+            except BrokenPipeError:
+                # `sim_node tree --live | head`
+                interrupt.wake()
+
+        drawing = threading.Thread(target=draw, name="draw", daemon=True)
+        drawing.start()
+        interrupt.wait()
+        done.set()
+        drawing.join(1.0)
+    return 0
+
+
+@contextmanager
+def _listening() -> Iterator[Graph]:
+    try:
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from rclpy.signals import SignalHandlerOptions
+
+        from sim_node.nodes.discovery import prepare
+        from sim_node.nodes.graph_clock import GraphClock
+        from sim_node.nodes.tf2 import Buffer, TransformListener
+        from sim_node.nodes.tf_statistics import TfStatistics
+        from sim_node.tree import TransformTree
+    except ImportError as error:
+        raise UsageError(f"--live needs ROS 2 (rclpy, tf2_msgs): {error}") from None
+    prepare()
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = rclpy.create_node("sim_node_live", start_parameter_services=False)
+        tree = TransformTree(detect_jumps=True)
+        statistics = TfStatistics(lambda: clock.now_ns())
+        clock = GraphClock(node, found=statistics.forget_delays)
+        listener = TransformListener(Buffer(tree=tree), node, spin_thread=False, on_batch=statistics.on_batch)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        spinner = threading.Thread(target=executor.spin, name="listen", daemon=True)
+        spinner.start()
+        try:
+            yield Graph(tree, statistics.traffic)
+        finally:
+            executor.shutdown(timeout_sec=1.0)
+            spinner.join(1.0)
+            listener.unregister()
+            node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+
+
+def _redrawn(text: str, lines_before: int) -> str:
+    """Go up to the first line drawn before, and clear from there on (ECMA-48: CUU, ED)."""
+    return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
+
+
+def _tree_text(graph: Graph) -> str:
+    from sim_node.tree import describe
+
+    frames = graph.tree.describe()
+    if not frames:
+        return NOTHING_YET
+    traffic = graph.traffic()
+
+    def remark(frame: FrameInfo) -> str:
+        if frame.kind in ("root", "static"):
+            return describe.remark(frame)
+        return f"{frame.kind}  {_traffic(traffic.get(frame.name))}"
+
+    return describe.as_text(frames, remark)
+
+
+def _tree_json(graph: Graph) -> str:
+    traffic = graph.traffic()
+    frames = graph.tree.as_dict()
+    for name, frame in frames.items():
+        frame["traffic"] = traffic[name]._asdict() if name in traffic else None
+    return json.dumps(frames)
+
+
+def _lookup_text(graph: Graph, target: str, source: str) -> str:
+    from sim_node.tree import TransformError
+    from sim_node.tree.errors import seconds
+
+    if not graph.tree.frames:
+        return NOTHING_YET
+    try:
+        stamp, pose = graph.tree.lookup_stamped(target, source)
+        on_the_way = graph.tree.chain(target, source, stamp)
+    except TransformError as error:
+        return f"{source} in {target}: {error}"
+    traffic = graph.traffic()
+    width = max(len(name) for name in on_the_way)
+    lines = [
+        f"{source} in {target} at {'all times' if stamp is None else seconds(stamp)}",
+        f"  translation [{', '.join(f'{part:.6f}' for part in pose[:3] + 0.0)}] m",
+        f"  rotation    [{', '.join(f'{part:.6f}' for part in pose[3:] + 0.0)}] xyzw",
+        f"  rpy         [{', '.join(f'{part:.3f}' for part in _rpy_degrees(pose))}] degrees",
+    ]
+    moving = [name for name in on_the_way if name in traffic]
+    return "\n".join(lines + [f"  {name.ljust(width)}  {_traffic(traffic[name])}" for name in moving])
+
+
+def _lookup_json(graph: Graph, target: str, source: str) -> str:
+    from sim_node.tree import TransformError
+
+    try:
+        stamp, pose = graph.tree.lookup_stamped(target, source)
+    except TransformError as error:
+        return json.dumps({"error": type(error).__name__, "message": str(error)})
+    answer: dict[str, Any] = {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp_ns": stamp}
+    return json.dumps(answer)
+
+
+def _rpy_degrees(pose: FloatArray) -> FloatArray:
+    return np.asarray(np.round(np.degrees(quaternions.to_rpy(pose[3:])), 3) + 0.0)
+
+
+def _traffic(traffic: FrameTraffic | None) -> str:
+    if traffic is None:
+        return "not heard"
+    rate = "      " if traffic.rate_hz is None else f"{traffic.rate_hz:6.1f}"
+    delay = "delay not known yet"
+    if traffic.mean_delay is not None and traffic.max_delay is not None:
+        delay = f"delay {traffic.mean_delay * 1e3:.1f} ms mean, {traffic.max_delay * 1e3:.1f} ms most"
+    silent = f", silent for {traffic.silent_for:.0f} s" if traffic.silent_for > 2.0 else ""
+    return f"{rate} Hz  {delay}{silent}"

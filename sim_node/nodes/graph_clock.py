@@ -1,0 +1,38 @@
+"""What time it is on the graph: /clock where somebody publishes it, else the wall clock."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Callable
+
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rosgraph_msgs.msg import Clock
+
+
+class GraphClock:
+    """Follows /clock without being told whether there is one, as a watcher of any graph has to.
+
+    node: spun by somebody; found: called once, when /clock is first heard.
+    """
+
+    def __init__(self, node: Node, found: Callable[[], None] = lambda: None) -> None:
+        self._node = node
+        self._found = found
+        self._latest_ns: int | None = None
+        best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+        self._subscription = node.create_subscription(Clock, "/clock", self._take, best_effort, raw=True)
+
+    def now_ns(self) -> int | None:
+        """The time, or None while /clock has a publisher and has not been heard yet."""
+        if self._latest_ns is not None:
+            return self._latest_ns
+        return None if self._node.count_publishers("/clock") else time.time_ns()
+
+    def _take(self, message: bytes) -> None:
+        order = "<" if message[1] & 1 else ">"  # the encapsulation header tells the byte order
+        seconds, nanoseconds = struct.unpack_from(order + "iI", message, 4)
+        first, self._latest_ns = self._latest_ns is None, seconds * 1_000_000_000 + nanoseconds
+        if first:
+            self._found()

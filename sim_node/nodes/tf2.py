@@ -1,0 +1,23 @@
+"""The names that programs import from tf2_ros, for changing one import line."""
+
+from sim_node.nodes.buffer import Buffer
+from sim_node.nodes.tf2_exceptions import (
+    ConnectivityException,
+    ExtrapolationException,
+    InvalidArgumentException,
+    LookupException,
+    TimeoutException,
+    TransformException,
+)
+from sim_node.nodes.tf_listener import TransformListener
+
+__all__ = [
+    "Buffer",
+    "ConnectivityException",
+    "ExtrapolationException",
+    "InvalidArgumentException",
+    "LookupException",
+    "TimeoutException",
+    "TransformException",
+    "TransformListener",
+]

@@ -1,0 +1,190 @@
+"""Listening to /tf and /tf_static: bytes from the wire into the tree, no message object in between."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from tf2_msgs.msg import TFMessage
+
+from sim_node.nodes import qos as profiles
+from sim_node.nodes.buffer import Buffer
+from sim_node.nodes.transform_messages import from_message
+from sim_node.tree import InvalidTransform, TransformTree
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames
+
+# A publisher that repeats its mistake is told so this often, in seconds.
+COMPLAINT_PERIOD = 10.0
+
+# Called with each message and whether it came on /tf_static.
+OnBatch = Callable[[TransformBatch, bool], None]
+
+
+class TransformListener:
+    """Feeds a buffer from the graph for as long as it is referenced, or until `unregister`.
+
+    buffer: the Buffer to feed, and to have follow the node's clock. node: whose context, name space and remappings
+    are used. spin_thread: True to listen in a node and a daemon thread of its own, so that a lookup that waits
+    works in any callback of any executor; False to listen in `node`, in whose executor a wait then must not block
+    the only thread. qos, static_qos: as in tf2_ros, a depth or a profile. on_batch: told of every message.
+    """
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        node: Node,
+        *,
+        spin_thread: bool = True,
+        qos: QoSProfile | int | None = None,
+        static_qos: QoSProfile | int | None = None,
+        tf_topic: str = "/tf",
+        tf_static_topic: str = "/tf_static",
+        on_batch: OnBatch | None = None,
+    ) -> None:
+        self.node = node
+        self._buffer = buffer
+        self._intake = intake = _Intake(buffer.tree, node.get_logger(), on_batch)
+        buffer.follow(node)
+        host, stop_spinning = _own_node(node) if spin_thread else (node, _nothing)
+        group = ReentrantCallbackGroup()
+        self.tf_sub, self.tf_static_sub = (
+            host.create_subscription(
+                TFMessage,
+                node.resolve_topic_name(topic),
+                take,
+                default if profile is None else profile,
+                callback_group=group,
+                raw=True,
+            )
+            for topic, take, profile, default in (
+                (tf_topic, intake.take, qos, profiles.TF),
+                (tf_static_topic, intake.take_static, static_qos, profiles.TF_STATIC_LISTENER),
+            )
+        )
+        # Runs when the listener is dropped, and at the end of the process before daemon threads are cut off.
+        self._stop = weakref.finalize(self, _stop, host, (self.tf_sub, self.tf_static_sub), stop_spinning)
+
+    @property
+    def buffer(self) -> Buffer:
+        """The buffer that is fed; another one can be set."""
+        return self._buffer
+
+    @buffer.setter
+    def buffer(self, buffer: Buffer) -> None:
+        self._buffer = buffer
+        self._intake.feed(buffer.tree)
+
+    def unregister(self) -> None:
+        """Stop listening; what the buffer has stays."""
+        self._stop()
+
+
+class _Intake:
+    """Takes messages into a tree. It does not know its listener, so that dropping that one ends it."""
+
+    def __init__(self, tree: TransformTree, log: Any, on_batch: OnBatch | None) -> None:
+        self._tree = tree
+        self._log = log
+        self._on_batch = on_batch
+        self._reader = TfMessageReader()
+        # Two threads where a multi-threaded executor runs both subscriptions at once.
+        self._lock = threading.Lock()
+        self._indices: dict[TransformNames, tuple[Any, Any]] = {}
+
+    def feed(self, tree: TransformTree) -> None:
+        """Store in another tree from now on."""
+        with self._lock:
+            self._tree = tree
+            self._indices = {}
+
+    def take(self, message: Any) -> None:
+        """A message of /tf."""
+        self._store(message, static=False)
+
+    def take_static(self, message: Any) -> None:
+        """A message of /tf_static."""
+        self._store(message, static=True)
+
+    def _store(self, message: bytes, static: bool) -> None:
+        with self._lock:
+            batch = self._read(message)
+            indices = self._indices.get(batch.names)
+            if indices is None:
+                if len(self._indices) >= 4096:
+                    self._indices.clear()
+                indices = self._tree.indices(batch.names.parents), self._tree.indices(batch.names.children)
+                self._indices[batch.names] = indices
+            tree = self._tree
+        parents, children = indices
+        try:
+            tree.set_transforms(parents, children, batch.stamps_ns, batch.poses, static)
+        except InvalidTransform as error:
+            self._log.warning(str(error), throttle_duration_sec=COMPLAINT_PERIOD)
+        if self._on_batch is not None:
+            self._on_batch(batch, static)
+
+    def _read(self, message: bytes) -> TransformBatch:
+        try:
+            return self._reader.read(message)
+        except ValueError as error:
+            # A middleware with another encoding: its own deserialiser knows it.
+            self._log.info(f"/tf is read by the middleware: {error}", once=True)
+            return _typed(deserialize_message(message, TFMessage))
+
+
+def _typed(message: Any) -> TransformBatch:
+    rows = [from_message(transform) for transform in message.transforms]
+    names = TransformNames(tuple(row[0] for row in rows), tuple(row[1] for row in rows))
+    stamps = np.array([row[2] for row in rows], np.int64)
+    return TransformBatch(names, stamps, np.array([row[3] for row in rows]).reshape(-1, 7))
+
+
+def _own_node(node: Node) -> tuple[Node, Callable[[], None]]:
+    """Make a hidden node beside `node` that a daemon thread spins; return it and what ends that."""
+    own = Node(
+        f"_{node.get_name()}_tf_listener",
+        namespace=node.get_namespace(),
+        context=node.context,
+        # Topics are resolved by `node`; a `__node:=` for it must not rename this one.
+        use_global_arguments=False,
+        enable_rosout=False,
+        start_parameter_services=False,
+        parameter_overrides=[Parameter("start_type_description_service", value=False)],
+    )
+    executor = SingleThreadedExecutor(context=node.context)
+    executor.add_node(own)
+
+    def spin() -> None:
+        with contextlib.suppress(ExternalShutdownException):
+            executor.spin()
+
+    thread = threading.Thread(target=spin, name="tf listener", daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        executor.shutdown(timeout_sec=1.0)
+        if thread is not threading.current_thread():
+            thread.join(timeout=1.0)
+        own.destroy_node()
+
+    return own, stop
+
+
+def _stop(host: Node, subscriptions: tuple[Any, ...], stop_spinning: Callable[[], None]) -> None:
+    stop_spinning()
+    for subscription in subscriptions:
+        host.destroy_subscription(subscription)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,20 @@
+"""Only those who use the tree pay for loading compiled code."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROGRAM = """
+import sys
+import sim_node.geometry.poses, sim_node.frames, sim_node.world, sim_node.wire.tf_message_reader
+assert "numba" not in sys.modules
+import sim_node.tree
+assert "numba" in sys.modules
+assert "rclpy" not in sys.modules
+"""
+
+
+def test_numba_comes_with_the_tree_and_only_with_it():
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -1,0 +1,136 @@
+"""Waiting for a transform: in threads, in asyncio, with an end in any case."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from sim_node.tree import Disconnected, FutureExtrapolation, TransformTree, UnknownFrame
+
+SECOND = 1_000_000_000
+
+
+def at(x):
+    return [float(x), 0, 0, 0, 0, 0, 1]
+
+
+@pytest.fixture
+def tree():
+    tree = TransformTree(tolerance=0.0)
+    tree.set_transform("map", "car", 1 * SECOND, at(1))
+    return tree
+
+
+class Writer(threading.Thread):
+    """Stores once the tree has someone who waits."""
+
+    def __init__(self, tree, *calls):
+        super().__init__(daemon=True)
+        self.tree, self.calls = tree, calls
+
+    def run(self):
+        while not self.tree._waits:
+            time.sleep(0.001)
+        for call in self.calls:
+            self.tree.set_transform(*call)
+
+
+def test_what_is_there_needs_no_wait(tree):
+    assert tree.wait_for_transform("map", "car", SECOND, timeout=0)[0] == 1
+
+
+def test_a_thread_goes_on_when_the_transform_comes(tree):
+    Writer(tree, ("map", "other", SECOND, at(0)), ("map", "car", 3 * SECOND, at(3))).start()
+    assert tree.wait_for_transform("map", "car", 2 * SECOND, timeout=10)[0] == 2
+    assert not tree._waits
+
+
+def test_a_frame_may_be_unknown_when_the_wait_begins(tree):
+    Writer(tree, ("car", "wheel", SECOND, at(5))).start()
+    assert tree.wait_for_transform("map", "wheel", SECOND, timeout=10)[0] == 6
+
+
+def test_when_time_is_over_the_reason_is_raised(tree):
+    begin = time.monotonic()
+    with pytest.raises(FutureExtrapolation):
+        tree.wait_for_transform("map", "car", 2 * SECOND, timeout=0.05)
+    with pytest.raises(UnknownFrame):
+        tree.wait_for_transform("map", "nobody", 2 * SECOND, timeout=0.05)
+    assert 0.1 <= time.monotonic() - begin < 5
+    assert not tree._waits
+
+
+def test_asyncio_goes_on_when_another_thread_stores(tree):
+    async def two():
+        return await asyncio.gather(
+            tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=10),
+            tree.wait_for_transform_async("map", "car", 3 * SECOND, timeout=10),
+        )
+
+    Writer(tree, ("map", "car", 2 * SECOND, at(2)), ("map", "car", 4 * SECOND, at(4))).start()
+    assert [pose[0] for pose in asyncio.run(two())] == [2, 3]
+
+
+def test_asyncio_ends_in_time_and_when_cancelled(tree):
+    async def late():
+        await tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=0.05)
+
+    with pytest.raises(FutureExtrapolation):
+        asyncio.run(late())
+
+    async def cancelled():
+        task = asyncio.create_task(tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=60))
+        await asyncio.sleep(0)
+        assert len(tree._waits) == 1
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(cancelled())
+    assert not tree._waits
+
+
+def test_a_call_is_made_once_and_can_be_taken_back(tree):
+    calls = []
+    tree.when_available("map", "car", SECOND, lambda: calls.append("now"))
+    assert calls == ["now"]
+    tree.when_available("map", "car", 2 * SECOND, lambda: calls.append("later"))
+    taken_back = tree.when_available("map", "car", 2 * SECOND, lambda: calls.append("never"))
+    taken_back.cancel()
+    for stamp in (2, 3):
+        tree.set_transform("map", "car", stamp * SECOND, at(stamp))
+    assert calls == ["now", "later"]
+    taken_back.cancel()
+
+
+def test_a_refused_batch_wakes_those_whose_transform_it_held(tree):
+    calls = []
+    tree.when_available("map", "car", 2 * SECOND, lambda: calls.append("there"))
+    with pytest.raises(ValueError, match="1 of 2 transforms refused"):
+        tree.set_transforms(["map"] * 2, ["car", "bad"], 2 * SECOND, [at(1), [0] * 7])
+    assert calls == ["there"]
+
+
+def test_a_waiting_thread_does_not_keep_the_process_alive():
+    program = """
+import threading
+from sim_node.tree import TransformTree
+tree = TransformTree()
+threading.Thread(target=tree.wait_for_transform, args=("a", "b"), kwargs={"timeout": 600}, daemon=True).start()
+while not tree._waits:
+    pass
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=120, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_disconnected_frames_are_waited_for_as_well(tree):
+    tree.set_transform("moon", "rover", SECOND, at(1))
+    with pytest.raises(Disconnected):
+        tree.wait_for_transform("map", "rover", SECOND, timeout=0.01)
+    Writer(tree, ("map", "moon", SECOND, at(100))).start()
+    assert tree.wait_for_transform("map", "rover", SECOND, timeout=10)[0] == 101
