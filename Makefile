@@ -3,13 +3,16 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 BIN := .venv/bin
-SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/ros.lock \
+SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/ros.lock requirements/numpy1.lock \
 	$(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/msg/*)
 
-.PHONY: run setup test lint types imports bench doctor lock clean
+# Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
+unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
+
+.PHONY: run setup test lint types imports bench pictures doctor lock clean always
 
 run: .venv/.ready
-	@exec $(BIN)/sim_node run $(WORLD) $(ARGS)
+	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
 
 setup: .venv/.ready
 
@@ -32,11 +35,16 @@ imports: .venv/.ready-for-tests
 bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
 
+# The pictures of the README and the docs, drawn by the project itself.
+pictures: .venv/.ready
+	$(BIN)/python tools/draw_world.py orbit 0 11.2 docs/images/orbit.svg
+	$(BIN)/python tools/draw_frames.py
+
 lock:
 	tools/lock.sh
 
 clean:
-	rm -rf .venv build install log bench/results
+	rm -rf .venv build install log bench/results sim_node.egg-info
 
 .venv/.ready: $(SETUP_INPUTS)
 	@$(PYTHON) tools/bootstrap.py
@@ -45,3 +53,11 @@ clean:
 .venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock
 	@$(PYTHON) tools/bootstrap.py test
 	@touch .venv/.ready $@
+
+# .venv was made for this folder and for the ROS 2 of the shell; in another one it is made anew.
+ifneq ($(wildcard .venv/.made-for),)
+ifneq ($(strip $(CURDIR) $(ROS_DISTRO)),$(strip $(shell cat .venv/.made-for)))
+.venv/.ready .venv/.ready-for-tests: always
+endif
+endif
+always:

@@ -1,16 +1,30 @@
 """The ament_python package: `colcon build` and `pip install` both read this."""
 
+import os
 from glob import glob
+from pathlib import Path
 
 from setuptools import find_packages, setup
 
 NAME = "sim_node"
+# A symlink build runs this file from a folder of links, without the README.
+README = Path(__file__).resolve().parent / "README.md"
+
+
+def shared(folder: str) -> list[tuple[str, list[str]]]:
+    """Every file below a folder, for share/sim_node."""
+    return [
+        (f"share/{NAME}/{where}", [f"{where}/{name}" for name in sorted(names)])
+        for where, _, names in os.walk(folder)
+        if names
+    ]
+
 
 setup(
     name=NAME,
     version="0.1.0",
     description="Worlds from files, simulated and published on the TF tree, beside PX4 and ArduPilot.",
-    long_description=open("README.md", encoding="utf-8").read(),
+    long_description=README.read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     author="sim_node maintainers",
     maintainer="sim_node maintainers",
@@ -20,7 +34,8 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={NAME: ["py.typed"]},
     zip_safe=False,
-    install_requires=["numpy>=1.26", "transforms3d>=0.4", "PyYAML>=6.0", "tqdm"],
+    # What Ubuntu 24.04 packages, where a ROS 2 Jazzy workspace gets them from, is new enough.
+    install_requires=["numpy>=1.26", "numba>=0.58", "transforms3d>=0.4", "PyYAML>=6.0", "tqdm>=4.60"],
     extras_require={
         # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
         "ros": [
@@ -33,18 +48,16 @@ setup(
             "ros-std-srvs==5.3.6",
             "ros-diagnostic-msgs==5.3.6",
         ],
-        "test": ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "scipy", "psutil"],
+        # Heights above mean sea level without a geoid file of GeographicLib's.
+        "geoid": ["egm96>=0.2; python_version >= '3.12'"],
+        "test": ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "scipy", "psutil", "pyproj", "pymap3d"],
     },
     entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},
     data_files=[
         ("share/ament_index/resource_index/packages", ["resource/" + NAME]),
         ("share/" + NAME, ["package.xml"]),
-        ("share/" + NAME + "/launch", glob("launch/*.launch.py")),
-        ("share/" + NAME + "/config", glob("config/*.yaml")),
-        ("share/" + NAME + "/config/dds", glob("config/dds/*.xml")),
-        ("share/" + NAME + "/config/rviz", glob("config/rviz/*.rviz")),
-        ("share/" + NAME + "/config/worlds", glob("config/worlds/*.*")),
-        ("share/" + NAME + "/config/worlds/parts", glob("config/worlds/parts/*")),
+        *shared("config"),
+        *shared("launch"),
         # `ros2 run` and launch's Node look for executables here, after colcon and pip alike.
         ("lib/" + NAME, glob("scripts/*")),
     ],

@@ -2,15 +2,18 @@
 
 from pathlib import Path
 
-from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument
+from launch.actions import DeclareLaunchArgument, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PythonExpression
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-# This file lies in share/sim_node/launch, or in launch/ of a checkout; the configuration lies beside it.
-CONFIG = Path(__file__).resolve().parents[1] / "config"
+from launch import LaunchDescription
+
+# This file lies in share/sim_node/launch, or in launch/ of a checkout; in a symlink install it is a link.
+HERE = Path(__file__).absolute().parents[1]
+CONFIG = HERE / "config"
+CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -26,22 +29,24 @@ def generate_launch_description() -> LaunchDescription:
             description="Stamp with simulation time and publish /clock; false stamps with the wall clock",
         ),
         DeclareLaunchArgument(
-            "real_time_factor", default_value="1.0", description="Simulated seconds per second; 0 is as fast as possible"
+            "real_time_factor", default_value="1.0", description="Simulated seconds per second, 0: as fast as possible"
         ),
         DeclareLaunchArgument("frame_prefix", default_value="", description="Put before every frame but the fixed one"),
         DeclareLaunchArgument(
             "params_file", default_value=str(CONFIG / "simulation.yaml"), description="The node's other parameters"
         ),
         DeclareLaunchArgument("rviz", default_value="false", choices=["true", "false"], description="Start rviz2 too"),
+        DeclareLaunchArgument("fixed_frame", default_value="map", description="What rviz2 stands on"),
     ]
     use_sim_time = LaunchConfiguration("use_sim_time")
     simulation = Node(
-        package="sim_node",
-        executable="simulation",
+        **executable(),
         name="simulation",
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         emulate_tty=True,
+        # Whatever else runs waits for a clock that has stopped.
+        on_exit=Shutdown(reason="the simulation has ended"),
         parameters=[
             LaunchConfiguration("params_file"),
             {
@@ -55,8 +60,15 @@ def generate_launch_description() -> LaunchDescription:
     rviz = Node(
         package="rviz2",
         executable="rviz2",
-        arguments=["-d", str(CONFIG / "rviz" / "simulation.rviz")],
+        arguments=["-d", str(CONFIG / "rviz" / "simulation.rviz"), "-f", LaunchConfiguration("fixed_frame")],
         parameters=[{"use_sim_time": ParameterValue(use_sim_time, value_type=bool)}],
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
     return LaunchDescription([*arguments, simulation, rviz])
+
+
+def executable() -> dict[str, str]:
+    """The node's executable: of the installed package, or of the checkout, where no package is installed."""
+    if CHECKOUT_EXECUTABLE.exists():
+        return {"executable": str(CHECKOUT_EXECUTABLE)}
+    return {"package": "sim_node", "executable": "simulation"}

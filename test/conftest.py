@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import hypothesis
 import pytest
@@ -13,7 +12,13 @@ os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 
 # Timings say nothing on a shared machine, and the same examples every time make a failure everybody's.
-hypothesis.settings.register_profile("project", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.register_profile(
+    "project",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 
@@ -24,11 +29,11 @@ _used = 0
 
 
 @pytest.fixture
-def ros_domain(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A DDS domain for this test and the processes that it starts."""
     global _used
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4
     domain = _FIRST_DOMAIN + worker * _DOMAINS_PER_WORKER + _used % _DOMAINS_PER_WORKER
     _used += 1
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
-    yield domain
+    return domain

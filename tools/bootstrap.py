@@ -3,6 +3,7 @@
 Standard library only, and readable by old interpreters: it must be able to say that they are too old.
 """
 
+import hashlib
 import os
 import platform
 import re
@@ -12,11 +13,14 @@ import sys
 import sysconfig
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
+TF2_MSGS = os.path.join(ROOT, "interfaces", "tf2_msgs")
+# The folder and the ROS distro that .venv was made for. The Makefile compares it.
+MADE_FOR = os.path.join(VENV, ".made-for")
 OLDEST, NEWEST = (3, 10), (3, 14)
-APT = "sudo apt-get install -y "
+OLDEST_NUMPY = (1, 26)
 
 
 class Stop(Exception):
@@ -25,17 +29,21 @@ class Stop(Exception):
 
 def main(parts):
     started = time.monotonic()
+    # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
+    os.environ.pop("_ROS_WHEELS_BOOTSTRAP_COMPLETE", None)
     try:
         interpreter = suitable_interpreter()
         if interpreter != sys.executable:
-            os.execv(interpreter, [interpreter, os.path.abspath(__file__)] + parts)
+            os.execv(interpreter, [interpreter, os.path.realpath(__file__), *parts])
+        if not os.access(ROOT, os.W_OK):
+            raise Stop("%s cannot be written to, and .venv is made there; copy it to where it can" % ROOT)
         sourced = ros_is_sourced()
         if not sourced:
-            require_wheel_platform()
-            require_compiler()
+            require_wheel_platform(sys.platform, platform.machine(), platform.libc_ver())
+        provide(missing_packages(sourced))
         make_venv(sourced)
         install(["core"] + ([] if sourced else ["ros"]) + parts, sourced)
-        if not sourced and not importable("tf2_msgs"):
+        if not sourced and not tf2_msgs_is_built():
             build_tf2_msgs()
         install_project()
     except Stop as stop:
@@ -44,126 +52,215 @@ def main(parts):
         sys.exit("sim_node set-up: `%s` failed, its output is above" % " ".join(map(str, failure.cmd[:6])))
     except KeyboardInterrupt:
         sys.exit("sim_node set-up: interrupted; run it again to go on")
-    print("sim_node set-up: done in %.0f s; the command is .venv/bin/sim_node" % (time.monotonic() - started))
+    say("done in %.0f s; the command is .venv/bin/sim_node" % (time.monotonic() - started))
 
 
 def say(text):
     print("sim_node set-up: " + text, flush=True)
 
 
+# Which Python, which ROS
+
+
 def suitable_interpreter():
-    """This interpreter, or a newer one on PATH where this one is too old."""
-    if OLDEST <= sys.version_info[:2] <= NEWEST:
-        return sys.executable
+    """This interpreter if it can be used, or another one on this machine."""
+    # A venv of a venv does not see the packages of the first: what counts is what is below.
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    if os.environ.get("ROS_DISTRO"):
+        return interpreter_of_ros([base, "/usr/bin/python3"])
+    if is_suitable(sys.version_info):
+        return base
     for minor in range(NEWEST[1], OLDEST[1] - 1, -1):
         found = shutil.which("python3.%d" % minor)
         # A version manager's shim can be on PATH for a version that is not there.
-        if found and subprocess.call([found, "-c", ""], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) == 0:
+        if found and output_of([found, "-c", ""]) is not None:
             return found
     raise Stop(
-        "Python 3.%d to 3.%d is needed and this is %s; install one and run `make PYTHON=python3.12`"
-        % (OLDEST[1], NEWEST[1], platform.python_version())
+        "Python 3.%d to 3.%d is needed and %s is %s; install one and run, for example, `make PYTHON=python3.12`"
+        % (OLDEST[1], NEWEST[1], sys.executable, platform.python_version())
+    )
+
+
+def is_suitable(version):
+    return OLDEST <= tuple(version[:2]) <= NEWEST
+
+
+def interpreter_of_ros(candidates):
+    """The one that the ROS 2 of this shell was built for: that which can import its rclpy."""
+    distro = os.environ["ROS_DISTRO"]
+    for python in candidates:
+        version = output_of([python, "-c", "import sys, rclpy; print('%d %d' % sys.version_info[:2])"])
+        if version and not is_suitable(tuple(map(int, version.split()))):
+            raise Stop(
+                "Python 3.%d or newer is needed and the ROS 2 %s of this shell has %s; use a newer ROS 2, or a shell "
+                "without it" % (OLDEST[1], distro, ".".join(version.split()))
+            )
+        if version:
+            return python
+    raise Stop(
+        "ROS 2 %s is set up in this shell and %s cannot import its rclpy; run make with its Python (make PYTHON=...), "
+        "or in a shell without it" % (distro, " and ".join(sorted(set(candidates))))
     )
 
 
 def ros_is_sourced():
     """Whether a ROS 2 of the user's own is set up in this shell."""
-    outside = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    probe = "import rclpy, tf2_msgs.msg, os; print(os.environ.get('ROS_DISTRO', 'of unknown distro'))"
-    ran = subprocess.run([sys.executable, "-c", probe], env=outside, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    if ran.returncode == 0:
-        say("using the ROS 2 that is set up in this shell (%s)" % ran.stdout.decode().strip())
-    return ran.returncode == 0
+    found = output_of([sys.executable, "-c", "import rclpy, os; print(os.path.dirname(rclpy.__file__))"])
+    if found is None:
+        return False
+    distro = os.environ.get("ROS_DISTRO", "of unknown distro")
+    if output_of([sys.executable, "-c", "import tf2_msgs.msg"]) is None:
+        raise Stop("the ROS 2 of this shell has no tf2_msgs; run: sudo apt-get install -y ros-%s-tf2-ros" % distro)
+    say("using the ROS 2 that is set up in this shell (%s, %s)" % (distro, found))
+    return True
 
 
-def require_wheel_platform():
-    machine, libc = platform.machine(), platform.libc_ver()
-    if sys.platform != "linux" or machine != "x86_64":
+def output_of(command):
+    """What a command prints, None where it fails."""
+    try:
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+    return ran.stdout.decode().strip() if ran.returncode == 0 else None
+
+
+def require_wheel_platform(system, machine, libc):
+    """Raises Stop where rclpy has no wheels: it has for Linux on x86-64 with glibc 2.28 or newer."""
+    if system != "linux" or machine != "x86_64" or libc[0] != "glibc":
         raise Stop(
-            "rclpy comes from PyPI for Linux on x86-64 alone and this is %s on %s; install ROS 2 Jazzy, "
-            "source its setup.bash and run make again" % (sys.platform, machine)
+            "rclpy comes from PyPI for Linux on x86-64 with glibc alone and this is %s on %s; install ROS 2 Jazzy, "
+            "source its setup.bash and run make again" % (" ".join([system] + [name for name in libc if name]), machine)
         )
-    if libc[0] == "glibc" and tuple(map(int, libc[1].split(".")[:2])) < (2, 28):
+    if tuple(map(int, libc[1].split(".")[:2])) < (2, 28):
         raise Stop("glibc 2.28 or newer is needed (Debian 10, Ubuntu 20.04) and this is %s" % libc[1])
 
 
-def require_compiler():
-    """A C++ compiler and Python.h, which building tf2_msgs takes."""
+# What the system must have
+
+
+def missing_packages(sourced):
+    """The Debian packages that this set-up still lacks."""
     missing = []
-    if not any(shutil.which(name) for name in (os.environ.get("CXX", "c++"), "g++", "clang++")):
-        missing.append("g++")
-    if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
-        missing.append("python3-dev")
-    if missing:
-        provide(missing, "to build tf2_msgs")
+    if not sourced and not tf2_msgs_is_built():
+        if not any(shutil.which(name) for name in (os.environ.get("CXX", "c++"), "g++", "clang++")):
+            missing.append("g++")
+        if not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")):
+            missing.append("python3.%d-dev" % sys.version_info[1])
+    if not venv_is_ours(sourced) and output_of([sys.executable, "-c", "import ensurepip, venv"]) is None:
+        missing.append("python3.%d-venv" % sys.version_info[1])
+    return missing
 
 
-def provide(packages, why):
+def provide(packages):
     """Installs Debian packages where this is root (a container), else says the command that does."""
-    command = APT + " ".join(packages)
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise Stop("%s needed %s; run: %s" % (" and ".join(packages), why, command))
-    say("installing %s, needed %s" % (" and ".join(packages), why))
+    if not packages:
+        return
+    names = " ".join(packages)
+    if not shutil.which("apt-get"):
+        raise Stop("missing: what Debian calls %s; install it and run make again" % names)
+    if os.geteuid() != 0:
+        raise Stop("missing: %s; run: sudo apt-get update && sudo apt-get install -y %s" % (names, names))
+    say("installing " + names)
     environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
-    apt = ["apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0"]
-    subprocess.run(apt + ["update"], env=environment, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(
-        apt + ["install", "--no-install-recommends"] + packages,
-        env=environment,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    apt = ["apt-get", "-q", "-y", "-o", "Dpkg::Use-Pty=0", "-o", "DPkg::Lock::Timeout=120"]
+    for command in ([*apt, "update"], [*apt, "install", "--no-install-recommends", *packages]):
+        ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if ran.returncode != 0:
+            sys.stderr.write(ran.stdout.decode(errors="replace"))
+            raise Stop("apt-get could not install %s, its output is above" % names)
+
+
+# .venv and what is in it
+
+
+def made_for():
+    return " ".join([ROOT, os.environ.get("ROS_DISTRO", "")]).strip()
+
+
+def venv_is_ours(sourced):
+    """Whether .venv is whole, and made by this Python for this folder and this ROS."""
+    if output_of([VENV_PYTHON, "-c", "import pip, sys; print(sys.version)"]) != sys.version:
+        return False
+    with_site = "include-system-site-packages = true" in read(os.path.join(VENV, "pyvenv.cfg"))
+    return with_site == sourced and os.path.exists(MADE_FOR) and read(MADE_FOR).strip() == made_for()
 
 
 def make_venv(sourced):
     """A venv of this interpreter; an unfinished or foreign one is made anew."""
-    if os.path.exists(VENV_PYTHON):
-        probe = "import pip, sys; print('%d.%d' % sys.version_info[:2])"
-        ran = subprocess.run([VENV_PYTHON, "-c", probe], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        with_site = "include-system-site-packages = true" in open(os.path.join(VENV, "pyvenv.cfg")).read()
-        if ran.stdout.decode().strip() == "%d.%d" % sys.version_info[:2] and with_site == sourced:
-            return
-    if subprocess.call([sys.executable, "-c", "import ensurepip, venv"], stderr=subprocess.DEVNULL) != 0:
-        provide(["python3-venv"], "to make .venv")
-    say("making .venv with Python %s" % platform.python_version())
+    if venv_is_ours(sourced):
+        return
+    anew = ", anew: it was unfinished, or made for another folder, Python or ROS" if os.path.exists(VENV) else ""
+    say("making .venv with Python %s%s" % (platform.python_version(), anew))
     options = ["--clear"] + (["--system-site-packages"] if sourced else [])
-    subprocess.run([sys.executable, "-m", "venv"] + options + [VENV], check=True)
+    subprocess.run([sys.executable, "-m", "venv", *options, VENV], check=True)
+    write(MADE_FOR, made_for() + "\n")
 
 
 def install(parts, sourced):
     """The pinned packages of requirements/<part>.lock, checked by their hashes."""
     say("installing pinned packages (%s)" % ", ".join(parts))
     locks = [os.path.join(ROOT, "requirements", part + ".lock") for part in parts]
-    if sourced:  # the sourced ROS was built against its own numpy: what is there stays
-        locks = [without_what_is_there(locks)]
-    command = [VENV_PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps"]
-    for lock in locks:
-        command += ["--require-hashes", "-r", lock]
-    subprocess.run(command, check=True)
+    if sourced:
+        locks = with_numpy_of_ros(locks)
+    requirements = [word for lock in locks for word in ("-r", lock)]
+    pip(["--require-hashes", *requirements])
 
 
-def without_what_is_there(locks):
-    """One lock file of those entries whose distribution the environment does not have yet."""
-    listing = "import importlib.metadata as m; print('\\n'.join(d.metadata['Name'] or '' for d in m.distributions()))"
-    ran = subprocess.run([VENV_PYTHON, "-c", listing], check=True, stdout=subprocess.PIPE)
-    there = {canonical(name) for name in ran.stdout.decode().split()}
-    entries = []
+def with_numpy_of_ros(locks):
+    """The locks without numpy: the modules of a sourced ROS 2 were built against its own.
+
+    Where that is older than sim_node can use, numpy 1.26 takes its place, which runs modules built against any
+    older numpy 1; numpy 2 does not.
+    """
+    there = output_of([VENV_PYTHON, "-c", "import numpy; print(numpy.__version__)"])
+    kept = there and tuple(map(int, there.split(".")[:2])) >= OLDEST_NUMPY
+    entries = [] if kept else lock_entries(os.path.join(ROOT, "requirements", "numpy1.lock"))
     for lock in locks:
-        with open(lock) as file:
-            entries += re.findall(r"^\S.*?(?=^\S|\Z)", file.read(), re.MULTILINE | re.DOTALL)
-    wanted = [entry for entry in dict.fromkeys(entries) if canonical(entry.split("==")[0]) not in there]
+        entries += [entry for entry in lock_entries(lock) if not entry.startswith("numpy==")]
     path = os.path.join(VENV, "wanted.lock")
-    with open(path, "w") as file:
-        file.writelines(wanted)
-    return path
+    write(path, "".join(dict.fromkeys(entries)))
+    return [path]
 
 
-def canonical(name):
-    return re.sub(r"[-_.]+", "-", name).lower()
+def lock_entries(path):
+    """The requirements of a lock file, each with its hashes."""
+    return re.findall(r"^\S.*?(?=^\S|\Z)", read(path), re.MULTILINE | re.DOTALL)
 
 
-def importable(module):
-    return subprocess.call([VENV_PYTHON, "-c", "import " + module], stderr=subprocess.DEVNULL) == 0
+def install_project():
+    """sim_node itself, editable, so that a change of the source is a change of the command."""
+    say("installing sim_node")
+    pip(["--no-build-isolation", "--editable", ROOT])
+
+
+def pip(arguments):
+    """`pip install` into .venv, of exactly what is named."""
+    environment = dict(os.environ, PIP_USER="0")
+    environment.pop("PYTHONPATH", None)  # what a sourced ROS 2 has is not there for pip to count
+    command = [VENV_PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps"]
+    if subprocess.call(command + arguments, env=environment) != 0:
+        raise Stop("pip failed, its message is above (no network, or a proxy: see docs/installation.md)")
+
+
+# tf2_msgs
+
+
+def tf2_msgs_is_built():
+    return os.path.exists(tf2_msgs_stamp()) and read(tf2_msgs_stamp()) == tf2_msgs_digest()
+
+
+def tf2_msgs_stamp():
+    return os.path.join(VENV, "build", "tf2_msgs.built")
+
+
+def tf2_msgs_digest():
+    """Of the sources: a change of them is a reason to build again."""
+    digest = hashlib.sha256()
+    for folder, folders, names in os.walk(TF2_MSGS):
+        folders.sort()
+        for name in sorted(names):
+            digest.update(read(os.path.join(folder, name)).encode())
+    return digest.hexdigest()
 
 
 def build_tf2_msgs():
@@ -180,7 +277,7 @@ def build_tf2_msgs():
     configure = [
         cmake,
         "-S",
-        os.path.join(ROOT, "interfaces", "tf2_msgs"),
+        TF2_MSGS,
         "-B",
         build,
         "-DCMAKE_INSTALL_PREFIX=" + VENV,
@@ -192,12 +289,12 @@ def build_tf2_msgs():
     with open(log, "w") as output:
         for command in (configure, [cmake, "--build", build, "-j2"], [cmake, "--install", build]):
             if subprocess.call(command, env=environment, stdout=output, stderr=subprocess.STDOUT) != 0:
-                with open(log) as text:
-                    sys.stderr.write("".join(text.readlines()[-30:]))
+                sys.stderr.write("".join(read(log).splitlines(True)[-30:]))
                 raise Stop("tf2_msgs did not build; the whole log is %s" % os.path.relpath(log))
-    shutil.rmtree(build)
-    if not importable("tf2_msgs.msg"):
+    if output_of([VENV_PYTHON, "-c", "import tf2_msgs.msg"]) is None:
         raise Stop("tf2_msgs was built and cannot be imported; the log is %s" % os.path.relpath(log))
+    shutil.rmtree(build)
+    write(tf2_msgs_stamp(), tf2_msgs_digest())
 
 
 def point_generators_here():
@@ -207,23 +304,20 @@ def point_generators_here():
     python_headers, numpy_headers = ran.stdout.decode().splitlines()
     for folder, _, names in os.walk(os.path.join(VENV, "share")):
         for name in names:
-            if not name.endswith("rosidl_generator_pyExport.cmake"):
-                continue
-            path = os.path.join(folder, name)
-            with open(path) as file:
-                text = file.read()
-            here = re.sub(r"/opt/python/[^;\"]*/numpy/_?core/include", numpy_headers, text)
-            here = re.sub(r"/opt/python/[^;\"/]*/include/python3\.\d+", python_headers, here)
-            if here != text:
-                with open(path, "w") as file:
-                    file.write(here)
+            if name.endswith("rosidl_generator_pyExport.cmake"):
+                path = os.path.join(folder, name)
+                here = re.sub(r"/opt/python/[^;\"]*/numpy/_?core/include", numpy_headers, read(path))
+                write(path, re.sub(r"/opt/python/[^;\"/]*/include/python3\.\d+", python_headers, here))
 
 
-def install_project():
-    """sim_node itself, editable, so that a change of the source is a change of the command."""
-    say("installing sim_node")
-    command = [VENV_PYTHON, "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--no-deps"]
-    subprocess.run(command + ["--no-build-isolation", "--editable", ROOT], check=True)
+def read(path):
+    with open(path) as file:
+        return file.read()
+
+
+def write(path, text):
+    with open(path, "w") as file:
+        file.write(text)
 
 
 if __name__ == "__main__":

@@ -54,6 +54,7 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
 
 def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     try:
+        from sim_node.nodes.banner import banner
         from sim_node.nodes.simulation import SimulationNode
         from sim_node.nodes.spin import run_node
     except ImportError as error:
@@ -64,32 +65,10 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
 
     def make() -> SimulationNode:
         node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns),), duration_ns=duration_ns)
-        print(_banner(world, node), flush=True)
+        print("\n".join(banner(node)), flush=True)
         return node
 
     return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
-
-
-def _banner(world: World, node: Any) -> str:
-    """What runs, on which topics, and how to watch it."""
-    frames = node.loop.simulation.frames
-    moving = int((~frames.static).sum())
-    name = node.get_fully_qualified_name()
-    rate = f"{node.get_parameter('publish_rate').value:g} Hz"
-    speed = node.get_parameter("real_time_factor").value
-    leaf = frames.names[(~frames.static).argmax() if moving else -1]
-    lines = [
-        f"{world.name}: node {name}, fixed frame {world.fixed_frame}, "
-        + ("as fast as possible" if speed == 0.0 else f"{speed:g} x real time"),
-        f"  /tf          {rate}, {moving} moving",
-        f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
-        *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
-        f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
-        f"  watch        ros2 run tf2_ros tf2_echo {world.fixed_frame} {leaf}",
-        "  rviz         rviz2 -d config/rviz/simulation.rviz --ros-args -p use_sim_time:=true",
-        "  stop         Ctrl-C",
-    ]
-    return "\n".join(lines)
 
 
 def _speed(text: str) -> float:

@@ -10,6 +10,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.interrupt import Interrupt
+from sim_node.nodes.banner import headline
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
@@ -100,5 +101,11 @@ class SimulationNode(LoopNode):
 
 def main(arguments: list[str] | None = None) -> int:
     """The executable `simulation`: everything comes from parameters."""
+
+    def make() -> SimulationNode:
+        node = SimulationNode()
+        node.get_logger().info(headline(node))
+        return node
+
     with Interrupt() as interrupt:
-        return run_node(SimulationNode, interrupt, arguments)
+        return run_node(make, interrupt, arguments)

@@ -43,7 +43,7 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
             "/tf_static",
             "latched",
             "/clock",
-            "tf2_echo map drone/base_link",
+            "lookup --live map drone/base_link",
         ):
             assert words in node.output
 

@@ -1,0 +1,50 @@
+"""What a simulation node says when it starts: what runs, on which topics, and how to watch it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from sim_node.world.locate import PACKAGE, share
+
+if TYPE_CHECKING:
+    from sim_node.nodes.simulation import SimulationNode
+
+
+def banner(node: SimulationNode) -> list[str]:
+    """Lines for a person who has just started the node."""
+    frames, world = node.loop.simulation.frames, node.world
+    moving = int((~frames.static).sum())
+    name = node.get_fully_qualified_name()
+    rate = f"{node.get_parameter('publish_rate').value:g} Hz"
+    watched = frames.names[(~frames.static).argmax() if moving else -1]
+    if watched != world.fixed_frame:
+        watched = node.get_parameter("frame_prefix").value + watched
+    follow = " --ros-args -p use_sim_time:=true" if node.clock_sink.enabled else ""
+    return [
+        headline(node),
+        f"  /tf          {rate}, {moving} moving",
+        f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
+        *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
+        f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
+        f"  rviz         rviz2 -d {_rviz_file()} -f {world.fixed_frame}{follow}",
+        "  stop         Ctrl-C",
+    ]
+
+
+def headline(node: SimulationNode) -> str:
+    """The first of these lines, for logs."""
+    speed = node.get_parameter("real_time_factor").value
+    pace = "as fast as possible" if speed == 0.0 else f"{speed:g} x real time"
+    return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
+
+
+def _rviz_file() -> str:
+    """The configuration for rviz, as it is reached from here."""
+    folder = share(PACKAGE)
+    if folder is None:
+        return "simulation.rviz"
+    path = folder / "config" / "rviz" / "simulation.rviz"
+    relative = os.path.relpath(path)
+    return str(path) if relative.startswith("..") else relative

@@ -1,0 +1,160 @@
+"""The launch file, as `ros2 launch` reads it from a colcon install, a pip install and a checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import psutil
+import pytest
+import rclpy.qos as ros_qos
+import yaml
+from installing import ROOT, Installation, install, own_path, run
+from listening import Listener, listener
+from processes import Program, program
+from rosgraph_msgs.msg import Clock
+from tf2_msgs.msg import TFMessage
+
+LAUNCH_FILE = ROOT / "launch" / "simulation.launch.py"
+TF = ros_qos.QoSProfile(depth=100)
+CLOCK = ros_qos.QoSProfile(depth=100, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
+WAYS = ("colcon", "pip", "checkout")
+
+
+def ros2_launches() -> bool:
+    return bool(shutil.which("ros2")) and subprocess.call(["ros2", "launch", "--help"], stdout=subprocess.DEVNULL) == 0
+
+
+needs_launch = pytest.mark.skipif(
+    not ros2_launches(), reason="`ros2 launch` is not here (no package index has it); source a ROS 2 installation"
+)
+
+
+@pytest.fixture(scope="module", params=WAYS)
+def launched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict]:
+    """What goes after `ros2 launch` to name the file, and the environment that it is found in."""
+    if request.param == "checkout":
+        return [str(LAUNCH_FILE)], own_path()
+    installed: Installation = install(request.param, tmp_path_factory.mktemp("ws"))
+    return ["sim_node", "simulation.launch.py"], installed.environment
+
+
+@contextmanager
+def launch(launched: tuple[list[str], dict], *arguments: str) -> Iterator[tuple[Program, Listener]]:
+    """`ros2 launch` in a process group of its own, and somebody who listens to the same graph."""
+    words, environment = launched
+    environment = {**environment, "ROS_DOMAIN_ID": os.environ["ROS_DOMAIN_ID"]}
+    with program(["ros2", "launch", *words, *arguments], **environment) as running, listener() as ears:
+        yield running, ears
+
+
+def interrupt(running: Program, number: int = signal.SIGINT) -> None:
+    """A signal to the whole group, as a terminal sends Ctrl-C: all of it is gone within 2 s, and quietly."""
+    group, deadline = running.process.pid, time.monotonic() + 2.0
+    os.killpg(group, number)
+    while left := members(group):
+        assert time.monotonic() < deadline, f"still there after 2 s: {left}\n{running.output}"
+        time.sleep(0.02)
+    running.wait()
+    assert "Traceback" not in running.output
+    assert "escalating" not in running.output
+
+
+def members(group: int) -> list[psutil.Process]:
+    """The processes of a group that still run."""
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_the_arguments_reach_the_node(launched: tuple[list[str], dict]) -> None:
+    arguments = ["world:=two_vehicles", "namespace:=sim", "real_time_factor:=0", "frame_prefix:=lab/"]
+    with launch(launched, *arguments) as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        clock = ears.subscribe(Clock, "/clock", CLOCK)
+        ears.spin_until(lambda: len(moving) > 20 and len(clock) > 20, what=f"/tf and /clock\n{running.output}")
+        transforms = moving[-1][1].transforms
+        assert all(t.header.frame_id == "map" or t.header.frame_id.startswith("lab/") for t in transforms)
+        assert {t.child_frame_id for t in transforms} == {"lab/scout/base_link", "lab/rover/base_link"}
+        (first, start), (last, end) = clock[0], clock[-1]
+        assert seconds(end.clock) - seconds(start.clock) > 2.0 * (last - first), "0 is as fast as possible"
+        ears.spin_until(
+            lambda: ("simulation", "/sim") in ears.node.get_node_names_and_namespaces(), what="the node's namespace"
+        )
+        interrupt(running)
+        assert running.process.returncode == 0
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(launched: tuple[list[str], dict]) -> None:
+    with launch(launched, "use_sim_time:=false") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        clock = ears.subscribe(Clock, "/clock", CLOCK)
+        ears.spin_until(lambda: len(moving) > 60, what=f"/tf\n{running.output}")
+        assert seconds(moving[-1][1].transforms[0].header.stamp) == pytest.approx(time.time(), abs=2.0)
+        assert not clock
+        interrupt(running, signal.SIGTERM)
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+    world = tmp_path / "yard.yaml"
+    world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
+    with launch(launched, f"world:={world}") as (running, _):
+        running.wait(20.0)
+        assert f"{world}:3:15: frames[0].parant: unknown key; did you mean parent?" in running.output
+        assert "Traceback" not in running.output
+
+
+@needs_launch
+def test_the_arguments_are_described(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+    words, environment = launched
+    shown = run(["ros2", "launch", *words, "--show-args"], cwd=tmp_path, env=environment)
+    for name in ("world", "namespace", "use_sim_time", "real_time_factor", "frame_prefix", "params_file", "rviz"):
+        assert f"'{name}':" in shown
+    assert shown.count("Valid choices are: ['true', 'false']") == 2
+    assert "no description given" not in shown
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> None:
+    installed = install("colcon", tmp_path_factory.mktemp("ws"))
+    environment = {**installed.environment, "ROS_DOMAIN_ID": os.environ["ROS_DOMAIN_ID"]}
+    with program(["ros2", "run", "sim_node", "simulation"], **environment) as running, listener() as ears:
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        ears.spin_until(lambda: len(moving) > 5, what=f"/tf\n{running.output}")
+        interrupt(running)
+
+
+def test_rviz_shows_the_frames_of_a_world() -> None:
+    """Classes as rviz2's own plugin descriptions name them (rviz_default_plugins, plugins_description.xml)."""
+    shown = yaml.safe_load((ROOT / "config" / "rviz" / "simulation.rviz").read_text(encoding="utf-8"))
+    manager = shown["Visualization Manager"]
+    displays = {display["Class"]: display for display in manager["Displays"]}
+    assert set(displays) == {"rviz_default_plugins/Grid", "rviz_default_plugins/TF"}
+    assert all(display["Enabled"] for display in displays.values())
+    assert manager["Global Options"]["Fixed Frame"] == "map"
+    assert manager["Views"]["Current"]["Class"] == "rviz_default_plugins/Orbit"
+    assert manager["Transformation"]["Current"]["Class"] == "rviz_default_plugins/TF"
+    tools = {tool["Class"] for tool in manager["Tools"]}
+    assert tools <= {f"rviz_default_plugins/{name}" for name in ("MoveCamera", "FocusCamera", "Measure", "Select")}
+    panels = {panel["Class"] for panel in shown["Panels"]}
+    assert panels <= {f"rviz_common/{name}" for name in ("Displays", "Views", "Time", "Selection", "Tool Properties")}
+
+
+def seconds(stamp: object) -> float:
+    return float(stamp.sec) + float(stamp.nanosec) * 1e-9  # type: ignore[attr-defined]
