@@ -69,8 +69,8 @@ class SimulationNode(LoopNode):
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
                 action()
-            except Refused as refusal:
-                response.success, response.message = False, str(refusal)
+            except Exception as failure:  # what broke the loop is raised by its stop; whoever asked is told too
+                response.success, response.message = False, str(failure)
             else:
                 simulation, state = self.loop.simulation, "paused" if self.loop.paused else "running"
                 response.success, response.message = True, f"{state} at {simulation.time_ns / 1e9:.9g} s"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import interpolation
+from sim_node.geometry import interpolation, quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
@@ -31,12 +31,15 @@ class KeyframeEngine:
 
     def __init__(self, moving: tuple[tuple[int, Motion], ...], start_ns: int, step_ns: int) -> None:
         motions = [_with_two_knots(motion) for _, motion in moving]
+        tangents = [_tangents(motion) for motion in motions]
+        poses = [_in_one_go(*each) for each in zip(motions, tangents, strict=True)]
         counts = np.array([len(motion.times_ns) for motion in motions])
         self._rows = np.array([row for row, _ in moving], dtype=np.intp)
         self._last = np.cumsum(counts) - 1
         self._first = self._last - counts + 1
         self._knot_ns: IntArray = np.concatenate([motion.times_ns for motion in motions])
-        self._knots: FloatArray = np.concatenate([motion.poses for motion in motions])
+        self._knots: FloatArray = np.concatenate(poses)
+        self._tangents: FloatArray = np.concatenate(tangents)
         self._begin_ns, self._end_ns = self._knot_ns[self._first], self._knot_ns[self._last]
         self._before = np.array([OUTSIDE.index(motion.before) for motion in motions])
         self._after = np.array([OUTSIDE.index(motion.after) for motion in motions])
@@ -49,10 +52,6 @@ class KeyframeEngine:
         self._slerps = np.flatnonzero(kinds == "slerp")
         self._steps = np.flatnonzero(kinds == "step")
         self._smooths = np.flatnonzero(kinds == "smooth")
-        self._tangents = np.zeros((len(self._knots), 6))
-        for index in self._smooths:
-            own = slice(self._first[index], self._last[index] + 1)
-            self._tangents[own] = _tangents(motions[index])
 
         self._start_ns, self._step_ns = start_ns, step_ns
         self._time_ns = start_ns
@@ -120,18 +119,45 @@ def _with_two_knots(motion: Motion) -> Motion:
     """A motion of one keyframe stands there for a second knot's worth of time."""
     if len(motion.times_ns) > 1:
         return motion
-    return Motion(
-        motion.frame,
-        motion.parent,
-        np.array([motion.times_ns[0], motion.times_ns[0] + 1_000_000_000]),
-        np.repeat(motion.poses, 2, axis=0),
-    )
+    times_ns = np.array([motion.times_ns[0], motion.times_ns[0] + 1_000_000_000])
+    return Motion(motion.frame, motion.parent, times_ns, np.repeat(motion.poses, 2, axis=0), "step")
 
 
 def _tangents(motion: Motion) -> FloatArray:
-    """Velocities at a smooth motion's knots; a loop that ends where it begins goes round without a corner."""
-    seam = np.allclose(motion.poses[0, :3], motion.poses[-1, :3], rtol=0.0, atol=1e-9)
-    same = abs(float(np.dot(motion.poses[0, 3:], motion.poses[-1, 3:]))) > 1.0 - 1e-12
-    closed = seam and same and "loop" in (motion.before, motion.after)
+    """Velocities (K, 6) at a motion's knots, zeros unless it is smooth.
+
+    A loop that ends where it begins goes round without a corner. Where a motion is held or turns back it comes
+    to rest, which is the only velocity that has no corner there.
+    """
+    if motion.interpolation != "smooth":
+        return np.zeros((len(motion.times_ns), 6))
     seconds = (motion.times_ns - motion.times_ns[0]) * 1e-9
-    return interpolation.smooth_tangents(seconds, motion.poses, closed)
+    closed = "loop" in (motion.before, motion.after) and _meets_itself(motion.poses)
+    tangents = interpolation.smooth_tangents(seconds, motion.poses, closed)
+    if not closed:
+        tangents[0] *= motion.before == "loop"
+        tangents[-1] *= motion.after == "loop"
+    return tangents
+
+
+def _meets_itself(poses: FloatArray) -> bool:
+    """Whether a loop ends in the pose that it begins with, as near as files of seven digits say it."""
+    first, last = poses[0], poses[-1]
+    gap = float(quaternions.angle_between(first[3:], last[3:]))
+    return gap <= 1e-6 and bool(np.allclose(first[:3], last[:3], rtol=0.0, atol=1e-6))
+
+
+def _in_one_go(motion: Motion, tangents: FloatArray) -> FloatArray:
+    """A motion's poses (K, 7), each quaternion with the sign in which the motion arrives at it.
+
+    That is the hemisphere of the one before, unless a smooth motion swings wide on its way.
+    """
+    if motion.interpolation != "smooth":
+        return motion.poses
+    poses = np.array(motion.poses)
+    seconds = np.diff(motion.times_ns) * 1e-9
+    ends = np.ones(len(seconds))
+    arrivals = interpolation.smooth(poses[:-1], poses[1:], tangents[:-1], tangents[1:], seconds, ends)
+    same = np.sum(arrivals[:, 3:] * poses[1:, 3:], axis=1) > 0.0
+    poses[1:, 3:] *= np.cumprod(np.where(same, 1.0, -1.0))[:, None]
+    return poses

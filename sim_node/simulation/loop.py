@@ -35,10 +35,11 @@ class Refused(Exception):
 
 
 class Loop:
-    """Runs a simulation in a thread of its own. All methods may be called from any thread.
+    """Runs a simulation in a thread of its own. All methods may be called from any thread but a sink's.
 
     publish_rate: snapshots per simulated second; real_time_factor: simulated per wall second, 0 for as fast
-    as possible; duration_ns: simulated time after which the loop ends by itself.
+    as possible; duration_ns: simulated time after which the loop ends by itself. Raises ValueError for a rate or
+    a factor out of range. Requests after the end, and those that the end overtakes, raise Refused.
     """
 
     def __init__(
@@ -60,24 +61,30 @@ class Loop:
         self._last_step = None if duration_ns is None else -(-duration_ns // simulation.world.time.step_ns)
         self._changed = threading.Condition()
         self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
+        self._opened: list[Sink] = []
+        self._started = False
         self._stopping = False
         self._ended: Callable[[], None] = lambda: None
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
+        if paused:
+            self._pacer.stop()
 
     # What others ask of the loop
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
         """Starts the thread; `ended` is called from it when the loop is over, for whatever reason."""
-        self._ended = ended
-        self._thread.start()
+        with self._changed:
+            self._ended = ended
+            self._started = True
+            self._thread.start()
 
     def stop(self) -> None:
         """Ends the loop after the tick that it is in, and waits for it. Raises what made it fail."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
-        if self._thread.ident is not None:
+        if self._started:
             self._thread.join()
         if self._failure is not None:
             failure, self._failure = self._failure, None
@@ -96,15 +103,15 @@ class Loop:
         self._ask(lambda: self._reset(seed))
 
     def step(self, steps: int = 1) -> None:
-        """Advances a paused simulation and publishes where it came to. Raises Refused while it runs."""
+        """Advances a paused simulation and publishes where it came to. Raises Refused while it runs, ValueError."""
         self._ask(lambda: self._step(steps))
 
     def set_real_time_factor(self, factor: float) -> None:
-        """Changes the speed from now on."""
-        self._ask(lambda: self._set_real_time_factor(factor))
+        """Changes the speed from now on. Raises ValueError."""
+        self._ask(lambda: self._pacer.set_real_time_factor(factor))
 
     def set_publish_rate(self, rate: float) -> None:
-        """Changes the rate from now on."""
+        """Changes the rate from now on. Raises ValueError."""
         self._ask(lambda: self._set_publish_rate(rate))
 
     def pace(self) -> Pace:
@@ -113,13 +120,15 @@ class Loop:
 
     def _ask(self, action: Callable[[], None]) -> None:
         """Has the loop's thread do something between two ticks, and waits until it is done."""
-        if self._thread.ident is None:
-            action()
-            return
+        if threading.current_thread() is self._thread:
+            raise Refused("a sink cannot ask this of the loop that waits for it; ask from another thread")
         done: Future[None] = Future()
         with self._changed:
             if self._stopping:
                 raise Refused("the simulation has ended")
+            if not self._started:
+                action()
+                return
             self._requests.append((done, action))
             self._changed.notify()
         done.result()
@@ -127,18 +136,17 @@ class Loop:
     # What the thread does
 
     def _run(self) -> None:
-        opened: list[Sink] = []
         try:
             for sink in self._sinks:
                 sink.open(self.simulation.world, self.simulation.frames)
-                opened.append(sink)
+                self._opened.append(sink)
             self._restart()
             while not self._stopping and not self._finished():
                 self._turn()
         except BaseException as failure:  # told to whoever stops the loop
             self._failure = failure
         finally:
-            self._close(opened)
+            self._close()
             with self._changed:
                 self._stopping = True
                 for done, _ in self._requests:
@@ -146,39 +154,46 @@ class Loop:
                 self._requests.clear()
             self._ended()
 
-    def _close(self, sinks: Sequence[Sink]) -> None:
-        for sink in sinks:
+    def _close(self) -> None:
+        for sink in self._opened:
             try:
                 sink.close()
             except BaseException as failure:  # noqa: PERF203  the others are closed all the same
                 self._failure = self._failure or failure
 
     def _finished(self) -> bool:
-        return self._last_step is not None and self._ticks.due > self._last_step
+        return self._last_step is not None and self.simulation.steps >= self._last_step
 
     def _turn(self) -> None:
         """One tick when it is due, one request when there is one, else a wait for either."""
-        due_ns = self.simulation.world.time.start_ns + self._ticks.due * self.simulation.world.time.step_ns
+        step = self._ticks.due if self._last_step is None else min(self._ticks.due, self._last_step)
+        due_ns = self.simulation.world.time.start_ns + step * self.simulation.world.time.step_ns
         with self._changed:
             if not self._requests and not self._stopping:
-                wait = None if self.paused else self._pacer.wait(due_ns)
-                if wait is None or wait > 0.0:
-                    self._changed.wait(wait)
+                wait = threading.TIMEOUT_MAX if self.paused else self._pacer.wait(due_ns)
+                if wait > 0.0:
+                    self._changed.wait(min(wait, threading.TIMEOUT_MAX))
             request = self._requests.popleft() if self._requests else None
         if request is not None:
             _carry_out(*request)
         elif not self._stopping and not self.paused and self._pacer.wait(due_ns) <= 0.0:
-            self.simulation.step(self._ticks.due - self.simulation.steps)
-            self._publish()
+            self.simulation.step(step - self.simulation.steps)
+            if step == self._ticks.due:
+                self._publish()
 
     def _publish(self) -> None:
+        if not self._started:
+            return  # its first tick will show it
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
         snapshot = self.simulation.present()
-        for sink in self._sinks:
-            sink.write(snapshot)
-        while self._ticks.due <= self.simulation.steps:
-            self._ticks.advance()
+        try:
+            for sink in self._opened:
+                sink.write(snapshot)
+        except BaseException as failure:  # ends the loop, also where a request had it publish
+            self._failure, self._stopping = failure, True
+            raise
+        self._ticks.pass_by(self.simulation.steps)
 
     def _restart(self) -> None:
         """Publishes the present step as the first tick; time goes on from when that is done."""
@@ -189,11 +204,11 @@ class Loop:
 
     def _pause(self) -> None:
         self.paused = True
+        self._pacer.stop()
 
     def _resume(self) -> None:
-        if self.paused:
-            self.paused = False
-            self._pacer.anchor(self.simulation.time_ns)
+        self.paused = False
+        self._pacer.go()
 
     def _reset(self, seed: int | None) -> None:
         self.simulation.reset(seed)
@@ -203,22 +218,22 @@ class Loop:
         if not self.paused:
             raise Refused("the simulation runs; pause it to step")
         self.simulation.step(steps)
+        self._pacer.anchor(self.simulation.time_ns)
         self._publish()
 
-    def _set_real_time_factor(self, factor: float) -> None:
-        self._pacer.real_time_factor = factor
-        self._pacer.anchor(self.simulation.time_ns)
-
     def _set_publish_rate(self, rate: float) -> None:
+        """Ticks count anew from the step that it is by now, so that a slow rate does not hold back a faster one."""
+        grid = self.simulation.world.time
+        step = -((grid.start_ns - self._pacer.now_ns()) // grid.step_ns)
+        self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
         self._publish_rate = rate
-        self._ticks = Ticks(rate, self.simulation.world.time.step_ns, self._ticks.due)
-        self._pacer.anchor(self.simulation.time_ns)
+        self._pacer.forget()
 
 
 def _carry_out(done: Future[None], action: Callable[[], None]) -> None:
     try:
         action()
-    except Exception as failure:  # told to whoever asked
+    except BaseException as failure:  # told to whoever asked
         done.set_exception(failure)
     else:
         done.set_result(None)

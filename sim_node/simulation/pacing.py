@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from dataclasses import dataclass
@@ -33,56 +34,85 @@ class Pace:
 
 
 class Ticks:
-    """The steps that are published: the first at or after each multiple of the publish period, without drift."""
+    """The steps that are published: the first at or after each multiple of the publish period, without drift.
+
+    rate: Hz of simulation time; step_ns: length of a step; first_step: where the multiples are counted from.
+    due: the step of the next tick. Raises ValueError for a rate that is not finite and above zero.
+    """
 
     def __init__(self, rate: float, step_ns: int, first_step: int) -> None:
+        if not 0.0 < rate < math.inf:
+            raise ValueError(f"publish rate: {rate}; a finite number of Hz above zero is needed")
         # Steps per tick, exactly; with a rate above the steps' own every step is a tick.
         self._per_tick = max(Fraction(10**9, step_ns) / Fraction(str(rate)), Fraction(1))
         self._first = first_step
-        self._count = 0
+        self.due = first_step
 
-    @property
-    def due(self) -> int:
-        """The step of the next tick."""
-        exact = self._count * self._per_tick
-        return self._first - (-exact.numerator // exact.denominator)
-
-    def advance(self) -> None:
-        """The next tick is done."""
-        self._count += 1
+    def pass_by(self, step: int) -> None:
+        """`step` has been published, or is gone; `due` becomes the first tick after it."""
+        if step >= self.due:
+            count = (step - self._first) // self._per_tick + 1
+            self.due = self._first + math.ceil(count * self._per_tick)
 
 
 class Pacer:
-    """Absolute deadlines: simulation time against an anchor on the wall clock, at real_time_factor.
+    """A stop-watch of simulation time: it runs at real_time_factor against the wall clock, deadlines are absolute.
 
-    A factor of 0 means as fast as possible: everything is due at once.
+    A factor of 0 means as fast as possible: everything is due at once, and it is the time of the last tick.
+    Raises ValueError for a factor that is negative or not finite.
     """
 
     def __init__(self, real_time_factor: float) -> None:
-        self.real_time_factor = real_time_factor
         self.behind = 0.0
-        self._anchor_wall = 0.0
-        self._anchor_ns = 0
+        self._factor = _checked(real_time_factor)
+        self._running = True
         # A row per tick: wall time, simulation time in seconds, lateness.
         self._log: deque[tuple[float, float, float]] = deque(maxlen=WINDOW)
         self._ticks = 0
+        self.anchor(0)
 
     def anchor(self, time_ns: int) -> None:
         """Simulation time `time_ns` is now; what was measured until here is another pace."""
         self._anchor_wall, self._anchor_ns = time.monotonic(), time_ns
+        self.forget()
+
+    def now_ns(self) -> int:
+        """What simulation time it is by the wall clock, at or after the last tick."""
+        return self._at(time.monotonic())
+
+    def forget(self) -> None:
+        """What was measured until here is another pace."""
         self._log.clear()
 
+    def stop(self) -> None:
+        """Holds the watch."""
+        self._anchor_here()
+        self._running = False
+
+    def go(self) -> None:
+        """Lets it run on from where it stands."""
+        self._anchor_here()
+        self._running = True
+
+    def set_real_time_factor(self, factor: float) -> None:
+        """Changes its speed from now on. Raises ValueError."""
+        factor = _checked(factor)
+        self._anchor_here()
+        self._factor = factor
+
     def wait(self, time_ns: int) -> float:
-        """Seconds until simulation time `time_ns` is due; zero or less where it is."""
-        if self.real_time_factor == 0.0:
+        """Seconds until a running watch shows `time_ns`; zero or less where it is due."""
+        if self._factor == 0.0:
             return 0.0
-        due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self.real_time_factor
+        due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self._factor
         return due - time.monotonic()
 
     def ticked(self, time_ns: int) -> None:
         """A tick for `time_ns` is about to go out."""
         late = max(0.0, -self.wait(time_ns))
-        if late > MOST_BEHIND_S:
+        if self._factor == 0.0:
+            self._anchor_ns = time_ns
+        elif late > MOST_BEHIND_S:
             self._anchor_wall += late
             self.behind += late
         self._log.append((time.monotonic(), time_ns * 1e-9, late))
@@ -97,3 +127,19 @@ class Pacer:
         p50, p99 = np.percentile(log[:, 2], (50, 99))
         wall = max(float(wall), 1e-9)
         return Pace(self._ticks, (len(log) - 1) / wall, float(p50), float(p99), float(simulated) / wall, self.behind)
+
+    def _at(self, wall: float) -> int:
+        if not self._running or self._factor == 0.0:
+            return self._anchor_ns
+        return self._anchor_ns + int((wall - self._anchor_wall) * self._factor * 1e9)
+
+    def _anchor_here(self) -> None:
+        wall = time.monotonic()  # read once, so that no time passes in between
+        self._anchor_wall, self._anchor_ns = wall, self._at(wall)
+        self.forget()
+
+
+def _checked(factor: float) -> float:
+    if not 0.0 <= factor < math.inf:
+        raise ValueError(f"real-time factor: {factor}; a finite number is needed, 0 for as fast as possible")
+    return factor

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from sim_node.physics.engine import engines_for
@@ -33,7 +35,8 @@ class Simulation:
         return self.world.time.start_ns + self.steps * self.world.time.step_ns
 
     def step(self, steps: int = 1) -> None:
-        """Advances by whole steps of the world's time grid."""
+        """Advances by whole steps of the world's time grid. Raises ValueError where they are negative."""
+        steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
         for engine in self._engines:
@@ -41,11 +44,14 @@ class Simulation:
         self.steps += steps
 
     def run(self, duration: float) -> None:
-        """Advances by the whole steps nearest to `duration` seconds."""
+        """Advances by the whole steps nearest to `duration` seconds. Raises ValueError where it is negative."""
         self.step(round(duration * 1e9 / self.world.time.step_ns))
 
     def seek(self, time_ns: int) -> Snapshot:
-        """The world at any time from its start on, between two steps too; a copy. The run stays at the step before."""
+        """The world at any time from its start on, between two steps too; a copy. The run stays at the step before.
+
+        Raises ValueError for a time before the start.
+        """
         start_ns, step_ns = self.world.time.start_ns, self.world.time.step_ns
         steps, ahead_ns = divmod(time_ns - start_ns, step_ns)
         if steps < 0:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string
+from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
 
 
 class TfMessageBytes:
@@ -38,7 +38,7 @@ class TfMessageBytes:
         raw[4:8] = np.frombuffer(ENCAPSULATION, dtype=np.uint8)
         raw[8 : 8 + len(body)] = np.frombuffer(bytes(body), dtype=np.uint8)
         self._message = raw[4 : 8 + len(body)]
-        self._words = memory.view(np.uint32)[2:]
+        self._words = memory.view(np.int32)[2:]
         self._doubles = memory[1:]
         self._stamp_words = np.array(stamps, dtype=np.intp) // 4
         self._pose_doubles = (np.array(doubles, dtype=np.intp) // 8)[:, None] + np.arange(7)
@@ -48,8 +48,13 @@ class TfMessageBytes:
         return self._size
 
     def write(self, stamp_ns: int, poses: FloatArray) -> bytes:
-        """The message for poses (N, 7) [x y z qx qy qz qw], all stamped stamp_ns."""
-        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        """The message for poses (N, 7) [x y z qx qy qz qw], all stamped stamp_ns.
+
+        Raises ValueError for another number of poses, OverflowError for a time that stamps do not hold.
+        """
+        if poses.shape != self._pose_doubles.shape:
+            raise ValueError(f"poses: shape is {poses.shape}, this message needs {self._pose_doubles.shape}")
+        seconds, nanoseconds = stamp(stamp_ns)
         self._words[self._stamp_words] = seconds
         self._words[self._stamp_words + 1] = nanoseconds
         self._doubles[self._pose_doubles] = poses

@@ -1,0 +1,208 @@
+"""The Python API of a Simulation, kept from here on, and its determinism."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim_node.simulation import Simulation
+from sim_node.world import Motion, StaticFrame, TimeGrid, World, WorldError, load
+from sim_node.world.locate import shipped_worlds
+
+SECOND = 1_000_000_000
+MS = 1_000_000
+WORLDS = shipped_worlds()
+
+
+def pose(x):
+    return np.array([x, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+
+
+def train(start_ns=0, step_ns=10 * MS):
+    """x of `engine` is the simulation time in seconds, for the first thousand of them; `bell` is fixed to it."""
+    return World(
+        "train",
+        time=TimeGrid(start_ns, step_ns),
+        frames=(StaticFrame("bell", "engine", pose(0.5)),),
+        motions=(Motion("engine", "map", np.array([0, 1000 * SECOND]), np.array([pose(0.0), pose(1000.0)])),),
+    )
+
+
+def engine_x(simulation, snapshot):
+    return snapshot.poses[simulation.frames.names.index("engine"), 0]
+
+
+def test_frames_are_a_table_parents_first():
+    frames = Simulation(train()).frames
+    assert frames.names == ("map", "engine", "bell")
+    assert frames.parents.tolist() == [-1, 0, 1]
+    assert frames.static.tolist() == [True, False, True]
+    assert (frames.parents.dtype, frames.static.dtype) == (np.int32, np.bool_)
+
+
+def test_a_snapshot_is_time_and_poses():
+    simulation = Simulation(train(start_ns=2 * SECOND), seed=7)
+    assert simulation.seed == 7
+    first = simulation.snapshot()
+    assert first.time_ns == 2 * SECOND
+    assert (first.poses.shape, first.poses.dtype) == ((3, 7), np.float64)
+    np.testing.assert_allclose(first.poses, [pose(0.0), pose(2.0), pose(0.5)], rtol=0, atol=1e-15)
+
+
+def test_step_and_run_advance_along_the_grid():
+    simulation = Simulation(train())
+    simulation.step()
+    assert simulation.snapshot().time_ns == 10 * MS
+    simulation.step(9)
+    simulation.run(0.9)
+    assert (simulation.steps, simulation.time_ns) == (100, SECOND)
+    assert engine_x(simulation, simulation.snapshot()) == pytest.approx(1.0, abs=1e-15)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**9), st.integers(0, 10**15))
+def test_time_is_start_plus_steps_times_step_exactly(steps, step_ns, start_ns):
+    simulation = Simulation(train(start_ns, step_ns * 1000))
+    simulation.step(steps)
+    assert simulation.time_ns == start_ns + steps * step_ns * 1000
+
+
+@pytest.mark.parametrize(
+    ("duration", "steps"), [(0.0, 0), (0.3, 30), (0.1 + 0.2, 30), (0.0149, 1), (0.0151, 2), (36_000.0, 3_600_000)]
+)
+def test_run_takes_the_nearest_whole_steps(duration, steps):
+    simulation = Simulation(train())
+    simulation.run(duration)
+    assert simulation.steps == steps
+
+
+def test_snapshots_do_not_change_later():
+    simulation = Simulation(train())
+    kept = [simulation.snapshot()]
+    for _ in range(3):
+        simulation.run(1.0)
+        kept.append(simulation.snapshot())
+    kept[1].poses[:] = 9.0
+    assert [engine_x(simulation, kept[i]) for i in (0, 2, 3)] == pytest.approx([0.0, 2.0, 3.0], abs=1e-15)
+    assert engine_x(simulation, simulation.snapshot()) == pytest.approx(3.0, abs=1e-15)
+
+
+def test_two_simulations_of_one_world_do_not_meet():
+    world = train()
+    one, other = Simulation(world), Simulation(world)
+    one.run(5.0)
+    one.snapshot()
+    assert engine_x(other, other.snapshot()) == 0.0
+
+
+def test_reset_goes_back_and_may_take_another_seed():
+    simulation = Simulation(train(SECOND), seed=3)
+    first = simulation.snapshot()
+    simulation.run(4.0)
+    simulation.reset()
+    assert (simulation.time_ns, simulation.seed) == (SECOND, 3)
+    np.testing.assert_array_equal(simulation.snapshot().poses, first.poses)
+    simulation.reset(11)
+    assert simulation.seed == 11
+
+
+@given(st.lists(st.integers(0, 20 * SECOND), min_size=1, max_size=8))
+def test_seek_finds_any_time_forwards_and_backwards(times_ns):
+    """Between steps too, at x = t; the run then stands at the step before."""
+    simulation = Simulation(train())
+    for time_ns in times_ns:
+        found = simulation.seek(time_ns)
+        assert found.time_ns == time_ns
+        assert engine_x(simulation, found) == pytest.approx(time_ns / SECOND, rel=1e-15, abs=1e-15)
+        assert simulation.time_ns == time_ns - time_ns % (10 * MS)
+        assert engine_x(simulation, simulation.snapshot()) == pytest.approx(simulation.time_ns / SECOND, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        (lambda run: run.step(-1), ValueError, r"steps: -1; time goes forward"),
+        (lambda run: run.run(-1.0), ValueError, r"steps: -100; time goes forward"),
+        (lambda run: run.run(float("nan")), ValueError, "NaN"),
+        (lambda run: run.step(1.5), TypeError, "float"),
+        (lambda run: run.seek(2 * SECOND - 1), ValueError, "before the world's start at 2 s"),
+    ],
+)
+def test_wrong_calls_are_refused_and_change_nothing(wrong, error, message):
+    simulation = Simulation(train(2 * SECOND))
+    simulation.step(3)
+    with pytest.raises(error, match=message):
+        wrong(simulation)
+    assert simulation.steps == 3
+    assert engine_x(simulation, simulation.snapshot()) == pytest.approx(2.03, abs=1e-14)
+
+
+def test_a_world_that_cannot_be_laid_out_is_refused():
+    with pytest.raises(WorldError, match="nowhere"):
+        Simulation(World("broken", frames=(StaticFrame("a", "nowhere", pose(0.0)),)))
+
+
+def test_a_world_of_one_frame_runs():
+    simulation = Simulation(World("empty"))
+    simulation.run(1.0)
+    np.testing.assert_array_equal(simulation.snapshot().poses, [pose(0.0)])
+
+
+# Determinism
+
+
+def digest(name, seed, strides):
+    """Of the names, parents, times and poses of a shipped world's run."""
+    simulation = Simulation(load(WORLDS[name]), seed)
+    content = hashlib.sha256(repr((simulation.frames.names, simulation.frames.parents.tolist())).encode())
+    for steps in strides:
+        simulation.step(steps)
+        snapshot = simulation.snapshot()
+        content.update(snapshot.time_ns.to_bytes(8, "little") + snapshot.poses.tobytes())
+    return content.hexdigest()
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_same_world_and_seed_same_bytes(name):
+    """Twice from a file; the poses are of this world, so a longer run is another one."""
+    assert digest(name, 5, [1] * 500 + [997]) == digest(name, 5, [1] * 500 + [997])
+    assert digest(name, 5, [1] * 500) != digest(name, 5, [1] * 500 + [997])
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_reset_run_is_the_first_run(name):
+    simulation = Simulation(load(WORLDS[name]), 5)
+
+    def content():
+        parts = []
+        for _ in range(300):
+            simulation.step(3)
+            parts.append(simulation.snapshot().poses.tobytes())
+        return b"".join(parts)
+
+    first = content()
+    simulation.reset()
+    assert content() == first
+
+
+def test_same_bytes_in_every_process():
+    """Whatever the seed of Python's string hashes."""
+    program = "from test_simulation import *; print(*(digest(name, 5, [1] * 200 + [997]) for name in WORLDS))"
+    for hash_seed in ("0", "4711"):
+        run = subprocess.run(
+            [sys.executable, "-c", program],
+            cwd=Path(__file__).parent,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
+        )
+        assert run.stdout.split() == [digest(name, 5, [1] * 200 + [997]) for name in WORLDS]

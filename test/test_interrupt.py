@@ -1,0 +1,223 @@
+"""Waiting for signals, in processes of their own that get real ones."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import pytest
+
+from sim_node.interrupt import Interrupt
+
+TIMEOUT = 20.0
+BOTH = [signal.SIGINT, signal.SIGTERM]
+
+PRELUDE = """
+import os, signal, sys, threading
+import sim_node.interrupt
+from sim_node.interrupt import Interrupt
+say = lambda text: print(text, flush=True)
+"""
+
+# Waits, then works at its end until it is told to go on.
+WAITS = """
+with Interrupt() as interrupt:
+    say("ready")
+    interrupt.wait()
+    say("over")
+    sys.stdin.readline()
+say("clean")
+"""
+
+
+class Child:
+    """A Python program that is talked to by lines and signals."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PRELUDE + program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def hear(self):
+        return self.process.stdout.readline().strip()
+
+    def tell(self):
+        self.process.stdin.write("go on\n")
+        self.process.stdin.flush()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        """Exit code, what was still said, and the last line on stderr."""
+        out, err = self.process.communicate(timeout=TIMEOUT)
+        return self.process.returncode, out.split(), err.strip().rpartition("\n")[2]
+
+
+@contextmanager
+def child(program):
+    running = Child(program)
+    # Not one of the lines that are waited for may hang the test.
+    watchdog = threading.Timer(TIMEOUT, running.process.kill)
+    watchdog.start()
+    try:
+        yield running
+    finally:
+        watchdog.cancel()
+        running.process.kill()
+        running.process.communicate()
+
+
+@pytest.mark.parametrize("number", BOTH)
+def test_a_signal_ends_the_wait_and_not_the_process(number):
+    with child(WAITS) as waiting:
+        assert waiting.hear() == "ready"
+        waiting.signal(number)
+        assert waiting.hear() == "over"
+        waiting.tell()
+        assert waiting.end() == (0, ["clean"], "")
+
+
+@pytest.mark.parametrize("first", BOTH)
+@pytest.mark.parametrize("second", BOTH)
+def test_a_doubled_signal_is_one(first, second):
+    """A terminal and `timeout` both send it: the second comes while the program ends."""
+    with child(WAITS) as waiting:
+        assert waiting.hear() == "ready"
+        waiting.signal(first)
+        waiting.signal(second)
+        assert waiting.hear() == "over"
+        waiting.signal(second)
+        waiting.tell()
+        assert waiting.end() == (0, ["clean"], "")
+
+
+def test_an_impatient_signal_is_a_keyboard_interrupt():
+    """One that comes longer after the first than patience lasts ends what hangs at the end."""
+    with child("sim_node.interrupt.PATIENCE_S = 0.0\n" + WAITS) as waiting:
+        assert waiting.hear() == "ready"
+        waiting.signal(signal.SIGINT)
+        assert waiting.hear() == "over"
+        waiting.signal(signal.SIGINT)
+        code, said, error = waiting.end()
+        assert (code, said, error) == (-signal.SIGINT, [], "KeyboardInterrupt")
+
+
+def test_an_impatient_signal_ends_a_start_that_hangs():
+    """The first one is kept for the wait that has not begun; the second is enough."""
+    hangs = """
+class Told(Interrupt):
+    def _handle(self, number, frame):
+        super()._handle(number, frame)
+        say("signal")
+sim_node.interrupt.PATIENCE_S = 0.0
+with Told():
+    say("ready")
+    sys.stdin.readline()
+"""
+    with child(hangs) as starting:
+        assert starting.hear() == "ready"
+        starting.signal(signal.SIGTERM)
+        assert starting.hear() == "signal"
+        starting.signal(signal.SIGTERM)
+        assert starting.end()[2] == "KeyboardInterrupt"
+
+
+@pytest.mark.parametrize("number", BOTH)
+def test_a_signal_before_the_wait_is_kept(number):
+    """It came while the program was starting: starting ends well, the wait does not begin."""
+    starts = f"""
+with Interrupt() as interrupt:
+    os.kill(os.getpid(), {int(number)})
+    say("started")
+    interrupt.wait()
+say("clean")
+"""
+    with child(starts) as starting:
+        assert starting.end() == (0, ["started", "clean"], "")
+
+
+def test_a_thread_ends_the_wait():
+    wakes = """
+with Interrupt() as interrupt:
+    threading.Thread(target=interrupt.wake).start()
+    interrupt.wait()
+say("clean")
+"""
+    with child(wakes) as waiting:
+        assert waiting.end() == (0, ["clean"], "")
+
+
+def test_other_signals_with_handlers_do_not_end_the_wait():
+    """As a library's SIGCHLD does not."""
+    others = """
+signal.signal(signal.SIGUSR1, lambda number, frame: say("usr1"))
+told = []
+with Interrupt() as interrupt:
+    def wake():
+        sys.stdin.readline()
+        told.append(True)
+        interrupt.wake()
+    threading.Thread(target=wake).start()
+    say("ready")
+    interrupt.wait()
+    say("told" if told else "too soon")
+"""
+    with child(others) as waiting:
+        assert waiting.hear() == "ready"
+        for _ in range(3):
+            waiting.signal(signal.SIGUSR1)
+            assert waiting.hear() == "usr1"
+        waiting.tell()
+        assert waiting.end() == (0, ["told"], "")
+
+
+@pytest.mark.parametrize("raising", [False, True])
+def test_afterwards_all_is_as_before(raising):
+    """Handlers, the descriptor that signals wake, and the number of open files."""
+    restores = f"""
+signal.signal(signal.SIGTERM, lambda number, frame: say("mine"))
+handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+read, write = os.pipe()
+os.set_blocking(write, False)
+signal.set_wakeup_fd(write)
+files = len(os.listdir("/proc/self/fd"))
+try:
+    with Interrupt():
+        if {raising}:
+            raise LookupError
+except LookupError:
+    say("raised")
+assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == handlers
+assert len(os.listdir("/proc/self/fd")) == files
+assert signal.set_wakeup_fd(write) == write
+os.kill(os.getpid(), signal.SIGTERM)
+assert os.read(read, 10) == bytes([signal.SIGTERM])
+"""
+    with child(restores) as restoring:
+        assert restoring.end() == (0, ["raised", "mine"] if raising else ["mine"], "")
+
+
+def test_another_thread_than_the_main_one_is_refused():
+    """Python installs handlers in the main thread only, and says so."""
+    refused = []
+
+    def enter():
+        try:
+            with Interrupt():
+                pass
+        except ValueError as error:
+            refused.append(str(error))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join(TIMEOUT)
+    assert len(refused) == 1
+    assert "main thread" in refused[0]

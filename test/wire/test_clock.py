@@ -1,0 +1,37 @@
+"""The bytes of a Clock message read by the real rclpy."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from rosgraph_msgs.msg import Clock
+
+from sim_node.wire.clock import clock_bytes
+
+SECOND = 1_000_000_000
+EARLIEST_NS, LATEST_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
+
+
+@given(st.integers(EARLIEST_NS, LATEST_NS))
+@example(0)
+@example(SECOND - 1)
+@example(SECOND)
+@example(-1)
+@example(EARLIEST_NS)
+@example(LATEST_NS)
+def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns):
+    """To the nanosecond; a Clock has no padding, so the bytes are equal as such."""
+    data = clock_bytes(time_ns)
+    message = deserialize_message(data, Clock)
+    assert message.clock.sec * SECOND + message.clock.nanosec == time_ns
+    assert 0 <= message.clock.nanosec < SECOND
+    assert serialize_message(message) == data
+
+
+@pytest.mark.parametrize("time_ns", [EARLIEST_NS - 1, LATEST_NS + 1])
+def test_a_time_that_stamps_do_not_hold_is_refused(time_ns):
+    """Instead of a stamp that has wrapped round."""
+    with pytest.raises(OverflowError, match="32 bits wide"):
+        clock_bytes(time_ns)
