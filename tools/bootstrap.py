@@ -46,6 +46,7 @@ def main(parts):
         if not sourced and not tf2_msgs_is_built():
             build_tf2_msgs()
         install_project()
+        compile_kernels()
     except Stop as stop:
         sys.exit("sim_node set-up: %s" % stop)
     except subprocess.CalledProcessError as failure:
@@ -318,6 +319,13 @@ def read(path):
 def write(path, text):
     with open(path, "w") as file:
         file.write(text)
+
+
+def compile_kernels():
+    """The first import of the kernels takes ten seconds; here they are awaited."""
+    say("compiling kernels")
+    kernels = "import sim_node.frames.kernels, sim_node.tree.kernels"
+    subprocess.run([VENV_PYTHON, "-c", kernels], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from sim_node.frames.ellipsoid import (
     SEMI_MAJOR_AXIS,
     SEMI_MINOR_AXIS,
 )
+from sim_node.geometry.kernel_cache import CACHE
 
 # Closer to Earth's centre than this, in metres, latitude loses its accuracy and soon its meaning.
 INNERMOST = 1.0e6
@@ -38,7 +39,7 @@ INNERMOST = 1.0e6
 _RADIANS, _RADIANS_REST = math.pi / 180.0, 2.9486522708701687e-19
 _DEGREES, _DEGREES_REST = 180.0 / math.pi, -1.9878495670576283e-15
 
-_OPTIONS = {"cache": True, "nogil": True, "error_model": "numpy"}
+_OPTIONS = {"cache": CACHE, "nogil": True, "error_model": "numpy"}
 _compiled = njit(**_OPTIONS)
 
 

@@ -1,5 +1,6 @@
 """The time-indexed transform tree. Importing this room loads the compiled kernels, and numba with them."""
 
+from sim_node.names import SENSOR_PATTERNS
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import (
     CyclicTree,
@@ -12,7 +13,6 @@ from sim_node.tree.errors import (
     TransformError,
     UnknownFrame,
 )
-from sim_node.tree.promotion import SENSOR_PATTERNS
 from sim_node.tree.transform_tree import TransformTree
 from sim_node.tree.waiting import Wait
 

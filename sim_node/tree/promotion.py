@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
-
 import numpy as np
 
+from sim_node.names import BASE_LINK, fits, last
 from sim_node.tree.layout import DYNAMIC, NO_PARENT, STILL
-from sim_node.tree.names import last
 from sim_node.tree.rings import Rings
-
-BASE_LINK = "base_link"
-SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 
 
 class Promotion:
@@ -27,7 +22,7 @@ class Promotion:
 
     def consider(self, frame: int, name: str) -> None:
         """Note a new frame if its name fits."""
-        if any(fnmatchcase(last(name), pattern) for pattern in self.patterns):
+        if fits(name, self.patterns):
             self.candidates.add(frame)
 
     def apply(self, rings: Rings, names: list[str]) -> list[int]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.poses import compose
+from sim_node.names import SENSOR_PATTERNS, hierarchical_path
 from sim_node.tree import describe, kernels
 from sim_node.tree.errors import (
     CyclicTree,
@@ -41,8 +42,6 @@ from sim_node.tree.layout import (
     ROW,
     UNKNOWN,
 )
-from sim_node.tree.names import hierarchical_path
-from sim_node.tree.promotion import SENSOR_PATTERNS
 from sim_node.tree.quantised import QuantisedCache
 from sim_node.tree.storage import Indices, Storage
 from sim_node.tree.waiting import Wait, Waits

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sim_node import names
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world import names
 from sim_node.world.model import (
     FARTHEST,
     INTERPOLATIONS,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world import names as frame_names
+from sim_node.names import hierarchical_path
 from sim_node.world.problems import did_you_mean, quoted
 
 
@@ -82,12 +82,7 @@ class FrameTable:
         return rooted
 
     def _path(self, row: int) -> str:
-        above, *below = (self.names[row] for row in reversed(self.chain(row)))
-        path = above
-        for name in below:
-            path = frame_names.extend_path(path, above, name)
-            above = name
-        return path
+        return hierarchical_path(self.names[above] for above in reversed(self.chain(row)))
 
     @cached_property
     def _levels(self) -> list[npt.NDArray[np.intp]]:

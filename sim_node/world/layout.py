@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 
+from sim_node import names
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world import names
 from sim_node.world.checks import Entry, entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, StaticFrame, World
@@ -51,18 +50,13 @@ def lay_out(world: World) -> Layout:
             poses[row] = of.pose
         elif of is not None:
             poses[row] = of.poses[0]
-            if not (on_base_link[row] and matches(of.frame, world.static_patterns) and not of.moves()):
+            if not (on_base_link[row] and names.fits(of.frame, world.static_patterns) and not of.moves()):
                 static[row] = False
                 moving.append((row, of))
     table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static)
     for array in (table.parents, table.static, poses):
         array.setflags(write=False)
     return Layout(table, poses, tuple(moving))
-
-
-def matches(name: str, patterns: tuple[str, ...]) -> bool:
-    """Whether the last component of a frame name fits one of the patterns (CAM_*), in its case."""
-    return any(fnmatchcase(names.last(name), pattern) for pattern in patterns)
 
 
 def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.problems import NO_PLACE, Place
 
 DEFAULT_FIXED_FRAME = "map"
-SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 INTERPOLATIONS = ("slerp", "step", "smooth")
 OUTSIDE = ("hold", "loop", "pingpong")
 

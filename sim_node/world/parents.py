@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sim_node.names import BASE_LINK, enclosing, last, prefixed
 from sim_node.world.model import World
-from sim_node.world.names import BASE_LINK, enclosing, last, prefixed
 
 
 def with_default_parents(world: World) -> World:

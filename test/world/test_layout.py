@@ -263,3 +263,21 @@ def test_errors_and_frames_can_be_copied_and_sent():
     assert str(received) == str(error.value)
     world = World("w", frames=(StaticFrame("a", "map", IDENTITY),))
     assert pickle.loads(pickle.dumps(world)) == world == copy.deepcopy(world)
+
+
+def test_each_frame_knows_its_path_and_its_parents(read):
+    table = lay_out(
+        read("""\
+        fixed_frame: world
+        motions: [{frame: drone/base_link, keyframes: [{t: 0}, {t: 1, position: [1, 0, 0]}]}]
+        sensors: [{name: drone/CAM_FRONT}]
+        frames: [{name: drone/base_link/body_visual}, {name: lens, parent: drone/CAM_FRONT}]
+        """)
+    ).frames
+    assert {name: (table.path(name), table.parent_path(name)) for name in table.names} == {
+        "world": ("world", ""),
+        "drone/base_link": ("world/drone/base_link", "world"),
+        "drone/CAM_FRONT": ("world/drone/base_link/CAM_FRONT", "world/drone/base_link"),
+        "drone/base_link/body_visual": ("world/drone/base_link/body_visual", "world/drone/base_link"),
+        "lens": ("world/drone/base_link/CAM_FRONT/lens", "world/drone/base_link/CAM_FRONT"),
+    }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim_node.names import SENSOR_PATTERNS
 from sim_node.world import Origin, Sensor, StaticFrame, TimeGrid, lay_out, load
-from sim_node.world.model import SENSOR_PATTERNS
 
 IDENTITY = [0, 0, 0, 0, 0, 0, 1]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.world import names
+from sim_node import names
 from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import quoted
 from sim_node.world.readers.yaml_poses import read_pose

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from sim_node.world import names
-from sim_node.world.model import SENSOR_PATTERNS, Motion, StaticFrame, World
+from sim_node import names
+from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.yaml_nodes import Scalar

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypedDict
 
+from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
     DEFAULT_FIXED_FRAME,
-    SENSOR_PATTERNS,
     Motion,
     Origin,
     Sensor,

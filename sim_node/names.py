@@ -1,11 +1,14 @@
-"""Frame names: slash-separated, relative, unique in a world; their components and hierarchical paths."""
+"""Frame names: slash-separated, relative; their components, patterns and hierarchical paths."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
 BASE_LINK = "base_link"
+# What is named so and stands still on a base_link is a sensor's mounting, and so static.
+SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 LONGEST = 255
 _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")
 
@@ -33,18 +36,27 @@ def prefixed(prefix: str, name: str) -> str:
     return f"{prefix.rstrip('/')}/{name}" if prefix.strip("/") else name
 
 
-def extend_path(parent_path: str, parent: str, name: str) -> str:
-    """The hierarchical path of frame `name` below `parent`: world/drone/base_link/body_visual.
+def hierarchical_path(names: Iterable[str]) -> str:
+    """One slash-separated path of names from the root down: world/drone/base_link/body_visual.
 
-    The leading parts that a name has in common with its parent's are said once: below `drone/base_link` at
-    `map/drone/base_link`, both `drone/CAM_FRONT` and `drone/base_link/CAM_FRONT` are
-    `map/drone/base_link/CAM_FRONT`.
+    The leading parts that a name has in common with its parent's are said once: below `drone/base_link`, both
+    `drone/CAM_FRONT` and `drone/base_link/CAM_FRONT` add `CAM_FRONT`.
     """
-    parts, above = name.split("/"), parent.split("/")
-    shared = 0
-    while shared < min(len(parts) - 1, len(above)) and parts[shared] == above[shared]:
-        shared += 1
-    return "/".join((parent_path, *parts[shared:]))
+    path: list[str] = []
+    above: list[str] = []
+    for name in names:
+        parts = name.split("/")
+        shared = 0
+        while shared < min(len(parts) - 1, len(above)) and parts[shared] == above[shared]:
+            shared += 1
+        path += parts[shared:]
+        above = parts
+    return "/".join(path)
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Whether the last component of a name fits one of the patterns (CAM_*), in its case."""
+    return any(fnmatchcase(last(name), pattern) for pattern in patterns)
 
 
 def enclosing(name: str) -> Iterator[str]:

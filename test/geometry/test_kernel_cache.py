@@ -1,0 +1,36 @@
+"""Kernels work where numba finds no folder to keep them in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+READ_ONLY = """
+from numba.core import caching
+
+getattr(caching, "CacheImpl", getattr(caching, "_CacheImpl", None))._locator_classes = []
+
+from numba import njit
+
+try:
+    njit(cache=True)(lambda: None)
+except RuntimeError as refused:
+    assert "no locator" in str(refused)
+else:
+    raise AssertionError("numba kept a kernel after all")
+
+from sim_node.geometry.kernel_cache import CACHE
+
+print(CACHE)
+"""
+
+
+def test_without_a_place_to_keep_them_kernels_are_not_kept():
+    ran = subprocess.run([sys.executable, "-c", READ_ONLY], capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.stdout, ran.returncode) == ("False\n", 0), ran.stderr
+
+
+def test_here_they_are_kept():
+    from sim_node.geometry.kernel_cache import CACHE
+
+    assert CACHE
