@@ -39,11 +39,13 @@ class Pairs:
         rounds: int = 15,
         turn_s: float = 0.02,
         clock: Clock = time.perf_counter,
+        units: Mapping[str, int] | None = None,
     ) -> float:
         """Print and keep one row; return how many times faster `ours` is than the fastest of `theirs`.
 
         Each is called once to warm up, then in turns of about `turn_s` seconds, A B A B. A time is the median over
         the rounds, the ratio the median of the rounds' own ratios. With clock=time.thread_time they are CPU seconds.
+        Where the contestants do unequal amounts, `units` says how many each does in a call; times are per unit then.
         """
         contestants = {"ours": ours, **theirs}
         calls = {label: _calls_in(contestant, turn_s, clock) for label, contestant in contestants.items()}
@@ -53,7 +55,8 @@ class Pairs:
         try:
             for _ in range(rounds):
                 for label, contestant in contestants.items():
-                    times[label].append(_seconds(contestant, calls[label], clock))
+                    seconds = _seconds(contestant, calls[label], clock)
+                    times[label].append(seconds / units[label] if units else seconds)
         finally:
             gc.enable()
         medians = {label: statistics.median(values) for label, values in times.items()}

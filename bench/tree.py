@@ -98,21 +98,13 @@ def many(pairs: Pairs, depth: int) -> None:
     tree, reference = chain(depth)
     ends, stamps = ("link0", f"link{depth}"), random_stamps(10_000)
     few = stamps[:5].tolist()
-    edges = {"ours": len(stamps) * depth, "reference": len(few) * depth}
-    whole = Pairs()
-    ratio = whole.measure(
-        f"lookup_many depth {depth}: 10,000 and 5",
+    pairs.measure(
+        f"lookup_many per edge, depth {depth}",
         lambda: tree.lookup_many(*ends, stamps),
         {"reference": lambda: [reference.lookup(*ends, stamp) for stamp in few]},
         turn_s=0.05,
+        units={"ours": len(stamps) * depth, "reference": len(few) * depth},
     )
-    row = whole.rows[0]
-    row["name"] = f"lookup_many per edge, depth {depth}"
-    row["seconds"] = {side: seconds / edges[side] for side, seconds in row["seconds"].items()}
-    row["ratio"] = ratio * edges["ours"] / edges["reference"]
-    ours, theirs = (seconds * 1e9 for seconds in row["seconds"].values())
-    print(f"{row['name']:<34}{ours:>7.0f} ns   reference {theirs:.0f} ns   ratio {row['ratio']:.3g}x", flush=True)
-    pairs.rows.append(row)
 
 
 def storing(pairs: Pairs) -> None:
