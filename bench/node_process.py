@@ -24,7 +24,7 @@ from tf2_msgs.msg import TFMessage
 from sim_node.nodes import qos
 from sim_node.nodes.discovery import prepare
 
-COMMAND = "import sys; from sim_node.nodes.simulation import main; sys.exit(main())"
+COMMAND = "import sys; from sim_node.nodes.executables import simulation; sys.exit(simulation())"
 # Behind the encapsulation header and the number of transforms.
 FIRST_STAMP = struct.Struct("<8xiI")
 

@@ -9,12 +9,10 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from sim_node.interrupt import Interrupt
-from sim_node.nodes.banner import headline
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
-from sim_node.nodes.spin import LoopNode, run_node
+from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.tf_sink import TfSink, simulation_stamp, wall_stamp
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.world import World, load
@@ -97,15 +95,3 @@ class SimulationNode(LoopNode):
                 except Refused as refusal:
                     return SetParametersResult(successful=False, reason=str(refusal))
         return SetParametersResult(successful=True)
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """The executable `simulation`: everything comes from parameters."""
-
-    def make() -> SimulationNode:
-        node = SimulationNode()
-        node.get_logger().info(headline(node))
-        return node
-
-    with Interrupt() as interrupt:
-        return run_node(make, interrupt, arguments)

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SIM_NODE = Path(sys.executable).parent / "sim_node"
+# What `ros2 run sim_node simulation` starts.
+EXECUTABLE = Path(__file__).parents[2] / "scripts" / "simulation"
 
 
 class Program:

@@ -10,17 +10,20 @@ from pathlib import Path
 
 import psutil
 import pytest
-from processes import SIM_NODE, program, sim_node
+from processes import EXECUTABLE, SIM_NODE, program, sim_node
 
 # Seeded, so that a failure can be looked at again. From while Python imports until well into the run.
 MOMENTS = random.Random(7)
-CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(5)]
+CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(4)]
 
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize(("number", "moment"), CASES, ids=lambda value: f"{value:.2f}")
-def test_a_signal_at_any_moment_ends_it_within_two_seconds(number: int, moment: float) -> None:
-    with program(sim_node("run", "orbit")) as node:
+@pytest.mark.parametrize("command", [sim_node("run", "orbit"), [EXECUTABLE]], ids=["sim_node run", "executable"])
+def test_a_signal_at_any_moment_ends_it_within_two_seconds(
+    command: list[str | Path], number: int, moment: float
+) -> None:
+    with program(command) as node:
         time.sleep(moment)  # the moment is the point of the test
         started = psutil.Process(node.process.pid)
         family = [started, *started.children(recursive=True)]

@@ -1,0 +1,26 @@
+"""The executables that `ros2 run` and launch files start; everything comes from parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_node.interrupt import Interrupt
+
+if TYPE_CHECKING:
+    from sim_node.nodes.simulation import SimulationNode
+
+
+def simulation(arguments: list[str] | None = None) -> int:
+    """`ros2 run sim_node simulation`; arguments as run_node takes them. Returns the exit code."""
+    # Entered before rclpy is loaded: a Ctrl-C meanwhile is a good end, too.
+    with Interrupt() as interrupt:
+        from sim_node.nodes.banner import headline
+        from sim_node.nodes.simulation import SimulationNode
+        from sim_node.nodes.spin import run_node
+
+        def make() -> SimulationNode:
+            node = SimulationNode()
+            node.get_logger().info(headline(node))
+            return node
+
+        return run_node(make, interrupt, arguments)
