@@ -51,7 +51,8 @@ def normalise(q: npt.ArrayLike) -> FloatArray:
     Raises ValueError where the norm is zero or not finite, naming the first such row.
     """
     q = as_rows(q, 4, "quaternion")
-    return q / np.sqrt(_checked_square(q, "quaternion"))[..., None]
+    unit: FloatArray = q / np.sqrt(_checked_square(q, "quaternion"))[..., None]
+    return unit
 
 
 def rotate(q: npt.ArrayLike, v: npt.ArrayLike) -> FloatArray:
@@ -220,7 +221,8 @@ def angle_between(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
 def aligned(q: npt.ArrayLike, reference: npt.ArrayLike) -> FloatArray:
     """Return q or -q, the same rotation, whichever lies in the hemisphere of `reference`."""
     q, reference = as_rows(q, 4, "quaternion"), as_rows(reference, 4, "quaternion")
-    return q * np.where(_dot(q, reference) < 0.0, -1.0, 1.0)[..., None]
+    turned: FloatArray = q * np.where(_dot(q, reference) < 0.0, -1.0, 1.0)[..., None]
+    return turned
 
 
 def continuous(qs: npt.ArrayLike) -> FloatArray:

@@ -17,7 +17,7 @@ def banner(node: SimulationNode) -> list[str]:
     moving = int((~frames.static).sum())
     name = node.get_fully_qualified_name()
     rate = f"{node.get_parameter('publish_rate').value:g} Hz"
-    watched = frames.names[(~frames.static).argmax() if moving else -1]
+    watched = frames.names[frames.static.tolist().index(False) if moving else -1]
     if watched != world.fixed_frame:
         watched = node.get_parameter("frame_prefix").value + watched
     follow = " --ros-args -p use_sim_time:=true" if node.clock_sink.enabled else ""

@@ -174,7 +174,8 @@ class Storage:
         records = self.rings.frames[children[inside]]
         full = (records["kind"] == DYNAMIC) & (records["count"] == records["capacity"])
         full &= records["oldest"] >= records["newest"] - self.history_ns
-        return np.unique(children[inside][full]).astype(np.int64)
+        rows: npt.NDArray[np.int64] = np.unique(children[inside][full]).astype(np.int64)
+        return rows
 
     def _is_jump(self, children: Indices, faults: Faults) -> bool:
         """Whether some transforms are older than all history, and no other dynamic one was stored."""

@@ -90,7 +90,7 @@ class FrameTable:
         depth = np.zeros(len(self), dtype=np.int32)
         for row, parent in enumerate(self.parents.tolist()):
             depth[row] = 0 if parent < 0 else depth[parent] + 1
-        return [np.flatnonzero(depth == level) for level in range(1, int(depth.max(initial=0)) + 1)]
+        return [np.flatnonzero(depth == level) for level in range(1, max(depth.tolist()) + 1)]
 
 
 def _product(poses: FloatArray, rows_upwards: list[int]) -> FloatArray:
