@@ -65,8 +65,7 @@ def say(text):
 
 def suitable_interpreter():
     """This interpreter if it can be used, or another one on this machine."""
-    # A venv of a venv does not see the packages of the first: what counts is what is below.
-    base = getattr(sys, "_base_executable", None) or sys.executable
+    base = base_interpreter()
     if os.environ.get("ROS_DISTRO"):
         return interpreter_of_ros([base, "/usr/bin/python3"])
     if is_suitable(sys.version_info):
@@ -80,6 +79,12 @@ def suitable_interpreter():
         "Python 3.%d to 3.%d is needed and %s is %s; install one and run, for example, `make PYTHON=python3.12`"
         % (OLDEST[1], NEWEST[1], sys.executable, platform.python_version())
     )
+
+
+def base_interpreter():
+    """What is below this interpreter's venv, if any: a venv of a venv does not see the packages of the first."""
+    below = os.path.join(sys.base_prefix, "bin", "python%d.%d" % sys.version_info[:2])
+    return below if sys.prefix != sys.base_prefix and os.path.exists(below) else sys.executable
 
 
 def is_suitable(version):
