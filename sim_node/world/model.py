@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +12,7 @@ import numpy.typing as npt
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth")
@@ -81,7 +83,16 @@ class StaticFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensor(StaticFrame):
-    """A sensor's mounting: its frame, fixed to a base_link."""
+    """A sensor: its frame, fixed to a base_link, and what reads there.
+
+    type: the registered name of the kind of sensor, empty for a bare frame. parameters: numbers, texts and mappings
+    of them by name, as a file gives them; which there are is for the sensors room to say, when a run begins.
+    parameter_places: where a file says each, by its path, as in gyroscope.density.
+    """
+
+    type: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameter_places: Mapping[str, KeyPlace] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +150,7 @@ class World:
     source: str = ""
 
 
-_PROVENANCE = {"place", "parent_place"}
+_PROVENANCE = {"place", "parent_place", "parameter_places"}
 
 
 def _same(left: object, right: object) -> bool:

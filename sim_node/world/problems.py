@@ -31,6 +31,13 @@ class Place(NamedTuple):
     key: str = ""
 
 
+class KeyPlace(NamedTuple):
+    """An entry of a mapping in a file: where its key stands, and where its value does."""
+
+    key: Place
+    value: Place
+
+
 NOWHERE = Where()
 NO_PLACE = Place()
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from sim_node import names
 from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor, StaticFrame, TimeGrid
-from sim_node.world.problems import quoted
+from sim_node.world.problems import KeyPlace, quoted
+from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_parameters import read_parameters
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, named, section
 from sim_node.world.readers.yaml_values import Value
 
 FRAME_KEYS = ("name", "parent", "pose")
+SENSOR_KEYS = (*FRAME_KEYS, "type")
 
 
 @section("world")
@@ -77,10 +80,28 @@ def read_frames(value: Value, context: Context) -> None:
 
 @section("sensors")
 def read_sensors(value: Value, context: Context) -> None:
-    """A list of sensor mountings, on the base_link of their namespace unless another parent is named."""
+    """A list of sensors, on the base_link of their namespace unless another parent is named.
+
+    With a type, all keys that are not a frame's are the sensor's parameters.
+    """
     for entry in value.items():
-        table = entry.table(FRAME_KEYS, required=("name",))
+        parameters, places = read_parameters(entry, but=SENSOR_KEYS)
+        typed = isinstance(entry.node, Mapping) and "type" in entry.node.entries
+        table = entry.table((*SENSOR_KEYS, *parameters) if typed else SENSOR_KEYS, required=("name",))
         name, place = named(table, "name")
         pose, scale = read_pose(table.get("pose"))
+        kind = table.get("type")
+        if kind is not None:
+            places["type"] = KeyPlace(kind.place, kind.place)
         if name:
-            context.sensors.append(Sensor(name, pose=pose, scale=scale, **place))
+            context.sensors.append(
+                Sensor(
+                    name,
+                    pose=pose,
+                    scale=scale,
+                    type="" if kind is None else kind.text(),
+                    parameters=parameters,
+                    parameter_places=places,
+                    **place,
+                )
+            )
