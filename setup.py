@@ -48,6 +48,8 @@ setup(
             "ros-std-srvs==5.3.6",
             "ros-diagnostic-msgs==5.3.6",
         ],
+        # The World Magnetic Model, for magnetometers.
+        "magnetometer": ["pygeomag>=1.1"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "scipy", "psutil", "pyproj", "pymap3d"],

@@ -23,7 +23,7 @@ Place = Callable[[FloatArray], FloatArray]
 
 def main(world_name: str, begin: float, end: float, out: str) -> None:
     """Writes the picture: the world on the left, the first thing that moves from close by on the right."""
-    simulation = Simulation(load(world_name))
+    simulation = Simulation(load(world_name), sensors=False)
     frames = simulation.frames
     times = np.linspace(begin, end, 240)
     history = np.stack([frames.in_root(simulation.seek(round(t * 1e9)).poses) for t in times])

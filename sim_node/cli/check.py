@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sim_node.cli.worlds import add_allow
+from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.problems import counted
 
@@ -21,12 +22,15 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
     for file in arguments.files:
         try:
-            layout = lay_out(load(file, allow=arguments.allow))
+            world = load(file, allow=arguments.allow)
+            layout = lay_out(world)
+            sensors = sum(len(group.names) for group in groups_of(world))
         except WorldError as error:  # noqa: PERF203  each file on its own
             faults += len(error.problems)
             print(error, file=sys.stderr)
         else:
-            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {len(layout.moving)} moving")
+            reading = f", {counted(sensors, 'sensor')}" if sensors else ""
+            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {len(layout.moving)} moving{reading}")
     if faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0

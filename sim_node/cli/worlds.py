@@ -54,7 +54,7 @@ def loaded(arguments: argparse.Namespace) -> World:
 
 def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
     """A world's simulation and its state at an instant (s), or at its start."""
-    simulation = Simulation(world)
+    simulation = Simulation(world, sensors=False)
     time_ns = simulation.time_ns if at is None else round(at * 1e9)
     try:
         return simulation, simulation.seek(time_ns)

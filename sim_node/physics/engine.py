@@ -20,7 +20,10 @@ class Engine(Protocol):
         """Advances by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes its rows of poses (N, 7) as they are `ahead_ns` (0 <= ahead_ns < step) after the last whole step."""
+        """Writes its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step.
+
+        Sensors learn velocities from neighbouring instants, too: from 1 ms before to 3 ms after.
+        """
 
 
 # Opens an engine on a world, or says None where the world has nothing for it to move.

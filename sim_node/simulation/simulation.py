@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.engine import engines_for
+from sim_node.sensors import Suite
+from sim_node.sensors.kinematics import Differences
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
@@ -16,10 +20,11 @@ from sim_node.world.model import World
 class Simulation:
     """Steps a world. The same world, seed and calls give the same bytes.
 
+    sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
     frames: the FrameTable, fixed for the run. time_ns: start + steps * step, exactly.
     """
 
-    def __init__(self, world: World, seed: int = 0) -> None:
+    def __init__(self, world: World, seed: int = 0, *, sensors: bool = True) -> None:
         layout = lay_out(world)
         self.world = world
         self.frames: FrameTable = layout.frames
@@ -27,6 +32,8 @@ class Simulation:
         self.steps = 0
         self._poses = np.array(layout.poses)
         self._engines = engines_for(world, layout)
+        self._suite = Suite(world if sensors else replace(world, sensors=()))
+        self._truth = Differences(self.frames, self._suite.frames)
         self.reset()
 
     @property
@@ -35,13 +42,16 @@ class Simulation:
         return self.world.time.start_ns + self.steps * self.world.time.step_ns
 
     def step(self, steps: int = 1) -> None:
-        """Advances by whole steps of the world's time grid. Raises ValueError where they are negative."""
+        """Advances by whole steps of the world's time grid; its sensors read on the way. Raises ValueError."""
         steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
-        for engine in self._engines:
-            engine.step(steps)
-        self.steps += steps
+        end = self.steps + steps
+        while (due := self._suite.due) <= end:
+            self._advance(int(due) - self.steps)
+            self._measure()
+        self._advance(end - self.steps)
+        self._readings = self._suite.readings(end)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds. Raises ValueError where it is negative."""
@@ -59,9 +69,8 @@ class Simulation:
         if steps < self.steps:
             self.reset()
         self.step(steps - self.steps)
-        for engine in self._engines:
-            engine.write(self._poses, ahead_ns)
-        return Snapshot(time_ns, self._poses.copy())
+        self._write(self._poses, ahead_ns)
+        return Snapshot(time_ns, self._poses.copy(), self._readings)
 
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
@@ -69,14 +78,29 @@ class Simulation:
         self.steps = 0
         for engine in self._engines:
             engine.reset(self.seed)
+        self._suite.reset(self.seed)
+        self.step(0)
 
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
-        for engine in self._engines:
-            engine.write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses)
+        self._write(self._poses, 0)
+        return Snapshot(self.time_ns, self._poses, self._readings)
 
     def snapshot(self) -> Snapshot:
         """The present instant, to keep."""
         present = self.present()
-        return Snapshot(present.time_ns, present.poses.copy())
+        return Snapshot(present.time_ns, present.poses.copy(), present.readings)
+
+    def _advance(self, steps: int) -> None:
+        if steps:
+            for engine in self._engines:
+                engine.step(steps)
+            self.steps += steps
+
+    def _measure(self) -> None:
+        state = self._truth.state(self._write, self._poses, begins=self.steps == 0)
+        self._suite.measure(self.steps, self.time_ns, state)
+
+    def _write(self, poses: FloatArray, ahead_ns: int) -> None:
+        for engine in self._engines:
+            engine.write(poses, ahead_ns)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim_node.sensors import groups_of
 from sim_node.simulation import Simulation
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, WorldError, load
 from sim_node.world.locate import shipped_worlds
@@ -159,13 +160,15 @@ def test_a_world_of_one_frame_runs():
 
 
 def digest(name, seed, strides):
-    """Of the names, parents, times and poses of a shipped world's run."""
+    """Of the names, parents, times, poses and readings of a shipped world's run."""
     simulation = Simulation(load(WORLDS[name]), seed)
     content = hashlib.sha256(repr((simulation.frames.names, simulation.frames.parents.tolist())).encode())
     for steps in strides:
         simulation.step(steps)
         snapshot = simulation.snapshot()
         content.update(snapshot.time_ns.to_bytes(8, "little") + snapshot.poses.tobytes())
+        for batch in snapshot.readings.batches:
+            content.update(batch.stamps_ns.tobytes() + batch.values.tobytes())
     return content.hexdigest()
 
 
@@ -174,6 +177,12 @@ def test_same_world_and_seed_same_bytes(name):
     """Twice from a file; the poses are of this world, so a longer run is another one."""
     assert digest(name, 5, [1] * 500 + [997]) == digest(name, 5, [1] * 500 + [997])
     assert digest(name, 5, [1] * 500) != digest(name, 5, [1] * 500 + [997])
+
+
+@pytest.mark.parametrize("name", [name for name, path in WORLDS.items() if groups_of(load(path))])
+def test_another_seed_other_bytes(name):
+    """Where there are sensors."""
+    assert digest(name, 5, [20]) != digest(name, 6, [20])
 
 
 @pytest.mark.parametrize("name", WORLDS)

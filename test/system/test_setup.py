@@ -30,7 +30,7 @@ KEYS = {
     "tqdm": "python3-tqdm",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96"}
+OPTIONAL = {"egm96", "pygeomag"}
 
 
 def loaded(path: Path) -> ModuleType:

@@ -45,6 +45,7 @@ frames:
 sensors:
   - {name: drone/IMU_MAIN, pose: {axis_angle: {axis: [1, 1, 0], angle: 0.5}}}
   - {name: drone/GPS_MAIN, parent: ship, pose: {axis_angle: {axis: [0, 0, 2], angle_deg: 90}}}
+  - {name: drone/IMU_2, type: imu, rate: 50, gyroscope: {density: 1e-3, saturation: 20}, accelerometer: none}
 motions:
   - frame: drone/base_link
     parent: map

@@ -1,0 +1,36 @@
+"""Sensors: what is read of a moving world, when, and with what noise. One file for each type."""
+
+from sim_node.sensors.airspeed import Airspeed
+from sim_node.sensors.barometer import Barometer
+from sim_node.sensors.gps import Gps
+from sim_node.sensors.ground_truth import GroundTruth
+from sim_node.sensors.imu import Imu
+from sim_node.sensors.magnetometer import Magnetometer
+from sim_node.sensors.noise import Noise, NoiseBank, stream
+from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
+from sim_node.sensors.registry import SENSORS, SensorType, sensor
+from sim_node.sensors.suite import Group, Suite, groups_of
+from sim_node.sensors.truth import FrameState
+
+__all__ = [
+    "NO_READINGS",
+    "SENSORS",
+    "Airspeed",
+    "Barometer",
+    "Batch",
+    "FrameState",
+    "Gps",
+    "GroundTruth",
+    "Group",
+    "Imu",
+    "Magnetometer",
+    "Noise",
+    "NoiseBank",
+    "Reading",
+    "Readings",
+    "SensorType",
+    "Suite",
+    "groups_of",
+    "sensor",
+    "stream",
+]

@@ -1,0 +1,66 @@
+"""The International Standard Atmosphere up to 86 km: pressure, temperature, density."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+
+SEA_LEVEL_PRESSURE = 101325.0  # Pa
+SEA_LEVEL_TEMPERATURE = 288.15  # K
+GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
+_GRAVITY = 9.80665
+_EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
+
+# Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
+_BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0])
+_LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3])
+
+
+def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
+    """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
+
+    Same shape as the altitudes. Below the sea the lowest layer goes on; above 86 km so does the highest.
+    U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    """
+    height, layer = _layer(altitude)
+    warmth, lapse, above = _BASE_TEMPERATURES[layer], _LAPSES[layer], height - _BASES[layer]
+    constant = _GRAVITY / GAS_CONSTANT
+    safe = np.where(lapse == 0.0, 1.0, lapse)
+    ratio = np.maximum(1.0 + safe * above / warmth, 1e-9)
+    fallen = np.where(lapse == 0.0, np.exp(-constant * above / warmth), ratio ** (-constant / safe))
+    return np.asarray(np.asarray(sea_level) * _BASE_RATIOS[layer] * fallen)
+
+
+def temperature(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the temperature (K) at altitudes (m) above mean sea level."""
+    height, layer = _layer(altitude)
+    return np.asarray(_BASE_TEMPERATURES[layer] + _LAPSES[layer] * (height - _BASES[layer]))
+
+
+def density(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the law of ideal gases."""
+    return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
+
+
+def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Geopotential height (m), and which layer it is in."""
+    geometric = np.asarray(altitude, dtype=np.float64)
+    height = _EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric)
+    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
+
+
+def _bases() -> tuple[FloatArray, FloatArray]:
+    """Temperature (K), and pressure as a part of that at sea level, where each layer begins."""
+    warmth, ratio = [SEA_LEVEL_TEMPERATURE], [1.0]
+    constant = _GRAVITY / GAS_CONSTANT
+    for thickness, lapse in zip(np.diff(_BASES), _LAPSES, strict=False):
+        top = warmth[-1] + lapse * thickness
+        fallen = (top / warmth[-1]) ** (-constant / lapse) if lapse else np.exp(-constant * thickness / top)
+        warmth.append(top)
+        ratio.append(ratio[-1] * fallen)
+    return np.array(warmth), np.array(ratio)
+
+
+_BASE_TEMPERATURES, _BASE_RATIOS = _bases()

@@ -1,0 +1,65 @@
+"""A satellite navigation receiver: latitude, longitude, altitude and velocity, with errors that wander."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sim_node.frames import Frame, convert_position
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.truth import FrameState
+from sim_node.world.model import World
+
+
+@sensor("gps")
+@dataclass(frozen=True)
+class Gps(SensorType):
+    """Reads where its frame's origin is on Earth (WGS84) and how it moves east, north, up, at the world's origin.
+
+    The noise is that of a NEO-M8 (u-blox, data sheet UBX-15031086: half of all fixes within 2.5 m horizontally,
+    velocity to 0.05 m/s); most of it stays for about a minute.
+    """
+
+    rate: float = parameter(5.0, "Hz", "fixes per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a fix until it is out", low=0.0, high=10.0)
+    horizontal: Noise = group(
+        Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north"
+    )
+    vertical: Noise = group(Noise(deviation=0.5, bias_instability=3.5, correlation_time=60.0), "m", "altitude")
+    velocity: Noise = group(Noise(deviation=0.05), "m/s", "velocity")
+
+    channels: ClassVar = ("latitude", "longitude", "altitude", "velocity_east", "velocity_north", "velocity_up")
+    needs_origin: ClassVar = True
+
+    def quantities(self) -> Quantities:
+        """East and north, up, and the velocity."""
+        return (self.horizontal, 1), (self.horizontal, 1), (self.vertical, 1), (self.velocity, 3)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Gps], world: World) -> Measure:
+        """Position and velocity in metres along the axes of the world's origin, where the noise is added."""
+        return position_and_velocity
+
+    @classmethod
+    def report(cls, sensors: Sequence[Gps], world: World) -> Report:
+        """The positions as degrees, degrees and metres above the ellipsoid."""
+        assert world.origin is not None, "a suite is not opened without one"
+        origin = (world.origin.latitude, world.origin.longitude, world.origin.altitude)
+
+        def tell(measured: FloatArray) -> FloatArray:
+            told = np.array(measured)
+            told[:, :3] = convert_position(measured[:, :3], Frame.ENU, Frame.LLA, origin)
+            return told
+
+        return tell
+
+
+def position_and_velocity(state: FrameState) -> FloatArray:
+    """[position, velocity] (S, 6) of each frame's origin along the fixed frame's axes."""
+    return np.concatenate([state.pose[:, :3], state.twist[:, :3]], axis=1)

@@ -1,0 +1,53 @@
+"""Specific force and angular rate along the sensor's own axes (REP 145)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.truth import FrameState
+from sim_node.world.model import World
+
+
+@sensor("imu")
+@dataclass(frozen=True)
+class Imu(SensorType):
+    """Reads [angular rate, specific force] at its frame's origin, lever arm and all: +g along up when at rest.
+
+    The noise is that of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
+    """
+
+    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    gyroscope: Noise = group(
+        Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45), "rad/s", "angular rate"
+    )
+    accelerometer: Noise = group(
+        Noise(density=1.8e-3, bias_instability=2.5e-3, turn_on_bias=0.196, saturation=176.5), "m/s²", "specific force"
+    )
+
+    channels: ClassVar = ("rate_x", "rate_y", "rate_z", "force_x", "force_y", "force_z")
+
+    def quantities(self) -> Quantities:
+        """Gyroscope and accelerometer, three axes each."""
+        return (self.gyroscope, 3), (self.accelerometer, 3)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Imu], world: World) -> Measure:
+        """The same for all of them: nothing depends on their parameters."""
+        return rate_and_force
+
+
+def rate_and_force(state: FrameState) -> FloatArray:
+    """[angular rate, specific force] (S, 6) along each frame's axes; specific force is acceleration less gravity."""
+    vectors = np.empty((2, len(state.pose), 3))
+    vectors[0] = state.twist[:, 3:]
+    np.subtract(state.acceleration[:, :3], state.gravity, out=vectors[1])
+    return np.concatenate(state.to_frame(vectors), axis=1)

@@ -1,0 +1,55 @@
+"""Earth's magnetic field along the sensor's own axes, from the World Magnetic Model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.magnetic_field import FIRST_YEAR, LAST_YEAR, field_around
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.truth import FrameState
+from sim_node.world.model import World
+
+
+@sensor("magnetometer")
+@dataclass(frozen=True)
+class Magnetometer(SensorType):
+    """Reads the field (T) at its frame's origin.
+
+    The noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
+    """
+
+    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    year: float = parameter(2026.0, "year", "date of the field, with decimals", low=FIRST_YEAR, high=LAST_YEAR)
+    noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field")
+
+    channels: ClassVar = ("field_x", "field_y", "field_z")
+    needs_origin: ClassVar = True
+    needs_package: ClassVar = "pygeomag"
+
+    def quantities(self) -> Quantities:
+        """Three axes."""
+        return ((self.noise, 3),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Magnetometer], world: World) -> Measure:
+        """The field at the frames, one model for each year that is asked for."""
+        assert world.origin is not None, "a suite is not opened without one"
+        years = sorted({each.year for each in sensors})
+        fields = [field_around(world.origin, year) for year in years]
+        rows = [np.array([row for row, each in enumerate(sensors) if each.year == year]) for year in years]
+
+        def read(state: FrameState) -> FloatArray:
+            field = np.empty((len(sensors), 3))
+            for which, at in zip(rows, fields, strict=True):
+                field[which] = at(state.pose[which, :3])
+            return state.to_frame(field)
+
+        return read

@@ -1,0 +1,163 @@
+"""The noise of a sensor: white, drifting, scaled, misaligned, saturated and quantised, from a stream of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.parameters import parameter
+
+# Readings whose noise is drawn at once: numpy's cost per call is then spread over them.
+BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How a measured quantity is off, each axis on its own; "unit" is that of the quantity, all zero is perfect.
+
+    The terms are those of IEEE Std 952-1997, annex C. The Allan deviation of a long record shows density / sqrt(t),
+    random_walk sqrt(t / 3), and of the bias that comes and goes 0.617 bias_instability at its worst, where t is
+    1.89 correlation_time.
+    """
+
+    density: float = parameter(0.0, "unit/√Hz", "white noise, as a density", low=0.0)
+    deviation: float = parameter(0.0, "unit", "white noise, as the standard deviation of a reading", low=0.0)
+    random_walk: float = parameter(0.0, "unit/√s", "growth of a bias that walks at random", low=0.0)
+    bias_instability: float = parameter(0.0, "unit", "standard deviation of a bias that comes and goes", low=0.0)
+    correlation_time: float = parameter(300.0, "s", "how long that bias is remembered (Gauss-Markov)", low=1e-3)
+    turn_on_bias: float = parameter(0.0, "unit", "standard deviation of a bias drawn once per run", low=0.0)
+    scale_error: float = parameter(
+        0.0, "1", "standard deviation of a relative error drawn once per run", low=0.0, high=1.0
+    )
+    misalignment: float = parameter(
+        0.0, "rad", "standard deviation of a turn about each axis, once per run", low=0.0, high=1.0
+    )
+    saturation: float = parameter(math.inf, "unit", "largest size that can be measured", above=0.0)
+    resolution: float = parameter(0.0, "unit", "step between values that can be measured", low=0.0)
+
+    def variance(self, rate: float) -> float:
+        """The variance (unit²) of a reading about the truth at `rate` (Hz), without random walk, scale and turn."""
+        white = self.density**2 * rate + self.deviation**2
+        return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
+
+
+# What a sensor measures: the noise of each quantity, and its number of axes; misalignment turns those of three.
+Quantities = Sequence[tuple[Noise, int]]
+
+
+def stream(seed: int, frame: str, kind: str) -> np.random.Generator:
+    """The random numbers of one sensor, shared with no other (seed, frame, kind), whatever else a world has.
+
+    Philox is a counter-based generator of independent streams: Salmon, Moraes, Dror & Shaw, Parallel random
+    numbers: as easy as 1, 2, 3, SC 2011.
+    """
+    digest = hashlib.sha256(f"{frame}\0{kind}".encode()).digest()
+    words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
+    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=words)))
+
+
+class NoiseBank:
+    """The noise of S sensors with the same C channels and the same rate (Hz); each has a row in every array.
+
+    sensors: the quantities of each; generators: the stream of each. What a sensor reads depends on its own
+    quantities and stream alone, not on the others in the bank.
+    """
+
+    def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
+        dt = 1.0 / rate
+        self._generators = generators
+        self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
+        self._walk = _table(sensors, lambda noise: noise.random_walk * math.sqrt(dt))
+        # Discretised exactly: the variance of the bias is bias_instability² at any rate, from the first reading on.
+        self._memory = _table(sensors, lambda noise: math.exp(-dt / noise.correlation_time))
+        self._kick = _table(
+            sensors, lambda noise: noise.bias_instability * math.sqrt(-math.expm1(-2.0 * dt / noise.correlation_time))
+        )
+        self._resolution = _table(sensors, lambda noise: noise.resolution)
+        self._steps = np.where(self._resolution > 0.0, self._resolution, 1.0)
+        self._saturation = _table(sensors, lambda noise: noise.saturation)
+        self._quantises, self._saturates = bool(self._resolution.any()), bool(np.isfinite(self._saturation).any())
+
+        once = np.array([generator.standard_normal((4, self._white.shape[1])) for generator in generators])
+        self._response = _response(sensors, once[:, 0], once[:, 1])
+        # (S, C): the bias that walks, from the one at turn-on, and the one that comes and goes.
+        self._bias = once[:, 2] * _table(sensors, lambda noise: noise.turn_on_bias)
+        self._drift = once[:, 3] * _table(sensors, lambda noise: noise.bias_instability)
+        self._errors = np.empty((BLOCK, *self._white.shape))
+        self._next = BLOCK
+
+    def read(self, truth: FloatArray) -> FloatArray:
+        """The next reading (S, C) of a truth (S, C)."""
+        if self._next == BLOCK:
+            self._draw()
+        measured = np.matmul(self._response, truth[..., None])[..., 0]
+        measured += self._errors[self._next]
+        self._next += 1
+        return self._converted(measured)
+
+    def record(self, truth: FloatArray, readings: int) -> FloatArray:
+        """The next readings (K, S, C) of a truth (S, C) that stays: K calls of `read`, faster."""
+        measured = np.empty((readings, *self._white.shape))
+        done = 0
+        while done < readings:
+            if self._next == BLOCK:
+                self._draw()
+            ahead = min(BLOCK - self._next, readings - done)
+            measured[done : done + ahead] = self._errors[self._next : self._next + ahead]
+            self._next += ahead
+            done += ahead
+        measured += np.matmul(self._response, truth[..., None])[..., 0]
+        return self._converted(measured)
+
+    def _converted(self, measured: FloatArray) -> FloatArray:
+        """As the converter behind the sensor does: cut at its range, then rounded to its steps."""
+        if self._saturates:
+            np.clip(measured, -self._saturation, self._saturation, out=measured)
+        if self._quantises:
+            rounded = np.round(measured / self._steps) * self._steps
+            measured = np.where(self._resolution > 0.0, rounded, measured)
+        return measured
+
+    def _draw(self) -> None:
+        """The errors of the next BLOCK readings; every channel takes as many numbers, used or not."""
+        drawn = np.stack([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators], axis=2)
+        white, walk, kick = drawn[:, 0], drawn[:, 1], drawn[:, 2]
+        bias = self._bias + np.cumsum(walk * self._walk, axis=0)
+        errors = np.multiply(white, self._white, out=self._errors)
+        errors[0] += self._bias
+        errors[1:] += bias[:-1]
+        self._bias = bias[-1]
+        kick *= self._kick
+        drift = self._drift
+        for reading in range(BLOCK):
+            errors[reading] += drift
+            drift = self._memory * drift + kick[reading]
+        self._drift = drift
+        self._next = 0
+
+
+def _table(sensors: Sequence[Quantities], value: Callable[[Noise], float]) -> FloatArray:
+    """A number of each channel's noise (S, C)."""
+    return np.array([[value(noise) for noise, axes in quantities for _ in range(axes)] for quantities in sensors])
+
+
+def _response(sensors: Sequence[Quantities], scales: FloatArray, turns: FloatArray) -> FloatArray:
+    """The matrices (S, C, C) that truth goes through: turned by misalignment, then scaled; of normals (S, C)."""
+    channels = scales.shape[1]
+    response = np.zeros((len(sensors), channels, channels))
+    for row, quantities in enumerate(sensors):
+        at = 0
+        for noise, axes in quantities:
+            span = slice(at, at + axes)
+            scale = np.diag(1.0 + scales[row, span] * noise.scale_error)
+            if axes == 3:
+                scale = scale @ quaternions.to_matrix(quaternions.exp(turns[row, span] * noise.misalignment))
+            response[row, span, span] = scale
+            at += axes
+    return response

@@ -1,0 +1,126 @@
+"""The parameters of sensors: said once, as dataclass fields; read from world files, shown in docs and errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar, cast
+
+from sim_node.world.model import Sensor
+from sim_node.world.problems import Place, Problem, did_you_mean, quoted, shortened, shown_key
+
+PERFECT = "none"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a field holds: its unit, what it means, and its range: [low, high], and greater than above."""
+
+    unit: str
+    meaning: str
+    low: float = -math.inf
+    high: float = math.inf
+    above: float = -math.inf
+
+    def allows(self, number: float) -> bool:
+        """Whether a number is in the range."""
+        return self.low <= number <= self.high and number > self.above
+
+    def allowed(self) -> str:
+        """The range in words."""
+        if self.above > -math.inf:
+            return f"above {self.above:g}" + (f", up to {self.high:g}" if self.high < math.inf else "")
+        if self.high == math.inf:
+            return f"{self.low:g} or more"
+        return f"{self.low:g} to {self.high:g}"
+
+
+def parameter(
+    default: float,
+    unit: str,
+    meaning: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    above: float = -math.inf,
+) -> Any:
+    """A number, as a field of a sensor's dataclass."""
+    return field(default=default, metadata={"spec": Spec(unit, meaning, low, high, above)})
+
+
+def group(default: object, unit: str, meaning: str) -> Any:
+    """Parameters of their own (a Noise), as a field; `unit` is what their "unit" stands for."""
+    return field(default=default, metadata={"spec": Spec(unit, meaning)})
+
+
+def spec_of(part: Any) -> Spec:
+    """The Spec of a dataclass field made by `parameter` or `group`."""
+    return cast(Spec, part.metadata["spec"])
+
+
+def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
+    """The sensor of class `kind` that a mounting in a world describes; its faults go to `problems`."""
+    return _read(kind(), mounting.parameters, "", mounting, problems)
+
+
+def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, problems: list[Problem]) -> _T:
+    known = {part.name: part for part in fields(default)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for key, value in given.items():
+        path = prefix + key
+        if key not in known:
+            hint = did_you_mean(key, known)
+            problems.append(_problem(mounting, path, f"unknown key{hint} (known: {', '.join(known)})", of_key=True))
+            continue
+        whole = getattr(default, key)
+        if isinstance(whole, float):
+            values.update(_number(key, value, spec_of(known[key]), path, mounting, problems))
+        elif isinstance(value, Mapping):
+            values[key] = _read(whole, value, f"{path}.", mounting, problems)
+        elif value == PERFECT:
+            values[key] = type(whole)()
+        else:
+            message = f"a mapping ({', '.join(part.name for part in fields(whole))}) or {PERFECT} is needed"
+            problems.append(_problem(mounting, path, f"{message}, found {_shown(value)}"))
+    return replace(default, **values)  # type: ignore[type-var]
+
+
+def _number(
+    key: str, value: object, spec: Spec, path: str, mounting: Sensor, problems: list[Problem]
+) -> Iterator[tuple[str, float]]:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        problems.append(_problem(mounting, path, f"a number is needed, found {_shown(value)}"))
+    elif not math.isfinite(value):
+        problems.append(_problem(mounting, path, f"{value} is not a finite number"))
+    elif not spec.allows(value):
+        unit = "" if spec.unit == "1" or "unit" in spec.unit else f" {spec.unit}"
+        problems.append(_problem(mounting, path, f"{value:g} is out of range; allowed: {spec.allowed()}{unit}"))
+    else:
+        yield key, float(value)
+
+
+def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:
+    """A fault at the place of a parameter, where a file says it; else under the sensor's name."""
+    places = mounting.parameter_places.get(path)
+    if places is None:
+        return Problem(mounting.place.where, f"{shown_key(mounting.name)}: {path}", message)
+    place: Place = places.key if of_key else places.value
+    return Problem(place.where, place.key, message)
+
+
+def fault(mounting: Sensor, path: str, message: str) -> Problem:
+    """A fault of a parameter that fits its own range but not the world; where it is not given, of the sensor."""
+    if path in mounting.parameter_places:
+        return _problem(mounting, path, message)
+    key = f"{mounting.place.key.removesuffix('.name')}.{path}" if mounting.place.key else f"{mounting.name}: {path}"
+    return Problem(mounting.place.where, key, message)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, str):
+        return quoted(value)
+    if value is None or isinstance(value, Mapping):
+        return "nothing" if value is None else "a mapping"
+    return f"a list of {len(value)}" if isinstance(value, (list, tuple)) else shortened(repr(value))

@@ -1,0 +1,39 @@
+"""When sensors read: at the first step of the time grid at or after each multiple of their period, without drift."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Schedule(Generic[T]):
+    """The steps at which sensors of one rate read, and those at which what they read is out.
+
+    rate: Hz of simulation time, at most one reading per step; latency: s from a reading until it is out;
+    step_ns: length of a step. due: the step of the next reading, beginning with step 0.
+    """
+
+    def __init__(self, rate: float, latency: float, step_ns: int) -> None:
+        # As the decimals that were written, so that 0.1 Hz is every tenth second, for ever.
+        self._steps_per_reading = Fraction(10**9, step_ns) / Fraction(str(rate))
+        self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
+        self._count = 0
+        self._held: deque[tuple[int, T]] = deque()
+        self.due = 0
+
+    def took(self, reading: T) -> None:
+        """The reading of the step `due` has been taken; `due` becomes the next one."""
+        self._held.append((self.due + self._delay, reading))
+        self._count += 1
+        self.due = math.ceil(self._count * self._steps_per_reading)
+
+    def out(self, step: int) -> list[T]:
+        """The readings that came out by `step` and were not asked for before."""
+        readings = []
+        while self._held and self._held[0][0] <= step:
+            readings.append(self._held.popleft()[1])
+        return readings
