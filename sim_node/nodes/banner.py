@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from sim_node.nodes.sensor_topics import topics_of
 from sim_node.world.locate import PACKAGE, share
 
 if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
+
+MOST_TOPICS = 8
 
 
 def banner(node: SimulationNode) -> list[str]:
@@ -26,6 +29,7 @@ def banner(node: SimulationNode) -> list[str]:
         f"  /tf          {rate}, {moving} moving",
         f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
+        *_sensors(node),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
         f"  rviz         rviz2 -d {_rviz_file()} -f {world.fixed_frame}{follow}",
@@ -38,6 +42,13 @@ def headline(node: SimulationNode) -> str:
     speed = node.get_parameter("real_time_factor").value
     pace = "as fast as possible" if speed == 0.0 else f"{speed:g} x real time"
     return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
+
+
+def _sensors(node: SimulationNode) -> list[str]:
+    """The topics of sensors, the first few where there are many."""
+    topics = topics_of(node.world, node.get_parameter("frame_prefix").value)
+    more = [f"... {len(topics) - MOST_TOPICS} more"] if len(topics) > MOST_TOPICS else []
+    return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MOST_TOPICS], *more))]
 
 
 def _rviz_file() -> str:

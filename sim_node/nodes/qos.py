@@ -21,3 +21,5 @@ TF_STATIC_LISTENER = QoSProfile(
 # Reliable, so that best-effort subscribers (rclcpp's ClockQoS) and reliable ones both match.
 CLOCK = QoSProfile(depth=1, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE)
 DIAGNOSTICS = QoSProfile(depth=10)
+# rmw_qos_profile_sensor_data, deep enough for what the fastest sensors tell between two ticks.
+SENSOR_DATA = QoSProfile(depth=50, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.BEST_EFFORT)

@@ -12,6 +12,7 @@ from std_srvs.srv import Trigger
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
+from sim_node.nodes.sensor_sink import SensorSink
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.tf_sink import TfSink, simulation_stamp, wall_stamp
 from sim_node.simulation import Loop, Refused, Simulation, Sink
@@ -45,9 +46,10 @@ class SimulationNode(LoopNode):
             stamp=wall_stamp() if wall else simulation_stamp,
             messages=values["tf_messages"],
         )
+        self.sensors = SensorSink(self, prefix=values["frame_prefix"], stamp=wall_stamp() if wall else simulation_stamp)
         self.loop = Loop(
             Simulation(self.world, values["seed"]),
-            (self.clock_sink, tf, *sinks),
+            (self.clock_sink, tf, self.sensors, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],
