@@ -44,6 +44,7 @@ stress: .venv/.ready-for-tests
 pictures: .venv/.ready
 	$(BIN)/python tools/draw_world.py orbit 0 11.2 docs/images/orbit.svg
 	$(BIN)/python tools/draw_frames.py
+	$(BIN)/python tools/draw_sensors.py
 
 lock:
 	tools/lock.sh

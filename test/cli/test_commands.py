@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +78,26 @@ def test_check_says_what_is_sound_and_goes_on_after_what_is_not(
     said = capsys.readouterr()
     assert said.out.splitlines() == [f"{world}: sound, 3 frames, 1 moving"] * 2
     assert "none.yaml" in said.err
+
+
+def test_check_knows_sensors_and_their_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which it finds where the simulation would, without running it."""
+    assert main(["check", "survey"]) == 0
+    assert "1 moving, 6 sensors" in capsys.readouterr().out
+    path = tmp_path / "wrong.yaml"
+    path.write_text("sensors: [{name: IMU, parent: map, type: imu, gyro: none}, {name: B, parent: map, type: baro}]")
+    assert main(["check", str(path)]) == 2
+    errors = capsys.readouterr().err
+    assert "wrong.yaml:1:47: sensors[0].gyro: unknown key; did you mean gyroscope? (known: rate" in errors
+    assert "wrong.yaml:1:89: sensors[1].type: 'baro' is no sensor; did you mean barometer? (known: airspeed" in errors
+
+
+def test_lookup_far_ahead_in_a_world_of_sensors_is_as_quick_as_without(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of sensors that would have read two million times an hour."""
+    started = time.process_time()
+    assert main(["lookup", "survey", "map", "drone/IMU_MAIN", "--at", "36000"]) == 0
+    assert time.process_time() - started < 2.0
+    assert "at 36000 s" in capsys.readouterr().out
 
 
 def test_check_prints_warnings_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

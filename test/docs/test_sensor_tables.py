@@ -1,0 +1,47 @@
+"""The tables of docs/sensors.md say what the sensors' dataclasses say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from sim_node.nodes.sensor_topics import TOPICS
+from sim_node.sensors import SENSORS, Noise
+from sim_node.sensors.parameters import spec_of
+
+PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
+
+
+def shown(default):
+    if isinstance(default, float):
+        return "none" if math.isinf(default) else f"{default:g}"
+    changed = [part for part in fields(default) if getattr(default, part.name) != part.default]
+    return ", ".join(f"{part.name} {getattr(default, part.name):g}" for part in changed)
+
+
+def rows():
+    noise = [
+        f"| `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
+        for part in fields(Noise())
+    ]
+    return noise + [
+        f"| `{name}` | `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
+        for name, kind in sorted(SENSORS.items())
+        for part in fields(kind())
+    ]
+
+
+@pytest.mark.parametrize("row", rows())
+def test_each_parameter_stands_in_its_table(row):
+    assert row in PAGE.splitlines()
+
+
+@pytest.mark.parametrize("kind", sorted(SENSORS))
+def test_each_type_stands_there_with_its_topics(kind):
+    for topic in TOPICS[kind]:
+        package = topic.message.__module__.partition(".")[0]
+        assert f"| `{topic.name}` | {package}/{topic.message.__name__}" in PAGE
+    assert f"| `{kind}` | " in PAGE
