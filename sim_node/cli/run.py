@@ -13,7 +13,6 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.world import World
 
 DEMO = "orbit"
-# Of sensors, that the banner shows.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,8 @@ from sim_node.world.locate import PACKAGE, share
 if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
 
-MOST_TOPICS = 8
+# Of sensors, that are shown.
+MOST_TOPICS = 12
 
 
 def banner(node: SimulationNode) -> list[str]:
