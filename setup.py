@@ -35,7 +35,14 @@ setup(
     package_data={NAME: ["py.typed"]},
     zip_safe=False,
     # What Ubuntu 24.04 packages, where a ROS 2 Jazzy workspace gets them from, is new enough.
-    install_requires=["numpy>=1.26", "numba>=0.58", "transforms3d>=0.4", "PyYAML>=6.0", "tqdm>=4.60"],
+    install_requires=[
+        "numpy>=1.26",
+        "numba>=0.58",
+        "transforms3d>=0.4",
+        "PyYAML>=6.0",
+        "defusedxml>=0.7",
+        "tqdm>=4.60",
+    ],
     extras_require={
         # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
         "ros": [
@@ -50,6 +57,8 @@ setup(
         ],
         # The World Magnetic Model, for magnetometers.
         "magnetometer": ["pygeomag>=1.1"],
+        # Rigid bodies: what worlds with `bodies` and x_xy models move by.
+        "physics": ["mujoco>=3.3"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "scipy", "psutil", "pyproj", "pymap3d"],

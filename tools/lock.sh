@@ -11,6 +11,7 @@ lock() {
 }
 
 lock core
+lock physics -c core.lock
 lock ros -c core.lock
-lock test -c core.lock -c ros.lock
+lock test -c core.lock -c ros.lock -c physics.lock
 lock numpy1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
+import numpy as np
+
 from sim_node.cli.worlds import add_allow
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
@@ -29,8 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
             faults += len(error.problems)
             print(error, file=sys.stderr)
         else:
+            moving = int(np.count_nonzero(~layout.frames.static))
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
-            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {len(layout.moving)} moving{reading}")
+            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
     if faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0

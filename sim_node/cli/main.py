@@ -19,6 +19,7 @@ from sim_node.interrupt import Interrupt
 COMMANDS = ("run", "check", "tree", "lookup", "convert", "doctor")
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
 UNTIL_INTERRUPTED = ("run",)
+FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
 
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(given: list[str], interrupt: Interrupt | None) -> int:
     from sim_node.cli.errors import UsageError
     from sim_node.cli.warn import print_warning
-    from sim_node.world.problems import WorldError, counted
+    from sim_node.world.problems import Diverged, WorldError, counted
 
     try:
         with warnings.catch_warnings():
@@ -47,6 +48,9 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
             return code
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
+    except Diverged as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+        return FAILED
     except UsageError as error:
         print(f"sim_node: {error}", file=sys.stderr)
     except BrokenPipeError:  # `sim_node tree big.yaml | head`

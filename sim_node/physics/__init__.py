@@ -2,5 +2,6 @@
 
 from sim_node.physics.engine import ENGINES, Engine, engine, engines_for
 from sim_node.physics.keyframes import KeyframeEngine
+from sim_node.physics.rigid_bodies import RigidBodyEngine
 
-__all__ = ["ENGINES", "Engine", "KeyframeEngine", "engine", "engines_for"]
+__all__ = ["ENGINES", "Engine", "KeyframeEngine", "RigidBodyEngine", "engine", "engines_for"]

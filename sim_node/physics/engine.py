@@ -25,6 +25,19 @@ class Engine(Protocol):
         Sensors learn velocities from neighbouring instants, too: from 1 ms before to 3 ms after.
         """
 
+    def state(self) -> bytes:
+        """All that its future depends on."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
+
+    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
+        """Writes what it knows of each frame's motion to rows of twists and accelerations (N, 6).
+
+        Of the frame's origin relative to the fixed frame, in the frame's own axes: [vx vy vz wx wy wz] in m/s and
+        rad/s, and [dv/dt, dw/dt] as seen from the fixed frame.
+        """
+
 
 # Opens an engine on a world, or says None where the world has nothing for it to move.
 Opener = Callable[[World, Layout], Engine | None]

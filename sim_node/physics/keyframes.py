@@ -92,6 +92,19 @@ class KeyframeEngine:
         now[flipped, 3:] *= -1.0
         poses[self._rows] = now
 
+    def state(self) -> bytes:
+        """The time."""
+        return self._time_ns.to_bytes(8, "little", signed=True)
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a time. Raises ValueError for what is none."""
+        if len(state) != 8:
+            raise ValueError(f"a state of {len(state)} bytes is no time, which has 8")
+        self._time_ns = int.from_bytes(state, "little", signed=True)
+
+    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
+        """Knows none: keyframes may jump."""
+
     def _phase(self, time_ns: int) -> tuple[IntArray, IntArray]:
         """Where on its own keyframes each motion is (M,), and which lap of its loop it is on (M,)."""
         early, late = time_ns < self._begin_ns, time_ns >= self._end_ns

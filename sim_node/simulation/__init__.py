@@ -4,5 +4,6 @@ from sim_node.simulation.loop import Loop, Refused, Sink
 from sim_node.simulation.pacing import Pace
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.state import State
 
-__all__ = ["Loop", "Pace", "Refused", "Simulation", "Sink", "Snapshot"]
+__all__ = ["Loop", "Pace", "Refused", "Simulation", "Sink", "Snapshot", "State"]

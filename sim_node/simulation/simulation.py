@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +13,11 @@ from sim_node.physics.engine import engines_for
 from sim_node.sensors import Suite
 from sim_node.sensors.kinematics import Differences
 from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.state import State
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.layout import lay_out
+from sim_node.world.layout import Layout, lay_out
 from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError
 
 
 class Simulation:
@@ -33,6 +36,7 @@ class Simulation:
         self._poses = np.array(layout.poses)
         self._engines = engines_for(world, layout)
         self._suite = Suite(world if sensors else replace(world, sensors=()))
+        _refuse_sensors_on_bodies(world, layout, self._suite.frames)
         self._truth = Differences(self.frames, self._suite.frames)
         self.reset()
 
@@ -81,6 +85,38 @@ class Simulation:
         self._suite.reset(self.seed)
         self.step(0)
 
+    @property
+    def state(self) -> State:
+        """The run as it stands, to go back to: frozen, opaque, to be pickled.
+
+        Raises ValueError for a run whose sensors read: their noise is no part of a state.
+        """
+        if self._suite.frames:
+            raise ValueError("a run whose sensors read has no state to go back to; Simulation(..., sensors=False) has")
+        return State(self.seed, self.steps, tuple(engine.state() for engine in self._engines))
+
+    def restore(self, state: State) -> None:
+        """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
+        if len(state.engines) != len(self._engines):
+            raise ValueError(
+                f"a state of {len(state.engines)} engines is not of this world, which has {len(self._engines)}"
+            )
+        for engine, part in zip(self._engines, state.engines, strict=True):
+            engine.restore(part)
+        self.seed, self.steps = state.seed, state.steps
+
+    def motion(self) -> tuple[FloatArray, FloatArray]:
+        """Twists (N, 6) and accelerations (N, 6) of all frames, relative to the fixed frame, in each frame's own axes.
+
+        [vx vy vz wx wy wz] of the frame's origin, and their time derivatives as seen from the fixed frame, without
+        gravity: the twist of nav_msgs/Odometry. NaN for frames that keyframes carry.
+        """
+        twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
+        twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
+        for engine in self._engines:
+            engine.motion(twists, accelerations)
+        return twists, accelerations
+
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
         self._write(self._poses, 0)
@@ -104,3 +140,17 @@ class Simulation:
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
         for engine in self._engines:
             engine.write(poses, ahead_ns)
+
+
+def _refuse_sensors_on_bodies(world: World, layout: Layout, measured: Collection[str]) -> None:
+    """Truth for sensors comes from poses before and after; a body's, which is integrated, has no after."""
+    bodies = {row for row, _ in layout.bodies}
+    problems = [
+        Problem(
+            sensor.place.where, sensor.place.key or sensor.name, "a sensor that reads cannot ride on a rigid body yet"
+        )
+        for sensor in world.sensors
+        if sensor.name in measured and bodies.intersection(layout.frames.chain(layout.frames.index(sensor.name)))
+    ]
+    if problems:
+        raise WorldError(problems)

@@ -1,16 +1,22 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
+from sim_node.world.bodies import Body, Geometry, Inertial, Physics
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
-from sim_node.world.problems import Place, Problem, Where, WorldError, WorldWarning
+from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
 
 __all__ = [
+    "Body",
+    "Diverged",
     "FrameTable",
+    "Geometry",
+    "Inertial",
     "Layout",
     "Motion",
     "Origin",
+    "Physics",
     "Place",
     "Problem",
     "Sensor",

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node import names
-from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
+from sim_node.world.body_checks import body_problems
 from sim_node.world.model import (
-    FARTHEST,
     INTERPOLATIONS,
     LATEST_NS,
     ORIGIN_RANGES,
@@ -22,12 +21,9 @@ from sim_node.world.model import (
     StaticFrame,
     World,
 )
+from sim_node.world.pose_checks import pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
 
-BoolArray = npt.NDArray[np.bool_]
-
-# The readers give unit quaternions to rounding; what is built in Python may come from single precision.
-UNIT = 1e-6
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MOST_COMPARED = 10_000
 # Frames of a cycle that its message names.
@@ -39,7 +35,7 @@ class Entry(NamedTuple):
 
     name: str
     parent: str
-    of: StaticFrame | Motion | None
+    of: StaticFrame | Motion | Body | None
     place: Place
     parent_place: Place
 
@@ -59,7 +55,21 @@ def entries_of(world: World) -> list[Entry]:
         root,
         *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
+        *(entry for body in world.bodies for entry in _body_entries(body)),
     ]
+
+
+def _body_entries(body: Body) -> Iterator[Entry]:
+    """A body, after its joint frame where that is a frame of its own; a frozen body is a static frame."""
+    if not body.type.parts:
+        of = StaticFrame(body.name, body.parent, body.pose)
+        yield Entry(body.name, body.parent, of, body.place, body.parent_place)
+        return
+    joint_frame = body.joint_frame
+    if joint_frame != body.parent:
+        of = StaticFrame(joint_frame, body.parent, body.pose)
+        yield Entry(joint_frame, body.parent, of, body.place, body.parent_place)
+    yield Entry(body.name, joint_frame, body, body.place, body.parent_place)
 
 
 def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
@@ -121,13 +131,14 @@ def number_problems(world: World) -> Iterator[Problem]:
     statics = (*world.frames, *world.sensors)
     if statics:
         poses = np.array([frame.pose for frame in statics])
-        for row, message in _pose_faults(poses):
+        for row, message in pose_faults(poses):
             yield _named(statics[row], "pose", message)
     for frame in statics:
         if frame.scale is not None and not all(0.0 < factor < math.inf for factor in frame.scale.tolist()):
             yield _named(frame, "scale", f"{frame.scale.tolist()} must be above zero and finite")
     for motion in world.motions:
         yield from _motion_problems(motion)
+    yield from body_problems(world)
 
 
 def _motion_problems(motion: Motion) -> Iterator[Problem]:
@@ -138,7 +149,7 @@ def _motion_problems(motion: Motion) -> Iterator[Problem]:
     ):
         if word not in allowed:
             yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
-    for row, message in _pose_faults(motion.poses):
+    for row, message in pose_faults(motion.poses):
         yield _named(motion, f"poses[{row}]", message)
     backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
     if len(backwards):
@@ -147,22 +158,6 @@ def _motion_problems(motion: Motion) -> Iterator[Problem]:
         yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
     if np.abs(motion.times_ns).max() > LATEST_NS:
         yield _named(motion, "times_ns", f"out of range; allowed: {-LATEST_NS} to {LATEST_NS}")
-
-
-def _pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
-    """The row of each pose (N, 7) that is none, and why."""
-    finite: BoolArray = np.all(np.isfinite(poses), axis=1)
-    with np.errstate(all="ignore"):  # what overflows is told
-        near: BoolArray = np.all(np.abs(poses[:, :3]) <= FARTHEST, axis=1)
-        norms = np.linalg.norm(poses[:, 3:], axis=1)
-        unit = np.abs(norms - 1.0) <= UNIT
-    for row in np.flatnonzero(~(finite & near & unit)).tolist():
-        if not finite[row]:
-            yield row, f"{poses[row].tolist()} is not finite"
-        elif not near[row]:
-            yield row, f"position {poses[row, :3].tolist()} is out of range; allowed: {-FARTHEST:g} to {FARTHEST:g} m"
-        else:
-            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"
 
 
 def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:

@@ -81,6 +81,14 @@ class FrameTable:
             rooted[rows] = pose_math.compose(rooted[self.parents[rows]], poses[rows])
         return rooted
 
+    @cached_property
+    def still(self) -> npt.NDArray[np.bool_]:
+        """Which frames (N,) stand still in the root: they and all that they hang on are static."""
+        still = np.array(self.static)
+        for row, parent in enumerate(self.parents.tolist()):
+            still[row] &= parent < 0 or still[parent]
+        return still
+
     def _path(self, row: int) -> str:
         return hierarchical_path(self.names[above] for above in reversed(self.chain(row)))
 

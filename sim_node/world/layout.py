@@ -9,6 +9,7 @@ import numpy as np
 from sim_node import names
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
 from sim_node.world.checks import Entry, entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, StaticFrame, World
@@ -19,13 +20,15 @@ from sim_node.world.problems import WorldError
 class Layout:
     """A World's frames laid out for a run.
 
-    poses (N, 7): where each static frame is in its parent, and each moving frame at its first keyframe;
-    moving: the row and the motion of each frame that moves. Arrays are read-only.
+    poses (N, 7): where each static frame is in its parent, and each moving one at its first keyframe or initial state;
+    moving: the row and the motion of each frame that follows keyframes; bodies: the row of each of the world's
+    bodies, parents first. Arrays are read-only.
     """
 
     frames: FrameTable
     poses: FloatArray
     moving: tuple[tuple[int, Motion], ...]
+    bodies: tuple[tuple[int, Body], ...] = ()
 
 
 def lay_out(world: World) -> Layout:
@@ -48,6 +51,9 @@ def lay_out(world: World) -> Layout:
         of = entry.of
         if isinstance(of, StaticFrame):
             poses[row] = of.pose
+        elif isinstance(of, Body):
+            poses[row] = of.start()
+            static[row] = False
         elif of is not None:
             poses[row] = of.poses[0]
             if not (on_base_link[row] and names.fits(of.frame, world.static_patterns) and not of.moves()):
@@ -56,7 +62,8 @@ def lay_out(world: World) -> Layout:
     table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static)
     for array in (table.parents, table.static, poses):
         array.setflags(write=False)
-    return Layout(table, poses, tuple(moving))
+    bodies = sorted(((table.index(body.name), body) for body in world.bodies), key=lambda row_body: row_body[0])
+    return Layout(table, poses, tuple(moving), tuple(bodies))
 
 
 def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:

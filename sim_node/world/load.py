@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+# Registers the readers, YAML first.
+from sim_node.world.readers import yaml_world, x_xy  # isort: skip  # noqa: F401
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
-from sim_node.world.readers import yaml_world  # noqa: F401  registers the YAML reader
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report

@@ -58,7 +58,8 @@ def shipped_worlds() -> dict[str, Path]:
     folder = share(PACKAGE)
     if folder is None:
         return {}
-    return {path.stem: path for path in sorted((folder / "config" / "worlds").glob("*.yaml"))}
+    files = (folder / "config" / "worlds").iterdir()
+    return {path.stem: path for path in sorted(files) if path.suffix in (".yaml", ".xml")}
 
 
 def package_path(uri: str) -> Path:

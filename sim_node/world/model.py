@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.bodies import Body, Physics
+from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 
 DEFAULT_FIXED_FRAME = "map"
@@ -71,12 +72,12 @@ class StaticFrame:
     parent_place: Place = NO_PLACE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pose", _floats(self.pose, (7,), self.name, "pose"))
+        object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
         if self.scale is not None:
-            object.__setattr__(self, "scale", _floats(self.scale, (3,), self.name, "scale"))
+            object.__setattr__(self, "scale", floats(self.scale, (3,), self.name, "scale"))
 
     def __eq__(self, other: object) -> bool:
-        return _same(self, other)
+        return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -115,15 +116,15 @@ class Motion:
     parent_place: Place = NO_PLACE
 
     def __post_init__(self) -> None:
-        times_ns = _whole_nanoseconds(self.times_ns, self.frame)
-        poses = np.array(_floats(self.poses, (len(times_ns), 7), self.frame, "poses"))
+        times_ns = whole_nanoseconds(self.times_ns, self.frame)
+        poses = np.array(floats(self.poses, (len(times_ns), 7), self.frame, "poses"))
         poses[:, 3:] = quaternions.continuous(poses[:, 3:])
         poses.setflags(write=False)
         object.__setattr__(self, "times_ns", times_ns)
         object.__setattr__(self, "poses", poses)
 
     def __eq__(self, other: object) -> bool:
-        return _same(self, other)
+        return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -146,39 +147,7 @@ class World:
     frames: tuple[StaticFrame, ...] = ()
     sensors: tuple[Sensor, ...] = ()
     motions: tuple[Motion, ...] = ()
+    physics: Physics = field(default_factory=Physics)
+    bodies: tuple[Body, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""
-
-
-_PROVENANCE = {"place", "parent_place", "parameter_places"}
-
-
-def _same(left: object, right: object) -> bool:
-    """Equal in all that they say; where they were read from is no part of it."""
-    return type(left) is type(right) and all(
-        np.array_equal(getattr(left, part.name), getattr(right, part.name))
-        for part in fields(left)  # type: ignore[arg-type]
-        if part.name not in _PROVENANCE
-    )
-
-
-def _floats(values: npt.ArrayLike, shape: tuple[int, ...], frame: str, what: str) -> FloatArray:
-    try:
-        array: FloatArray = np.asarray(values, dtype=np.float64).view()
-    except (TypeError, ValueError):
-        raise ValueError(f"{frame!r}: {what} must be numbers of shape {shape}, found {values!r:.60}") from None
-    if array.shape != shape:
-        raise ValueError(f"{frame!r}: {what} has shape {array.shape}, needs {shape}")
-    # A view: the caller's own array stays as writable as it was.
-    array.setflags(write=False)
-    return array
-
-
-def _whole_nanoseconds(values: npt.ArrayLike, frame: str) -> IntArray:
-    given = np.asarray(values)
-    if given.ndim != 1 or len(given) == 0 or given.dtype.kind not in "iu":
-        found = f"{given.dtype} of shape {given.shape}"
-        raise ValueError(f"{frame!r}: times_ns must be one or more whole nanoseconds, found {found}")
-    times_ns: IntArray = given.astype(np.int64, copy=False).view()
-    times_ns.setflags(write=False)
-    return times_ns

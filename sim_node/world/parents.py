@@ -15,6 +15,7 @@ def with_default_parents(world: World) -> World:
     its name lies below (`drone` for `drone/mast`), else the fixed frame.
     """
     known = {frame.name for frame in (*world.frames, *world.sensors)} | {m.frame for m in world.motions}
+    known |= {body.name for body in world.bodies}
     known.add(world.fixed_frame)
 
     def parent(name: str) -> str:
@@ -25,6 +26,7 @@ def with_default_parents(world: World) -> World:
         frames=tuple(f if f.parent else replace(f, parent=parent(f.name)) for f in world.frames),
         sensors=tuple(s if s.parent else replace(s, parent=_base_link(s.name, known)) for s in world.sensors),
         motions=tuple(m if m.parent else replace(m, parent=parent(m.frame)) for m in world.motions),
+        bodies=tuple(b if b.parent else replace(b, parent=parent(b.name)) for b in world.bodies),
     )
 
 

@@ -74,6 +74,10 @@ class WorldError(Exception):
         return shown_lines(self.problems)
 
 
+class Diverged(Exception):
+    """A sound world whose run came to numbers that are not finite; the message says when and what helps."""
+
+
 class WorldWarning(UserWarning):
     """Something in a world that was mended on reading and ought to be mended in the file."""
 

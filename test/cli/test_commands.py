@@ -127,3 +127,17 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert ended.value.code == 0
     assert len(capsys.readouterr().out.splitlines()) > 3
+
+
+def test_a_run_that_blows_up_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A spring of 1e9 N/m on a kilogram at 10 ms; a failure of the run, not a mistake in the file."""
+    path = tmp_path / "stiff.yaml"
+    path.write_text(
+        "time: {step: 0.01}\nphysics: {timestep: 0.01}\nbodies:\n"
+        "  - {name: a, joint: {type: px, spring_stiff: 1.0e9, q: 1}, geometry: [{sphere: 1, mass: 1}]}\n"
+    )
+    assert main(["check", str(path)]) == 0
+    assert main(["tree", str(path), "--at", "3"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "not finite any more after 3 s" in error

@@ -27,10 +27,11 @@ KEYS = {
     "numba": "python3-numba",
     "transforms3d": "python3-transforms3d",
     "yaml": "python3-yaml",
+    "defusedxml": "python3-defusedxml",
     "tqdm": "python3-tqdm",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "pygeomag"}
+OPTIONAL = {"egm96", "mujoco", "pygeomag"}
 
 
 def loaded(path: Path) -> ModuleType:
@@ -136,7 +137,7 @@ def test_an_old_interpreter_says_which_is_needed(checkout: Path) -> None:
 # What it pins
 
 
-@pytest.mark.parametrize("part", ["core", "ros", "test", "numpy1"])
+@pytest.mark.parametrize("part", ["core", "physics", "ros", "test", "numpy1"])
 def test_every_requirement_is_pinned_with_its_hashes(bootstrap: ModuleType, part: str) -> None:
     wanted = (ROOT / "requirements" / f"{part}.in").read_text(encoding="utf-8")
     names = {bootstrap_name(line) for line in wanted.splitlines() if line and not line.startswith("#")}
@@ -155,7 +156,7 @@ def bootstrap_name(requirement: str) -> str:
 def test_locks_agree_with_each_other(bootstrap: ModuleType) -> None:
     """Otherwise the part that is installed last would win."""
     pinned: dict[str, str] = {}
-    for part in ("core", "ros", "test"):
+    for part in ("core", "physics", "ros", "test"):
         for entry in bootstrap.lock_entries(str(ROOT / "requirements" / f"{part}.lock")):
             requirement = entry.splitlines()[0].rstrip(" \\")
             name, _, rest = requirement.partition("==")

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from sim_node.simulation import Simulation
-from sim_node.world import World, WorldError, WorldWarning, load
+from sim_node.world import Diverged, World, WorldError, WorldWarning, load
 from sim_node.world.locate import shipped_worlds
 
 EXAMPLES = 500
@@ -58,6 +58,22 @@ motions:
       - {t: 2, position: [0, 0, 1], convention: ENU}
   - {frame: drone/SONAR_1, parent: drone/base_link, interpolation: step, convention: NED, keyframes: *path}
   - {frame: bird, keyframes: {csv: path.csv}}  # from motion capture
+"""
+BODIES = """\
+time: {step: 0.004}
+physics: {integrator: implicitfast, timestep: 0.002, gravity: [0, 0, -1.62], contact: true, armature: 1.0e-6}
+bodies:
+  - {name: ground, geometry: [{plane: true, color: [0.1, 0.2, 0.3]}]}
+  - name: arm
+    parent: ground
+    pose: {position: [1, 2, 3], rpy_deg: [0, 0, 90]}
+    joint: {type: hinge, axis: [0, 3, 4], damping: 0.1, armature: 0.2, spring_stiff: 0.3, spring_zero: 0.4, q: 0.5}
+    inertial: {mass: 2, center: [0, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0.01, 0.02, 0.03]}
+    geometry: [{capsule: [0.1, 1], mass: 7, pose: {position: [0, 0, 0.5]}}, {xyz: 0.25}]
+  - name: arm/ball
+    joint: {type: spherical, damping: [1, 2, 3], spring_stiff: 5, q: [0, 0, 0.6, 0.8], qd: [1, 2, 3]}
+    geometry: [{sphere: 0.1, mass: 1}, {box: [1, 2, 3]}, {cylinder: [0.1, 1]}, {ellipsoid: [0.1, 0.2, 0.3]}]
+  - {name: crate, joint: {type: free, q: [3, 0, 1, 0, 0, 0, 1]}, geometry: [{box: [0.1, 0.2, 0.3], mass: 1}]}
 """
 PART = "fixed_frame: base\nframes:\n  - {name: wheel, pose: {position: [0, 1, 0]}}\n  - {name: wheel/tyre}\n"
 PATH = "t,x,y,z,qx,qy,qz,qw\n0,0,0,1,0,0,0,1\n0.5,1,0,1,0,0,0.6,0.8\n1.25,1,1,1e-3,0,0,1,0\n"
@@ -152,15 +168,16 @@ TOKEN = re.compile(r"\s+|[\w.*/-]+|.", re.DOTALL)
 
 
 def seeds() -> dict[str, dict[str, str]]:
-    """Folders of files by name, the world itself in w.yaml."""
-    found = {"rich": {"w.yaml": RICH, "part.yaml": PART, "path.csv": PATH}}
+    """Folders of files by name, the world itself in the first."""
+    found = {"rich": {"w.yaml": RICH, "part.yaml": PART, "path.csv": PATH}, "bodies": {"w.yaml": BODIES}}
     for name, path in shipped_worlds().items():
         parts = {f"parts/{part.name}": part.read_text() for part in (path.parent / "parts").iterdir()}
-        found[name] = {"w.yaml": path.read_text(), **parts}
+        found[name] = {f"w{path.suffix}": path.read_text(), **parts}
     return found
 
 
 SEEDS = seeds()
+MAIN = {seed: next(iter(files)) for seed, files in SEEDS.items()}
 
 
 def replaced_tokens(draw: Callable, text: str) -> bytes:
@@ -219,7 +236,8 @@ def changed_bytes(draw: Callable, text: str) -> bytes:
 def mutated(draw: Callable) -> tuple[str, str, bytes]:
     """A folder, which of its files is mutated (the world itself, mostly), and what it holds then."""
     seed = draw(st.sampled_from(sorted(SEEDS)))
-    file = draw(st.one_of(st.just("w.yaml"), st.just("w.yaml"), st.sampled_from(sorted(SEEDS[seed]))))
+    main = st.just(MAIN[seed])
+    file = draw(st.one_of(main, main, st.sampled_from(sorted(SEEDS[seed]))))
     mutate = draw(st.sampled_from([replaced_tokens, shuffled_lines, changed_bytes]))
     return seed, file, mutate(draw, SEEDS[seed][file])
 
@@ -244,7 +262,7 @@ def test_a_mutated_world_loads_or_gives_located_errors(folders, mutation):
     path.write_bytes(data)
     try:
         start = time.process_time()
-        check(folders[seed] / "w.yaml")
+        check(folders[seed] / MAIN[seed])
         assert time.process_time() - start < SLOWEST_S
     finally:
         path.write_text(SEEDS[seed][file])
@@ -262,7 +280,13 @@ def check(path: Path) -> None:
             check_told(error)
         else:
             event("loaded")
-            check_runs(world)
+            try:
+                check_runs(world)
+            except WorldError as error:
+                event("refused when laid out")
+                check_told(error)
+            except Diverged:
+                event("diverged")
 
 
 def check_told(error: WorldError) -> None:
@@ -293,20 +317,20 @@ def check_runs(world: World) -> None:
 
 @pytest.mark.parametrize("seed", sorted(SEEDS))
 def test_the_worlds_are_sound_before_they_are_mutated(folders, seed):
-    check_runs(load(folders[seed] / "w.yaml"))
+    check_runs(load(folders[seed] / MAIN[seed]))
 
 
 def test_mutations_find_both_sound_and_broken_worlds(folders):
     """Or the test above would show nothing. Every hundredth character is cut out once."""
     outcomes = set()
     for seed, files in SEEDS.items():
-        world = folders[seed] / "w.yaml"
-        for at in range(0, len(files["w.yaml"]), 100):
-            world.write_text(files["w.yaml"][:at] + files["w.yaml"][at + 1 :])
+        world = folders[seed] / MAIN[seed]
+        for at in range(0, len(files[MAIN[seed]]), 100):
+            world.write_text(files[MAIN[seed]][:at] + files[MAIN[seed]][at + 1 :])
             try:
                 load(world)
                 outcomes.add("sound")
             except WorldError:
                 outcomes.add("broken")
-        world.write_text(files["w.yaml"])
+        world.write_text(files[MAIN[seed]])
     assert outcomes == {"sound", "broken"}

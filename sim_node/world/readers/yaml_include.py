@@ -7,6 +7,7 @@ from typing import Any
 
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.bodies import Body
 from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
@@ -63,13 +64,14 @@ def _take_in(world: World, prefix: str, root: str, root_place: Place | None, con
     def renamed(name: str) -> str:
         return root if name == world.fixed_frame else names.prefixed(prefix, name)
 
-    def below(frame: StaticFrame | Motion) -> dict[str, Any]:
+    def below(frame: StaticFrame | Motion | Body) -> dict[str, Any]:
         on_root = frame.parent == world.fixed_frame and root_place is not None
         return {"parent": renamed(frame.parent), "parent_place": root_place if on_root else frame.parent_place}
 
     context.frames += [replace(f, name=renamed(f.name), **below(f)) for f in world.frames]
     context.sensors += [replace(s, name=renamed(s.name), **below(s)) for s in world.sensors]
     context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
+    context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
     if world.static_patterns != SENSOR_PATTERNS:
         context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.bodies import Body, Physics
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
     DEFAULT_FIXED_FRAME,
@@ -48,6 +49,8 @@ class Context:
     frames: list[StaticFrame] = field(default_factory=list)
     sensors: list[Sensor] = field(default_factory=list)
     motions: list[Motion] = field(default_factory=list)
+    physics: Physics = field(default_factory=Physics)
+    bodies: list[Body] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -73,6 +76,8 @@ class Context:
             frames=tuple(self.frames),
             sensors=tuple(self.sensors),
             motions=tuple(self.motions),
+            physics=self.physics,
+            bodies=tuple(self.bodies),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

@@ -1,0 +1,91 @@
+"""Stepping bodies beside a loop over mujoco.mj_step of the very same model.
+
+Run from the repository: python -m bench.physics [--out bench/results/physics.json]
+
+A double pendulum and a chain of ten links, Euler as x_xy models have it and RK4, a thousand steps of 1 ms at once and
+one at a time with a look at the poses after each. Exit code 1 where `Simulation.step` takes longer than the bare loop
+by more than a tenth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from bench.pairs import Pairs
+from sim_node.physics import RigidBodyEngine
+from sim_node.simulation import Simulation
+from sim_node.world import Body, Geometry, Physics, TimeGrid, World
+
+STEPS = 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("bench/results/physics.json"))
+    arguments = parser.parse_args()
+    pairs = Pairs()
+    for name, links in (("double pendulum", 2), ("10-link chain", 10)):
+        for integrator in ("euler", "rk4"):
+            measure(pairs, f"{name}, {integrator}", chain(links, integrator))
+    pairs.save(arguments.out)
+    return 1 if pairs.missed else 0
+
+
+def measure(pairs: Pairs, name: str, world: World) -> None:
+    """Each contestant starts its turns anew: chaos takes the same way in both."""
+    simulation = Simulation(world)
+    (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
+    model, data = engine.model, mujoco.MjData(engine.model)
+
+    def ours() -> None:
+        simulation.reset()
+        simulation.step(STEPS)
+
+    def bare() -> None:
+        mujoco.mj_resetData(model, data)
+        data.qpos[:] = start
+        for _ in range(STEPS):
+            mujoco.mj_step(model, data)
+
+    start = np.array(engine.data.qpos)
+    pairs.measure(f"{STEPS} steps, {name}", ours, {"mj_step": bare}, target=0.9)
+
+    def ours_looked_at() -> None:
+        simulation.reset()
+        for _ in range(STEPS):
+            simulation.step()
+            simulation.present()
+
+    pairs.measure(f"{STEPS} looks, {name}", ours_looked_at, {"mj_step": bare})
+
+
+def chain(links: int, integrator: str) -> World:
+    """Rods on hinges, one below the other, let go from the side."""
+    rod = Geometry("capsule", [0.02, 0.3], 0.2, [0, 0, -0.15, 0, 0, 0, 1])
+    bodies = [
+        Body(
+            f"link{i}",
+            f"link{i - 1}" if i else "map",
+            "ry" if i % 2 else "rx",
+            [0, 0, -0.3, 0, 0, 0, 1],
+            q=[0.7],
+            geometry=(rod,),
+        )
+        for i in range(links)
+    ]
+    return World(
+        "chain",
+        time=TimeGrid(step_ns=1_000_000),
+        bodies=tuple(bodies),
+        physics=Physics(integrator=integrator, contact=False),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+"""The pose of each body in its joint frame, from generalised positions: one compiled pass over all joints."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+
+_Indices = npt.NDArray[np.int64]
+_SLIDE, _HINGE = 0, 1
+
+
+@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def write_joint_poses(
+    qpos: FloatArray,
+    rows: _Indices,
+    first: _Indices,
+    kinds: _Indices,
+    axes: FloatArray,
+    q_at: _Indices,
+    origins: FloatArray,
+    poses: FloatArray,
+) -> None:
+    """Writes rows (B,) of poses (N, 7) [x y z qx qy qz qw].
+
+    Body b has the parts first[b] to first[b + 1]: kinds (P,) 0 slide, 1 hinge, 2 ball; axes (P, 3); q_at (P,) where
+    in qpos each begins, balls as [w x y z]. origins (B, 3) is taken from the positions.
+    """
+    for b in range(rows.shape[0]):
+        px, py, pz = -origins[b, 0], -origins[b, 1], -origins[b, 2]
+        x, y, z, w = 0.0, 0.0, 0.0, 1.0
+        for p in range(first[b], first[b + 1]):
+            at = q_at[p]
+            if kinds[p] == _SLIDE:
+                sx, sy, sz = axes[p, 0] * qpos[at], axes[p, 1] * qpos[at], axes[p, 2] * qpos[at]
+                tx, ty, tz = 2.0 * (y * sz - z * sy), 2.0 * (z * sx - x * sz), 2.0 * (x * sy - y * sx)
+                px += sx + w * tx + y * tz - z * ty
+                py += sy + w * ty + z * tx - x * tz
+                pz += sz + w * tz + x * ty - y * tx
+                continue
+            if kinds[p] == _HINGE:
+                sine, bw = math.sin(0.5 * qpos[at]), math.cos(0.5 * qpos[at])
+                bx, by, bz = axes[p, 0] * sine, axes[p, 1] * sine, axes[p, 2] * sine
+            else:
+                bw, bx, by, bz = qpos[at], qpos[at + 1], qpos[at + 2], qpos[at + 3]
+                scale = 1.0 / math.sqrt(bw * bw + bx * bx + by * by + bz * bz)
+                bw, bx, by, bz = bw * scale, bx * scale, by * scale, bz * scale
+            x, y, z, w = (
+                w * bx + x * bw + y * bz - z * by,
+                w * by - x * bz + y * bw + z * bx,
+                w * bz + x * by - y * bx + z * bw,
+                w * bw - x * bx - y * by - z * bz,
+            )
+        row = rows[b]
+        poses[row, 0], poses[row, 1], poses[row, 2] = px, py, pz
+        poses[row, 3], poses[row, 4], poses[row, 5], poses[row, 6] = x, y, z, w

@@ -1,0 +1,159 @@
+"""Rigid bodies: joints, masses and contacts, integrated by MuJoCo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.engine import engine
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Diverged, Problem, Where, WorldError
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+
+
+# Timesteps between which a signal is heeded.
+IN_ONE_GO = 1000
+
+
+@engine("rigid_bodies")
+def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
+    """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
+    if not any(body.type.parts for body in world.bodies):
+        return None
+    try:
+        # Here and not above: worlds without bodies start without it.
+        from sim_node.physics.mujoco_model import compile_model
+    except ImportError as error:
+        message = f"bodies need MuJoCo, which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
+        raise WorldError([Problem(Where(world.source), "bodies", message)]) from None
+    try:
+        compiled = compile_model(world, layout)
+    except ValueError as error:
+        raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {error}")]) from None
+    return RigidBodyEngine(compiled, world)
+
+
+class RigidBodyEngine:
+    """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
+
+    model, data: MuJoCo's own, for what this class does not show; data's positions of bodies are those of the last
+    evaluation of the dynamics, not of the state.
+    """
+
+    def __init__(self, compiled: Compiled, world: World) -> None:
+        import mujoco
+
+        from sim_node.physics.joint_poses import write_joint_poses
+
+        self._mujoco = mujoco
+        self._write_joint_poses = write_joint_poses
+        self._compiled = compiled
+        self.model = compiled.model
+        self.data = mujoco.MjData(self.model)
+        self._ahead = mujoco.MjData(self.model)
+        self._substeps = world.physics.substeps(world.time.step_ns)
+        self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Goes back to the initial state; bodies draw nothing at random."""
+        self._mujoco.mj_resetData(self.model, self.data)
+        self.data.qpos[:] = self._compiled.qpos
+        self.data.qvel[:] = self._compiled.qvel
+
+    def step(self, steps: int) -> None:
+        """Advances by whole steps of the world, without the interpreter's lock."""
+        left = steps * self._substeps
+        while left > 0:
+            self._mujoco.mj_step(self.model, self.data, min(left, IN_ONE_GO))
+            left -= IN_ONE_GO
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Writes each body's pose in its joint frame to its row of poses (N, 7). Raises Diverged.
+
+        Between two steps the bodies are integrated on from the last one, in a copy.
+        """
+        qpos = (self._integrated_ahead(ahead_ns) if ahead_ns else self.data).qpos
+        if not np.isfinite(qpos).all():
+            raise Diverged(
+                f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
+                "physics.timestep, or more damping, may help"
+            )
+        c = self._compiled
+        self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, poses)
+
+    def state(self) -> bytes:
+        """All that the future depends on."""
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        return self._buffer.tobytes()
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
+        values = np.frombuffer(state)
+        if values.shape != self._buffer.shape:
+            raise ValueError(f"a state of {values.size} numbers is not of these bodies, who have {self._buffer.size}")
+        self._mujoco.mj_resetData(self.model, self.data)
+        self._mujoco.mj_setState(self.model, self.data, values, self._full_state)
+
+    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
+        """Writes the rows of each frame on the fixed frame or on a body to twists and accelerations (N, 6).
+
+        Both are of the frame's origin relative to the fixed frame, in the frame's own axes: [vx vy vz wx wy wz] and
+        its time derivative [dv/dt, dw/dt] as seen from the fixed frame, without gravity. MuJoCo's cvel and cacc are
+        about the tree's centre of mass, in the axes of the world, with gravity as an upward acceleration.
+        """
+        now = self._now()
+        self._mujoco.mj_forward(self.model, now)
+        self._mujoco.mj_rnePostConstraint(self.model, now)
+        rows = np.flatnonzero(self._compiled.carriers >= 0)
+        carrier = self._compiled.carriers[rows]
+        bodies = np.concatenate([now.xpos, now.xquat[:, [1, 2, 3, 0]]], axis=1)
+        frames = pose_math.compose(bodies[carrier], self._compiled.offsets[rows])
+        about = now.subtree_com[self.model.body_rootid[carrier]]
+        lever = frames[:, :3] - about
+        spin, rate = now.cvel[carrier, :3], now.cacc[carrier, :3]
+        velocity = now.cvel[carrier, 3:] + np.cross(spin, lever)
+        acceleration = now.cacc[carrier, 3:] + np.cross(rate, lever) + np.cross(spin, velocity) + self.model.opt.gravity
+        to_frame = quaternions.conjugate(frames[:, 3:])
+        twists[rows, :3] = quaternions.rotate(to_frame, velocity)
+        twists[rows, 3:] = quaternions.rotate(to_frame, spin)
+        accelerations[rows, :3] = quaternions.rotate(to_frame, acceleration)
+        accelerations[rows, 3:] = quaternions.rotate(to_frame, rate)
+
+    def energy(self) -> float:
+        """Kinetic and potential energy of all bodies, springs included, in J."""
+        now = self._now()
+        self._mujoco.mj_forward(self.model, now)
+        self._mujoco.mj_energyPos(self.model, now)
+        self._mujoco.mj_energyVel(self.model, now)
+        return float(now.energy.sum())
+
+    def _now(self) -> MjData:
+        """A copy of the present state: evaluating it must not touch what the next step starts from."""
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
+        return self._ahead
+
+    def _integrated_ahead(self, ahead_ns: int) -> MjData:
+        """The state that much later: whole timesteps, and a shorter one for what is left."""
+        now, timestep = self._now(), self.model.opt.timestep
+        whole, rest = divmod(ahead_ns * 1e-9, timestep)
+        if whole:
+            self._mujoco.mj_step(self.model, now, int(whole))
+        try:
+            self.model.opt.timestep = rest
+            if rest > 0.0:
+                self._mujoco.mj_step(self.model, now)
+        finally:
+            self.model.opt.timestep = timestep
+        return now

@@ -1,0 +1,14 @@
+"""A State: a run as it stands, to go back to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A run as it stands: what `Simulation.restore` takes. What is in it is the engines' own."""
+
+    seed: int
+    steps: int
+    engines: tuple[bytes, ...] = field(repr=False)

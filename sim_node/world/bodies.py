@@ -1,0 +1,190 @@
+"""Rigid bodies of a World: their joints, shapes and masses, and how they are integrated; frozen data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.fields import floats, same
+from sim_node.world.joints import JOINTS, JointType
+from sim_node.world.problems import NO_PLACE, Place
+
+INTEGRATORS = ("rk4", "implicitfast", "euler")
+# The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
+SHAPES: dict[str, tuple[str, ...]] = {
+    "box": ("length_x", "length_y", "length_z"),
+    "sphere": ("radius",),
+    "cylinder": ("radius", "length"),
+    "capsule": ("radius", "length without the caps"),
+    "ellipsoid": ("radius_x", "radius_y", "radius_z"),
+    "plane": (),
+    # Three arrows that show a frame: neither mass nor contact.
+    "xyz": ("length",),
+}
+SHAPES_WITHOUT_MASS = ("plane", "xyz")
+STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+LONGEST_TIMESTEP_NS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Physics:
+    """How bodies are integrated. Raises ValueError for a gravity of another shape.
+
+    timestep_ns: of the integrator; None divides the world's step into equal parts of at most 1 ms. gravity (3,):
+    m/s^2 in the fixed frame. contact: whether shapes touch. armature: added to every degree of freedom, kg or kg m^2.
+    """
+
+    timestep_ns: int | None = None
+    integrator: str = "rk4"
+    gravity: FloatArray = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
+    contact: bool = True
+    armature: float = 0.0
+    place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gravity", floats(self.gravity, (3,), "physics", "gravity"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def substeps(self, step_ns: int) -> int:
+        """Timesteps in a step of the world; a part of one is rounded down."""
+        return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // LONGEST_TIMESTEP_NS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geometry:
+    """A shape on a body. Raises ValueError for a size, pose or colour of another shape.
+
+    shape: one of SHAPES; size: its sizes in their order, m; mass kg, spread evenly; pose (7,): in the body;
+    colour (4,): red, green, blue, opacity in 0 to 1; edge_colour: of its outline, as a file says it.
+    """
+
+    shape: str
+    size: FloatArray
+    mass: float = 0.0
+    pose: FloatArray = field(default_factory=lambda: np.array(poses.IDENTITY))
+    colour: FloatArray | None = None
+    edge_colour: str | None = None
+    place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", floats(self.size, (-1,), self.shape, "size"))
+        object.__setattr__(self, "pose", floats(self.pose, (7,), self.shape, "pose"))
+        if self.colour is not None:
+            object.__setattr__(self, "colour", floats(self.colour, (4,), self.shape, "colour"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inertial:
+    """A body's mass (kg), centre of mass (3,) in the body (m) and inertia about it (3, 3) in the body's axes (kg m^2).
+
+    Raises ValueError for arrays of another shape.
+    """
+
+    mass: float
+    inertia: FloatArray
+    centre: FloatArray = field(default_factory=lambda: np.zeros(3))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inertia", floats(self.inertia, (3, 3), "inertial", "inertia"))
+        object.__setattr__(self, "centre", floats(self.centre, (3,), "inertial", "centre"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """An optical motion-capture marker of a body (x_xy's <omc>): its coordinate system, number and position (m)."""
+
+    name: str
+    number: int
+    position: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body and the joint that it hangs on.
+
+    pose (7,): of the joint frame in the parent; where q is neutral the body is there. joint: one of JOINTS;
+    axes (K, 3): those that its type leaves open, made unit. geometry gives mass and inertia unless `inertial` does.
+    damping, armature, spring_stiff (qd_size,), spring_zero (q_size,): per degree of freedom; None for none. q, qd:
+    the initial state; None for neutral and rest. position_range (2, 3): least and largest position, for `randomised`.
+    Arrays are kept read-only. Raises ValueError for one of another shape.
+    """
+
+    name: str
+    parent: str
+    joint: str = "frozen"
+    pose: FloatArray = field(default_factory=lambda: np.array(poses.IDENTITY))
+    axes: FloatArray = field(default_factory=lambda: np.zeros((0, 3)))
+    geometry: tuple[Geometry, ...] = ()
+    inertial: Inertial | None = None
+    damping: FloatArray | None = None
+    armature: FloatArray | None = None
+    spring_stiff: FloatArray | None = None
+    spring_zero: FloatArray | None = None
+    q: FloatArray | None = None
+    qd: FloatArray | None = None
+    position_range: FloatArray | None = None
+    marker: Marker | None = None
+    place: Place = NO_PLACE
+    parent_place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        if self.joint not in JOINTS:
+            raise ValueError(f"{self.name!r}: no joint type {self.joint!r}; allowed: {', '.join(JOINTS)}")
+        joint = self.type
+        sizes = {
+            **dict.fromkeys(("damping", "armature", "spring_stiff", "qd"), joint.qd_size),
+            **dict.fromkeys(("spring_zero", "q"), joint.q_size),
+        }
+        for what, size in sizes.items():
+            given: npt.ArrayLike | None = getattr(self, what)
+            if given is not None:
+                object.__setattr__(self, what, floats(given, (size,), self.name, what))
+        object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
+        axes = np.array(floats(self.axes, (joint.open_axes, 3), self.name, "axes"))
+        lengths = np.linalg.norm(axes, axis=1, keepdims=True)
+        if not np.all(np.isfinite(lengths) & (lengths > 0.0)):
+            raise ValueError(f"{self.name!r}: an axis needs a direction, found {axes.tolist()}")
+        object.__setattr__(self, "axes", floats(axes / lengths, axes.shape, self.name, "axes"))
+        if self.position_range is not None:
+            object.__setattr__(self, "position_range", floats(self.position_range, (2, 3), self.name, "position_range"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def type(self) -> JointType:
+        """What its joint lets move."""
+        return JOINTS[self.joint]
+
+    @property
+    def joint_frame(self) -> str:
+        """The frame that its joint moves it in: NAME/joint, or the parent itself where the two coincide."""
+        return self.parent if np.array_equal(self.pose, poses.IDENTITY) else f"{self.name}/joint"
+
+    def start(self) -> FloatArray:
+        """Its initial pose (7,) in its joint frame."""
+        return self.type.pose(self.axes, self.type.neutral() if self.q is None else self.q)
+
+    def own_mass(self) -> float:
+        """Its mass in kg."""
+        return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)

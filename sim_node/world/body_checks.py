@@ -1,0 +1,169 @@
+"""Whether bodies can be simulated: numbers in range, masses that move, parents that carry them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.world.bodies import INTEGRATORS, SHAPES, Body, Geometry, Inertial
+from sim_node.world.model import Motion, World
+from sim_node.world.pose_checks import UNIT, pose_faults
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
+
+HEAVIEST = 1e9  # kg
+FASTEST_GRAVITY = 1e4  # m/s^2
+SHORTEST_TIMESTEP_NS = 1_000
+MOST_SUBSTEPS = 10_000
+
+
+def body_problems(world: World) -> Iterator[Problem]:
+    """Every fault of a world's physics and bodies; none where it has no bodies."""
+    if not world.bodies:
+        return
+    yield from _physics_problems(world)
+    for body in world.bodies:
+        yield from (_of(body, key, message) for key, message in _number_faults(body))
+    yield from _parent_problems(world)
+    yield from _mass_problems(world)
+
+
+def _of(body: Body, key: str, message: str) -> Problem:
+    return Problem(body.place.where, f"{body.place.key or shown_key(body.name)}: {key}", message)
+
+
+def _physics_problems(world: World) -> Iterator[Problem]:
+    physics, step_ns = world.physics, world.time.step_ns
+    place = physics.place if physics.place != NO_PLACE else Place(Where(world.source), "physics")
+
+    def problem(key: str, message: str) -> Problem:
+        return Problem(place.where, f"{place.key}.{key}", message)
+
+    if physics.integrator not in INTEGRATORS:
+        yield problem("integrator", f"found {physics.integrator!r}; allowed: {', '.join(INTEGRATORS)}")
+    if not np.all(np.abs(physics.gravity) <= FASTEST_GRAVITY):
+        yield problem(
+            "gravity", f"{physics.gravity.tolist()} is out of range; allowed: up to {FASTEST_GRAVITY:g} m/s^2"
+        )
+    if not 0.0 <= physics.armature <= HEAVIEST:
+        yield problem("armature", f"{physics.armature:g} is out of range; allowed: 0 to {HEAVIEST:g}")
+    timestep_ns = physics.timestep_ns
+    if timestep_ns is not None:
+        if not SHORTEST_TIMESTEP_NS <= timestep_ns <= step_ns:
+            allowed = f"{SHORTEST_TIMESTEP_NS / 1e9:g} to the world's step, {step_ns / 1e9:.10g}"
+            yield problem("timestep", f"{timestep_ns / 1e9:.10g} s is out of range; allowed: {allowed} s")
+            return
+        if step_ns % timestep_ns:
+            near = step_ns / round(step_ns / timestep_ns) / 1e9
+            message = f"the world's step of {step_ns / 1e9:.10g} s is no whole number of {timestep_ns / 1e9:.10g} s"
+            yield problem("timestep", f"{message}; did you mean {near:.10g}?")
+            return
+    if physics.substeps(step_ns) > MOST_SUBSTEPS:
+        message = f"the world's step takes {physics.substeps(step_ns)} timesteps; allowed: up to {MOST_SUBSTEPS}"
+        yield problem("timestep", message)
+
+
+def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
+    """The key and the message of each."""
+    for _, message in pose_faults(body.pose[None]):
+        yield "pose", message
+    for key in ("damping", "armature", "spring_stiff"):
+        values = getattr(body, key)
+        if values is not None and not all(0.0 <= value < math.inf for value in values.tolist()):
+            yield key, f"{values.tolist()} must be zero or more, and finite"
+    for key in ("spring_zero", "q", "qd"):
+        values = getattr(body, key)
+        if values is not None and not np.all(np.isfinite(values)):
+            yield key, f"{values.tolist()} must be finite"
+        elif values is not None and key != "qd":
+            yield from _quaternion_faults(body, key)
+    stiff = body.spring_stiff
+    at = 0
+    for part in body.type.parts:
+        if part.kind == "ball" and stiff is not None and len(set(stiff[at : at + 3].tolist())) > 1:
+            yield "spring_stiff", f"{stiff[at : at + 3].tolist()} of a ball must be the same about its three axes"
+        at += part.qd_size
+    for index, shape in enumerate(body.geometry):
+        for key, message in _geometry_faults(shape):
+            yield f"geometry[{index}]{key}", message
+    if body.inertial is not None:
+        yield from _inertial_faults(body.inertial)
+
+
+def _quaternion_faults(body: Body, key: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    for part in body.type.parts:
+        if part.kind == "ball":
+            norm = float(np.linalg.norm(getattr(body, key)[at : at + 4]))
+            if abs(norm - 1.0) > UNIT:
+                yield key, f"the quaternion's norm is {norm:.7g}, a rotation needs 1"
+        at += part.q_size
+
+
+def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
+    sizes = SHAPES.get(geometry.shape)
+    if sizes is None:
+        yield "", f"no shape {geometry.shape!r}; allowed: {', '.join(SHAPES)}"
+        return
+    if len(geometry.size) != len(sizes):
+        yield "", f"a {geometry.shape} has {len(sizes)} sizes ({', '.join(sizes)}), found {len(geometry.size)}"
+    if not all(0.0 < size < 1e9 for size in geometry.size.tolist()):
+        yield "", f"sizes {geometry.size.tolist()} must be above zero"
+    if not 0.0 <= geometry.mass <= HEAVIEST:
+        yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {HEAVIEST:g} kg"
+    for _, message in pose_faults(geometry.pose[None]):
+        yield ".pose", message
+
+
+def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
+    if not 0.0 < inertial.mass <= HEAVIEST:
+        yield "inertial.mass", f"{inertial.mass:g} is out of range; allowed: above 0, up to {HEAVIEST:g} kg"
+    inertia = inertial.inertia
+    if not np.all(np.isfinite(inertia)) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
+        yield "inertial.inertia", f"{inertia.tolist()} must be finite and symmetric"
+        return
+    least, middle, most = np.linalg.eigvalsh(inertia).tolist()
+    if least <= 0.0:
+        yield "inertial.inertia", f"its least principal moment is {least:.4g} kg m^2, a body's is above zero"
+    elif most > (least + middle) * (1.0 + 1e-9):
+        found = f"{least:.4g}, {middle:.4g}, {most:.4g}"
+        yield "inertial.inertia", f"principal moments {found}: two are at least the third in any body"
+
+
+def _parent_problems(world: World) -> Iterator[Problem]:
+    """Bodies that hang, through frames that stand still, on something that keyframes move."""
+    parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
+    for body in world.bodies:
+        above = body.parent
+        for _ in range(len(parents) + 1):
+            if above not in parents:
+                break
+            above = parents[above]
+        if above in motions:
+            message = f"{quoted(above)} follows keyframes; a body hangs on the fixed frame or on another body"
+            yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
+
+
+def _mass_problems(world: World) -> Iterator[Problem]:
+    """Joints that move nothing heavy, and mass matrices that need armature."""
+    bodies = {body.name: body for body in world.bodies}
+    frames = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    heavy: set[str] = set()
+    for body in world.bodies:
+        carrier = body.name if body.own_mass() > 0.0 else ""
+        # What is fixed to a body weighs on its joint.
+        for _ in range(len(bodies) + len(frames)):
+            if carrier in bodies and bodies[carrier].type.parts:
+                heavy.add(carrier)
+                break
+            carrier = bodies[carrier].parent if carrier in bodies else frames.get(carrier, "")
+    for body in world.bodies:
+        if body.type.parts and body.name not in heavy:
+            yield _of(body, "mass", "it moves and has none; give its geometry a mass, or the body an inertial")
+        armature = world.physics.armature + (0.0 if body.armature is None else float(body.armature.min()))
+        if body.type.redundant and armature <= 0.0:
+            yield _of(
+                body, "armature", f"a {body.joint} joint moves its body in two ways at once and needs one above 0"
+            )

@@ -1,0 +1,223 @@
+"""Worlds from x_xy XML, the models of the RING toolbox (github.com/simon-bachhuber/ring)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_node.world import x_xy
+from sim_node.world.bodies import Body, Geometry, Marker, Physics
+from sim_node.world.joints import JOINTS
+from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
+from sim_node.world.problems import Place, Where, did_you_mean
+from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.registry import reader
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.x_xy_attributes import Attributes
+from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
+
+BODY = (
+    ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")
+    + ("damping", "armature", "spring_stiff", "spring_zero")
+)  # fmt: skip
+GEOM = ("type", "mass", "dim", "pos", "euler", "quat", "color", "edge_color")
+# What each element may have: attributes, children that may stand once, and children that may stand often.
+SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
+    "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
+    "options": (("gravity", "dt"), (), ()),
+    "defaults": ((), ("geom", "body"), ()),
+    "worldbody": ((), (), ("body", "geom")),
+    "body": (BODY, ("omc",), ("body", "geom")),
+    "geom": (GEOM, (), ()),
+    "omc": (("name", "pos_marker", "pos"), (), ()),
+}
+DIM_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "xyz": 1}
+AXES_SEED = 1
+
+
+@reader(".xml")
+def read_x_xy(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
+    """The world of one x_xy file, or None with the faults in `report`.
+
+    It is integrated as the toolbox does: semi-implicit Euler at the file's dt, 1e-6 on the mass matrix, no contact.
+    """
+    text = read_text(path, report)
+    root = None if text is None else compose_xml(text, report)
+    if root is None:
+        return None
+    if root.tag != "x_xy":
+        report.error(f"the root element is <{root.tag}>; XML worlds are x_xy models: <x_xy>", root.at)
+        return None
+    _check_schema(root, report)
+    return _Model(root, report).world(path, shown)
+
+
+def _check_schema(element: Element, report: Report) -> None:
+    """Tells of every attribute and child that an element cannot have."""
+    attributes, once, often = SCHEMA[element.tag]
+    for name, attribute in element.attributes.items():
+        if name not in attributes:
+            hint = "; x_xy calls it dim" if (element.tag, name) == ("geom", "size") else did_you_mean(name, attributes)
+            known = f"known: {', '.join(attributes)}" if attributes else "it has none"
+            report.error(f"unknown attribute{hint} ({known})", attribute.at, f"{element.tag}.{name}")
+    seen: set[str] = set()
+    for child in element.children:
+        if child.tag not in (*once, *often):
+            known = f"known: {', '.join((*once, *often))}" if once or often else "it has none"
+            hint = did_you_mean(child.tag, (*once, *often))
+            report.error(f"unknown element <{child.tag}>{hint} ({known})", child.at, element.tag)
+            continue
+        if child.tag in once and child.tag in seen:
+            report.error(f"a second <{child.tag}>", child.at, element.tag)
+        seen.add(child.tag)
+        _check_schema(child, report)
+
+
+class _Model:
+    """One file while it is read: its defaults, the bodies so far, and the random axes of its joints."""
+
+    def __init__(self, root: Element, report: Report) -> None:
+        self._root = root
+        self._report = report
+        defaults = {"geom": _first(root, "defaults", "geom"), "body": _first(root, "defaults", "body")}
+        self._defaults = {tag: found.attributes if found else {} for tag, found in defaults.items()}
+        self._random = np.random.default_rng(AXES_SEED)
+        self._bodies: list[Body] = []
+
+    def world(self, path: Path, shown: Path) -> World:
+        """What the file says."""
+        root = self._of(self._root, "")
+        if "name" in root and "model" in root:
+            root.error("name", "stands beside model, which means the same")
+        time, physics = self._options()
+        worldbody = _first(self._root, "worldbody")
+        if worldbody is None:
+            self._report.error("worldbody is missing", self._root.at, "x_xy")
+        else:
+            self._read_worldbody(worldbody)
+        return World(
+            name=root.text("model") or root.text("name") or path.stem,
+            fixed_frame=x_xy.FIXED_FRAME,
+            time=time,
+            physics=physics,
+            bodies=tuple(self._bodies),
+            source=str(shown),
+        )
+
+    def _of(self, element: Element, owner: str, defaults: Mapping[str, Attribute] | None = None) -> Attributes:
+        return Attributes(element, owner, self._report, defaults or {})
+
+    def _options(self) -> tuple[TimeGrid, Physics]:
+        """dt, and gravity: an x_xy file gives the acceleration that bodies at rest feel, the negative of gravity."""
+        element = _first(self._root, "options")
+        options = self._of(element, "") if element else None
+        felt = np.array(x_xy.DEFAULT_GRAVITY)
+        step_ns = x_xy.DEFAULT_DT_NS
+        if options is not None:
+            felt = options.vector("gravity", 3, felt)
+            step_ns = options.nanoseconds("dt", step_ns, SHORTEST_STEP_NS)
+            if felt[2] < 0.0:
+                options.warning(
+                    "gravity",
+                    "points up: x_xy files give what bodies at rest feel, so that 0 0 9.81 falls down; mend it here, "
+                    "or set physics.gravity in a world that includes this file",
+                )
+        place = Place(Where(self._report.file, *(element.at if element else self._root.at)), "options")
+        physics = Physics(step_ns, "euler", 0.0 - felt, contact=False, armature=x_xy.ARMATURE, place=place)
+        return TimeGrid(step_ns=step_ns), physics
+
+    def _read_worldbody(self, element: Element) -> None:
+        geometry = self._geometry(element, x_xy.WORLD_BODY)
+        if geometry:
+            place = Place(Where(self._report.file, *element.at), x_xy.WORLD_BODY)
+            self._bodies.append(
+                Body(x_xy.WORLD_BODY, x_xy.FIXED_FRAME, geometry=geometry, place=place, parent_place=place)
+            )
+        for child in element.all("body"):
+            self._read_body(child, x_xy.FIXED_FRAME)
+
+    def _read_body(self, element: Element, parent: str) -> None:
+        name = self._of(element, "").text("name")
+        body = self._of(element, name, self._defaults["body"])
+        if not name:
+            body.missing("name")
+            name = "body/{}/{}".format(*element.at)  # so that what is in it can be checked
+        joint = JOINTS[body.choice("joint", x_xy.joint_names(), "frozen", required=True)]
+        axes = joint.draw(self._random) if joint.draw is not None else np.zeros((0, 3))
+        per_dof: dict[str, Any] = {}
+        for key in ("damping", "armature", "spring_stiff"):
+            values = body.vector_or_none(key, joint.qd_size, low=0.0)
+            per_dof[key] = None if values is None else x_xy.velocities_from_x_xy(joint, values)
+        zero = body.vector_or_none("spring_zero", joint.q_size)
+        place = Place(Where(self._report.file, *body.at("name")), f"{name}.name")
+        self._bodies.append(
+            Body(
+                name,
+                parent,
+                joint.name,
+                body.pose(),
+                axes,
+                self._geometry(element, name),
+                spring_zero=None if zero is None else x_xy.positions_from_x_xy(joint, zero),
+                position_range=body.position_range(),
+                marker=self._marker(element, name),
+                place=place,
+                parent_place=place,
+                **per_dof,
+            )
+        )
+        for child in element.all("body"):
+            self._read_body(child, name)
+
+    def _geometry(self, element: Element, owner: str) -> tuple[Geometry, ...]:
+        found = (self._shape(self._of(child, owner, self._defaults["geom"])) for child in element.all("geom"))
+        return tuple(shape for shape in found if shape is not None)
+
+    def _shape(self, geom: Attributes) -> Geometry | None:
+        errors = len(self._report.errors)
+        shape = geom.choice("type", x_xy.SHAPES, "box", required=True)
+        size = geom.vector_or_none("dim", DIM_SIZES[shape], low=0.0) if len(self._report.errors) == errors else None
+        if "dim" not in geom and shape == "xyz":
+            size = np.ones(1)
+        elif "dim" not in geom:
+            geom.missing("dim")
+        elif size is not None and not size.all():
+            geom.error("dim", "a size must be above zero")
+        mass = 0.0
+        if shape != "xyz":
+            mass = float(geom.vector("mass", 1, np.zeros(1), low=0.0)[0])
+            if "mass" not in geom:
+                geom.missing("mass")
+        pose = x_xy.shape_pose_from_x_xy(shape, geom.pose())
+        colour, edge = geom.colour("color"), geom.text("edge_color") or None
+        place = Place(geom.where, geom.key(""))
+        if len(self._report.errors) > errors or size is None:
+            return None
+        return Geometry(shape, size, mass, pose, colour, edge, place)
+
+    def _marker(self, element: Element, owner: str) -> Marker | None:
+        found = _first(element, "omc")
+        if found is None:
+            return None
+        omc = self._of(found, owner)
+        number = omc.vector("pos_marker", 1, np.zeros(1), low=0.0)[0]
+        for key in ("name", "pos_marker"):
+            if key not in omc:
+                omc.missing(key)
+        if number % 1.0:
+            omc.error("pos_marker", f"a whole number is needed, found {number:g}")
+        x, y, z = omc.vector("pos", 3, np.zeros(3)).tolist()
+        return Marker(omc.text("name"), int(number), (x, y, z))
+
+
+def _first(element: Element, *tags: str) -> Element | None:
+    """The first child, and its first child and so on, with these tags."""
+    for tag in tags:
+        found = element.all(tag)
+        if not found:
+            return None
+        element = found[0]
+    return element

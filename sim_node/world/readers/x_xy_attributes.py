@@ -1,0 +1,175 @@
+"""Typed reading of an x_xy element's attributes: what cannot be read is recorded and a stand-in goes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import x_xy
+from sim_node.world.model import FARTHEST, LATEST_NS
+from sim_node.world.problems import Where, did_you_mean, quoted
+from sim_node.world.readers.numbers import as_nanoseconds, as_number
+from sim_node.world.readers.report import LineColumn, Report
+from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.yaml_poses import MENDED, SILENT
+
+_ROTATIONS = ("euler", "quat")
+
+
+class Attributes:
+    """An element's attributes over the file's defaults. owner: the body that messages name."""
+
+    def __init__(self, element: Element, owner: str, report: Report, defaults: Mapping[str, Attribute]) -> None:
+        self._element = element
+        self._owner = owner
+        self._report = report
+        own = element.attributes
+        # An element's own rotation takes the place of a default one, however the two are written.
+        hidden = _ROTATIONS if any(key in own for key in _ROTATIONS) else ()
+        self._attributes = {**{key: value for key, value in defaults.items() if key not in hidden}, **own}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._attributes
+
+    @property
+    def where(self) -> Where:
+        """The place of the element."""
+        return Where(self._report.file, *self._element.at)
+
+    def key(self, name: str) -> str:
+        """How messages call an attribute: pendulum.geom.dim."""
+        tag = "" if self._element.tag == "body" else self._element.tag
+        return ".".join(part for part in (self._owner, tag, name) if part)
+
+    def at(self, name: str) -> LineColumn:
+        """Where an attribute stands; the element, where it does not."""
+        return self._attributes[name].at if name in self._attributes else self._element.at
+
+    def error(self, name: str, message: str) -> None:
+        """Records a fault of an attribute."""
+        self._report.error(message, self.at(name), self.key(name))
+
+    def warning(self, name: str, message: str) -> None:
+        """Records something mended on reading."""
+        self._report.warning(message, self.at(name), self.key(name))
+
+    def missing(self, name: str) -> None:
+        """Records that an attribute is not there."""
+        self._report.error(f"{name} is missing", self._element.at, self.key("") or self._element.tag)
+
+    def text(self, name: str) -> str:
+        """The text of an attribute, empty where it is not there."""
+        return self._attributes[name].text.strip() if name in self._attributes else ""
+
+    def choice(self, name: str, allowed: Iterable[str], default: str, *, required: bool = False) -> str:
+        """One of some words."""
+        allowed = list(allowed)
+        if name not in self._attributes:
+            if required:
+                self.missing(name)
+            return default
+        word = self.text(name)
+        if word in allowed:
+            return word
+        self.error(name, f"found {quoted(word)}; allowed: {', '.join(allowed)}{did_you_mean(word, allowed)}")
+        return default
+
+    def vector_or_none(self, name: str, size: int, low: float = -FARTHEST) -> FloatArray | None:
+        """`size` numbers in [low, FARTHEST], white space between them; None where there are none or faulty ones."""
+        if name not in self._attributes:
+            return None
+        words = self.text(name).split()
+        if len(words) != size:
+            self.error(name, f"{size} number{'' if size == 1 else 's'} are needed, found {len(words)}")
+            return None
+        numbers = [as_number(word) for word in words]
+        for word, number in zip(words, numbers, strict=True):
+            if math.isnan(number):
+                self.error(name, f"a number is needed, found {quoted(word)}")
+                return None
+            if not low <= number <= FARTHEST:
+                self.error(name, f"{word} is out of range; allowed: {low:g} to {FARTHEST:g}")
+                return None
+        return np.array(numbers)
+
+    def vector(self, name: str, size: int, default: FloatArray, low: float = -FARTHEST) -> FloatArray:
+        """The same, with a default."""
+        found = self.vector_or_none(name, size, low)
+        return default if found is None else found
+
+    def nanoseconds(self, name: str, default: int, low_ns: int) -> int:
+        """Decimal seconds as whole nanoseconds."""
+        if self.vector_or_none(name, 1) is None:
+            return default
+        nanoseconds = as_nanoseconds(self.text(name))
+        if nanoseconds is None or not low_ns <= nanoseconds <= LATEST_NS:
+            allowed = f"{low_ns / 1e9:g} to {LATEST_NS // 1_000_000_000}"
+            self.error(name, f"{self.text(name)} s is out of range; allowed: {allowed} s")
+            return default
+        return nanoseconds
+
+    def pose(self) -> FloatArray:
+        """pos with euler (degrees, about the parent's x, then y, then z) or quat (passive [w x y z])."""
+        pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+        pose[:3] = self.vector("pos", 3, pose[:3])
+        if all(key in self._element.attributes for key in _ROTATIONS):
+            self.error("quat", "a second rotation beside euler; give one of the two")
+        degrees, quaternion = self.vector_or_none("euler", 3), self.vector_or_none("quat", 4)
+        if quaternion is not None:
+            pose[3:] = self._rotation(quaternion)
+        elif degrees is not None:
+            pose[3:] = quaternions.from_rpy(np.radians(degrees))
+        return pose
+
+    def _rotation(self, quaternion: FloatArray) -> FloatArray:
+        norm = float(np.linalg.norm(quaternion))
+        if norm == 0.0 or abs(norm - 1.0) > MENDED:
+            self.error("quat", f"norm is {norm:.4g}, a rotation needs 1")
+            return np.array([0.0, 0.0, 0.0, 1.0])
+        if abs(norm - 1.0) > SILENT:
+            self.warning("quat", f"norm is {norm:.7g}; normalised to 1")
+        return quaternions.normalise(x_xy.quaternion_from_x_xy(quaternion))
+
+    def position_range(self) -> FloatArray | None:
+        """pos_min and pos_max (2, 3), which stand together and differ."""
+        given = [key for key in ("pos_min", "pos_max") if key in self._attributes]
+        if not given:
+            return None
+        if len(given) == 1:
+            self.error(given[0], "pos_min and pos_max go together")
+            return None
+        least, most = self.vector_or_none("pos_min", 3), self.vector_or_none("pos_max", 3)
+        if least is None or most is None:
+            return None
+        if np.array_equal(least, most):
+            self.error("pos_max", "the same as pos_min; a position that is not drawn is pos")
+        elif np.any(least > most):
+            self.error("pos_max", "below pos_min")
+        return np.array([least, most])
+
+    def colour(self, name: str) -> FloatArray | None:
+        """A name, or red, green, blue in 0 to 1; one of an unknown name is left out with a warning."""
+        text = self.text(name)
+        if not text:
+            return None
+        if math.isnan(as_number(text.split()[0])):
+            # The toolbox's own examples name theirs after an experiment.
+            rgb = x_xy.COLOURS.get(text.lower().removeprefix("dustin_exp_"))
+            if rgb is None:
+                self.warning(
+                    name, f"no colour {quoted(text)} is known{did_you_mean(text, x_xy.COLOURS)}; it is left out"
+                )
+                return None
+        else:
+            found = self.vector_or_none(name, 4 if len(text.split()) == 4 else 3)
+            if found is None:
+                return None
+            if found.min() < 0.0 or found.max() > 1.0:
+                self.error(name, f"{text} is out of range; allowed: 0 to 1")
+                return None
+            rgb = tuple(found.tolist())
+        return np.array([*rgb, 1.0][:4])

@@ -1,0 +1,102 @@
+"""XML as elements and attributes that know where they stand; document types and entities are refused."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim_node.world.problems import quoted
+from sim_node.world.readers.report import LineColumn, Report
+
+DEEPEST = 200
+_ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The text of an attribute, and where its name stands."""
+
+    text: str
+    at: LineColumn
+
+
+@dataclass
+class Element:
+    """An element: its tag, attributes and children."""
+
+    tag: str
+    at: LineColumn
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    children: list[Element] = field(default_factory=list)
+
+    def all(self, tag: str) -> list[Element]:
+        """The children with a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+
+def compose_xml(text: str, report: Report) -> Element | None:
+    """The root element of a text; None, with the fault in `report`, where there is none."""
+    # Here and not above: what comes with it takes longer to import than most worlds to read.
+    from xml.sax import SAXParseException
+    from xml.sax.handler import ContentHandler
+
+    from defusedxml.common import DefusedXmlException
+    from defusedxml.expatreader import create_parser
+
+    lines = text.splitlines(keepends=True)
+    holder = Element("", (0, 0))
+    stack = [holder]
+
+    class Build(ContentHandler):
+        """Grows the tree; the parser calls it."""
+
+        def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802  the interface's name
+            at = _position(parser)
+            element = Element(name, at, {key: Attribute(value, at) for key, value in attrs.items()})
+            _locate_attributes(element, lines)
+            if len(stack) > DEEPEST:
+                raise SAXParseException(f"nested deeper than {DEEPEST} levels", None, parser)
+            stack[-1].children.append(element)
+            stack.append(element)
+
+        def endElement(self, name: str) -> None:  # noqa: N802
+            stack.pop()
+
+        def characters(self, content: str) -> None:
+            if content.strip():
+                report.error(f"text between elements: {quoted(content.strip())}", _position(parser))
+
+    parser = create_parser(forbid_dtd=True)
+    parser.setContentHandler(Build())
+    try:
+        parser.feed(text)
+        parser.close()
+    except SAXParseException as error:
+        report.error(f"no XML: {error.getMessage()}", (error.getLineNumber() or 1, (error.getColumnNumber() or 0) + 1))
+        return None
+    except DefusedXmlException:
+        report.error(
+            "a document type or entity, which are refused: files of strangers do harm by them", _position(parser)
+        )
+        return None
+    return holder.children[0]
+
+
+def _position(parser: Any) -> LineColumn:
+    return parser.getLineNumber(), parser.getColumnNumber() + 1
+
+
+def _locate_attributes(element: Element, lines: list[str]) -> None:
+    """Where each attribute of a start tag stands; the parser only knows where the tag does."""
+    line, column = element.at
+    # A tag is seldom longer; past it attributes are told at their element.
+    text = "".join(lines[line - 1 : line + 50])
+    place = column + len(element.tag)
+    while (found := _ATTRIBUTE.match(text, place)) is not None:
+        before = text[: found.start(1)]
+        at = line + before.count("\n"), len(before) - (before.rfind("\n") + 1) + 1
+        name = found[1]
+        if name in element.attributes:
+            element.attributes[name] = Attribute(element.attributes[name].text, at)
+        place = found.end()

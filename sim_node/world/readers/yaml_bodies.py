@@ -1,0 +1,220 @@
+"""The `physics` and `bodies` of a world file: rigid bodies, their joints, shapes and masses."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
+from sim_node.world.body_checks import FASTEST_GRAVITY, HEAVIEST, SHORTEST_TIMESTEP_NS
+from sim_node.world.joints import JOINTS, JointType
+from sim_node.world.model import FARTHEST
+from sim_node.world.problems import Place
+from sim_node.world.readers.yaml_nodes import Scalar, Sequence
+from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_section import Context, named, section
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+
+PHYSICS_KEYS = ("integrator", "timestep", "gravity", "contact", "armature")
+BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
+# Those that are per degree of freedom, or per position: one number for all, or a list.
+PER_DOF = ("damping", "armature", "spring_stiff")
+JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
+GEOMETRY_KEYS = (*SHAPES, "mass", "pose", "color")
+INERTIAL_KEYS = ("mass", "center", "inertia")
+AXES_SEED = 1
+
+
+@section("physics")
+def read_physics(value: Value, context: Context) -> None:
+    """How bodies are integrated."""
+    table = value.table(PHYSICS_KEYS)
+    default = Physics()
+    timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
+    vector = None if gravity is None else gravity.vector(3, largest=FASTEST_GRAVITY)
+    context.physics = Physics(
+        timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
+        integrator=table.choice("integrator", INTEGRATORS, default.integrator),
+        gravity=default.gravity if vector is None else np.array(vector),
+        contact=_boolean(table, "contact", default.contact),
+        armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
+        place=Place(value.where if timestep is None else timestep.where, value.path),
+    )
+
+
+@section("bodies")
+def read_bodies(value: Value, context: Context) -> None:
+    """A list of rigid bodies."""
+    random = np.random.default_rng(AXES_SEED)
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        table = entry.table(BODY_KEYS, required=("name",))
+        name, place = named(table, "name")
+        pose_value = table.get("pose")
+        pose, scale = read_pose(pose_value)
+        if scale is not None and pose_value is not None:
+            pose_value.error("a body's shapes have sizes of their own; scale is for frames")
+        joint = _joint(table.get("joint"), random)
+        geometry = _geometry(table.get("geometry"))
+        inertial = _inertial(table.get("inertial"))
+        if name and len(entry.report.errors) == errors:
+            context.bodies.append(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
+        elif name:
+            # Enough for the tree to be judged.
+            context.bodies.append(Body(name, pose=pose, **place))
+
+
+def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
+    """The joint's fields of a Body: from the name of a type, or a mapping."""
+    if value is None:
+        return {}
+    if isinstance(value.node, Scalar):
+        name = value.choice(JOINTS, "frozen")
+        return {"joint": name, "axes": _axes(None, value, JOINTS[name], random)}
+    table = value.table(JOINT_KEYS, required=("type",))
+    joint = JOINTS[table.choice("type", JOINTS, "frozen")]
+    fields: dict[str, Any] = {"joint": joint.name, "axes": _axes(table.get("axis"), value, joint, random)}
+    for key in PER_DOF:
+        fields[key] = _numbers(table.get(key), joint.qd_size, low=0.0)
+    fields["qd"] = _numbers(table.get("qd"), joint.qd_size)
+    for key in ("q", "spring_zero"):
+        fields[key] = _positions(table.get(key), joint)
+    return fields
+
+
+def _axes(value: Value | None, at: Value, joint: JointType, random: np.random.Generator) -> FloatArray:
+    """The axes (K, 3) that a joint type leaves open: one as it is, several as a list of them."""
+    count = joint.open_axes
+    if value is None:
+        if joint.draw is not None:
+            return joint.draw(random)
+        if count:
+            at.error(f"a {joint.name} joint needs its axis: {{type: {joint.name}, axis: [0, 0, 1]}}")
+    elif not count:
+        value.error(f"a {joint.name} joint has axes of its own; those with any axis are {_with_open_axes()}")
+    else:
+        rows = [value] if count == 1 else list(value.items())
+        axes = [row.vector(3) for row in rows]
+        if len(axes) != count:
+            value.error(f"a {joint.name} joint has {count} axes, found {len(axes)}")
+        elif all(axis is not None for axis in axes):
+            if all(math.hypot(*axis) > 0.0 for axis in axes if axis is not None):
+                return np.array(axes, dtype=np.float64)
+            value.error("is zero; an axis needs a direction")
+    return np.tile((0.0, 0.0, 1.0), (count, 1))
+
+
+def _with_open_axes() -> str:
+    return ", ".join(name for name, joint in JOINTS.items() if joint.open_axes)
+
+
+def _numbers(value: Value | None, size: int, low: float = -math.inf) -> FloatArray | None:
+    """A number for all degrees of freedom, or a list with one each."""
+    if value is None:
+        return None
+    if isinstance(value.node, Sequence):
+        if len(value.node.items) != size:
+            value.error(f"a list of {size} numbers is needed, found {value.found()}")
+            return None
+        return np.array([item.number(low) for item in value.items()])
+    if size == 0:
+        value.error("a frozen joint has no degrees of freedom")
+    return np.full(size, value.number(low))
+
+
+def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
+    numbers = None if value is None else _numbers(value, joint.q_size)
+    if value is None or numbers is None:
+        return None
+    at = 0
+    for part in joint.parts:
+        if part.kind == "ball":
+            norm = float(np.linalg.norm(numbers[at : at + 4]))
+            if abs(norm - 1.0) > 1e-3:
+                value.error(f"the quaternion's norm is {norm:.4g}, a rotation needs 1")
+                return None
+            numbers[at : at + 4] /= norm
+        at += part.q_size
+    return numbers
+
+
+def _geometry(value: Value | None) -> tuple[Geometry, ...]:
+    """A list of shapes, each a mapping with the shape's name and sizes."""
+    return () if value is None else tuple(g for entry in value.items() if (g := _shape(entry)) is not None)
+
+
+def _shape(entry: Value) -> Geometry | None:
+    table = entry.table(GEOMETRY_KEYS)
+    given = [name for name in SHAPES if name in table]
+    if len(given) != 1:
+        found = f"found {' and '.join(given)}" if given else "found none"
+        entry.error(f"one shape is needed ({', '.join(SHAPES)}), {found}")
+        return None
+    shape = given[0]
+    value, mass, colour = table.get(shape), table.get("mass"), table.get("color")
+    assert value is not None
+    errors = len(entry.report.errors)
+    pose, _ = read_pose(table.get("pose"))
+    size = _sizes(value, SHAPES[shape])
+    rgba = None if colour is None else _colour(colour)
+    kilograms = 0.0 if mass is None else mass.number(0.0, HEAVIEST)
+    return (
+        None if len(entry.report.errors) > errors else Geometry(shape, size, kilograms, pose, rgba, None, entry.place)
+    )
+
+
+def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
+    """Whole lengths and radii in the order of their names: one may be a number alone."""
+    if not names:
+        if not (isinstance(value.node, Scalar) and value.node.text in TRUE):
+            value.error(f"has no sizes; write `true`, found {value.found()}")
+        return np.zeros(0)
+    values = [value] if len(names) == 1 and not isinstance(value.node, Sequence) else list(value.items())
+    if len(values) != len(names):
+        value.error(f"sizes {', '.join(names)} (m) are needed, found {value.found()}")
+        return np.ones(len(names))
+    sizes = [size.number(0.0, FARTHEST) for size in values]
+    for size, number in zip(values, sizes, strict=True):
+        if number == 0.0 and isinstance(size.node, Scalar) and size.node.text.strip("0.+-") == "":
+            size.error("a size must be above zero")
+    return np.array(sizes)
+
+
+def _colour(value: Value) -> FloatArray | None:
+    """Red, green, blue and, if given, opacity in 0 to 1."""
+    parts = [item.number(0.0, 1.0) for item in value.items()]
+    if isinstance(value.node, Sequence) and len(parts) not in (3, 4):
+        value.error(f"[red, green, blue] or [red, green, blue, opacity] is needed, found {value.found()}")
+        return None
+    return np.array([*parts, 1.0][:4]) if len(parts) in (3, 4) else None
+
+
+def _inertial(value: Value | None) -> Inertial | None:
+    if value is None:
+        return None
+    table = value.table(INERTIAL_KEYS, required=("mass", "inertia"))
+    mass, centre, moments = (table.get(key) for key in INERTIAL_KEYS)
+    if mass is None or moments is None:
+        return None
+    kilograms = mass.number(0.0, HEAVIEST)
+    position = None if centre is None else centre.vector(3, largest=FARTHEST)
+    matrix = _inertia(moments)
+    return None if matrix is None else Inertial(kilograms, matrix, np.array(position or (0.0, 0.0, 0.0)))
+
+
+def _inertia(value: Value) -> FloatArray | None:
+    """[ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] as a matrix (3, 3)."""
+    size = 6 if isinstance(value.node, Sequence) and len(value.node.items) == 6 else 3
+    moments = value.vector(size)
+    if moments is None:
+        return None
+    xx, yy, zz, xy, xz, yz = (*moments, 0.0, 0.0, 0.0)[:6]
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _boolean(table: Table, key: str, default: bool) -> bool:
+    value = table.get(key)
+    return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE

@@ -1,0 +1,1 @@
+"""Writers: the World to files of each format."""
