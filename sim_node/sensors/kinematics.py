@@ -68,11 +68,9 @@ class Differences:
 def state_of(poses: Sequence[FloatArray], span: float, stencil: Stencil = CENTRAL) -> FrameState:
     """The state of frames with poses (S, 7) in the fixed frame at a stencil's instants, `span` seconds apart."""
     between = np.array([_velocity(start, end) for start, end in pairwise(poses)]) / span
-    return FrameState(
-        np.array(poses[stencil.instants.index(0)]),
-        np.tensordot(stencil.velocity, between, 1),
-        np.tensordot(stencil.acceleration, between, 1) / span,
-    )
+    twist: FloatArray = np.asarray(np.tensordot(stencil.velocity, between, 1), dtype=np.float64)
+    acceleration: FloatArray = np.asarray(np.tensordot(stencil.acceleration, between, 1) / span, dtype=np.float64)
+    return FrameState(np.array(poses[stencil.instants.index(0)]), twist, acceleration)
 
 
 def _velocity(start: FloatArray, end: FloatArray) -> FloatArray:

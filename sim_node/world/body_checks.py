@@ -162,7 +162,7 @@ def _mass_problems(world: World) -> Iterator[Problem]:
     for body in world.bodies:
         if body.type.parts and body.name not in heavy:
             yield _of(body, "mass", "it moves and has none; give its geometry a mass, or the body an inertial")
-        armature = world.physics.armature + (0.0 if body.armature is None else float(body.armature.min()))
+        armature = world.physics.armature + (0.0 if body.armature is None else min(body.armature.tolist(), default=0.0))
         if body.type.redundant and armature <= 0.0:
             yield _of(
                 body, "armature", f"a {body.joint} joint moves its body in two ways at once and needs one above 0"

@@ -168,7 +168,7 @@ class Attributes:
             found = self.vector_or_none(name, 4 if len(text.split()) == 4 else 3)
             if found is None:
                 return None
-            if found.min() < 0.0 or found.max() > 1.0:
+            if not all(0.0 <= part <= 1.0 for part in found.tolist()):
                 self.error(name, f"{text} is out of range; allowed: 0 to 1")
                 return None
             rgb = tuple(found.tolist())
