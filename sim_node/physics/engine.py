@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import registering
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
@@ -47,13 +48,7 @@ ENGINES: dict[str, Opener] = {}
 def engine(name: str) -> Callable[[Opener], Opener]:
     """Registers an engine under its name."""
 
-    def register(opener: Opener) -> Opener:
-        if name in ENGINES:
-            raise ValueError(f"engine {name!r}: both {ENGINES[name].__module__} and {opener.__module__}")
-        ENGINES[name] = opener
-        return opener
-
-    return register
+    return registering(ENGINES, "engine", name)
 
 
 def engines_for(world: World, layout: Layout) -> list[Engine]:

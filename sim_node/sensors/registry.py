@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import registering
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import World
@@ -52,10 +53,4 @@ SENSORS: dict[str, type[SensorType]] = {}
 def sensor(name: str) -> Callable[[_T], _T]:
     """Registers a sensor's class under the name that world files give as `type`."""
 
-    def register(kind: _T) -> _T:
-        if name in SENSORS:
-            raise ValueError(f"sensor {name!r}: both {SENSORS[name].__module__} and {kind.__module__}")
-        SENSORS[name] = kind
-        return kind
-
-    return register
+    return registering(SENSORS, "sensor", name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from sim_node.registry import registering
 from sim_node.world.model import World
 from sim_node.world.problems import did_you_mean, quoted
 from sim_node.world.readers.files import Roots
@@ -18,14 +19,7 @@ READERS: dict[str, Reader] = {}
 def reader(*suffixes: str) -> Callable[[Reader], Reader]:
     """Registers a reader for file suffixes such as ".yaml"."""
 
-    def register(function: Reader) -> Reader:
-        for suffix in suffixes:
-            if suffix in READERS:
-                raise ValueError(f"{suffix}: both {READERS[suffix].__module__} and {function.__module__} read it")
-            READERS[suffix] = function
-        return function
-
-    return register
+    return registering(READERS, "reader", *suffixes)
 
 
 def read_file(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from sim_node.names import SENSOR_PATTERNS
+from sim_node.registry import registering
 from sim_node.world.bodies import Body, Physics
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
@@ -109,10 +110,4 @@ SECTIONS: dict[str, Section] = {}
 def section(key: str) -> Callable[[Section], Section]:
     """Registers the function that reads the top-level key `key`."""
 
-    def register(function: Section) -> Section:
-        if key in SECTIONS:
-            raise ValueError(f"section {key!r}: both {SECTIONS[key].__module__} and {function.__module__}")
-        SECTIONS[key] = function
-        return function
-
-    return register
+    return registering(SECTIONS, "section", key)
