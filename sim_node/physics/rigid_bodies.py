@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -39,7 +41,7 @@ def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
         compiled = compile_model(world, layout)
     except ValueError as error:
         raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {error}")]) from None
-    return RigidBodyEngine(compiled, world)
+    return RigidBodyEngine(compiled, world, layout)
 
 
 class RigidBodyEngine:
@@ -49,7 +51,7 @@ class RigidBodyEngine:
     evaluation of the dynamics, not of the state.
     """
 
-    def __init__(self, compiled: Compiled, world: World) -> None:
+    def __init__(self, compiled: Compiled, world: World, layout: Layout) -> None:
         import mujoco
 
         from sim_node.physics.joint_poses import write_joint_poses
@@ -63,17 +65,25 @@ class RigidBodyEngine:
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
+        self._actors = actors_for(world, layout, compiled, self.data)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Goes back to the initial state; bodies draw nothing at random."""
+        """Goes back to the initial state; bodies themselves draw nothing at random."""
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        for actor in self._actors:
+            actor.reset(seed)
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
         left = steps * self._substeps
+        if self._actors:
+            for _ in range(left):
+                self._act()
+                self._mujoco.mj_step(self.model, self.data)
+            return
         while left > 0:
             self._mujoco.mj_step(self.model, self.data, min(left, IN_ONE_GO))
             left -= IN_ONE_GO
@@ -95,15 +105,18 @@ class RigidBodyEngine:
     def state(self) -> bytes:
         """All that the future depends on."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return self._buffer.tobytes()
+        return self._buffer.tobytes() + b"".join(_framed(actor.state()) for actor in self._actors)
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
-        values = np.frombuffer(state)
-        if values.shape != self._buffer.shape:
-            raise ValueError(f"a state of {values.size} numbers is not of these bodies, who have {self._buffer.size}")
+        size = self._buffer.nbytes
+        parts = list(_unframed(state[size:]))
+        if len(state) < size or len(parts) != len(self._actors):
+            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} actors is not of these bodies")
         self._mujoco.mj_resetData(self.model, self.data)
-        self._mujoco.mj_setState(self.model, self.data, values, self._full_state)
+        self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
+        for actor, part in zip(self._actors, parts, strict=True):
+            actor.restore(part)
 
     def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
         """Writes the rows of each frame on the fixed frame or on a body to twists and accelerations (N, 6).
@@ -138,6 +151,16 @@ class RigidBodyEngine:
         self._mujoco.mj_energyVel(self.model, now)
         return float(now.energy.sum())
 
+    def _act(self) -> None:
+        """Has the actors say what they do during the next timestep, by where the bodies are now."""
+        model, data = self.model, self.data
+        self._mujoco.mj_kinematics(model, data)
+        self._mujoco.mj_comPos(model, data)
+        self._mujoco.mj_comVel(model, data)
+        data.xfrc_applied[:] = 0.0
+        for actor in self._actors:
+            actor.act()
+
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
@@ -157,3 +180,14 @@ class RigidBodyEngine:
         finally:
             self.model.opt.timestep = timestep
         return now
+
+
+def _framed(part: bytes) -> bytes:
+    return len(part).to_bytes(8, "little") + part
+
+
+def _unframed(parts: bytes) -> Iterator[bytes]:
+    while parts:
+        size, parts = int.from_bytes(parts[:8], "little"), parts[8:]
+        yield parts[:size]
+        parts = parts[size:]

@@ -14,8 +14,8 @@ from sim_node.sensors import atmosphere
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 _HEAT_RATIO = 1.4
 
@@ -23,7 +23,7 @@ _HEAT_RATIO = 1.4
 @sensor("airspeed")
 @dataclass(frozen=True)
 class Airspeed(SensorType):
-    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that stands still.
+    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that moves with the wind.
 
     What comes from behind reads zero. The noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
     of full scale).
@@ -40,12 +40,13 @@ class Airspeed(SensorType):
         return ((self.noise, 1),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Airspeed], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[Airspeed], setting: Setting) -> Measure:
         """Impact pressures at the heights of the frames."""
-        base = 0.0 if world.origin is None else world.origin.altitude
+        base = 0.0 if setting.world.origin is None else setting.world.origin.altitude
 
         def read(state: FrameState) -> FloatArray:
-            ahead = np.maximum(state.to_frame(state.twist[:, :3])[:, 0], 0.0)
+            through_air = state.twist[:, :3] - setting.surroundings.wind(state.pose[:, :3])
+            ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
             return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
 
         return read

@@ -13,8 +13,8 @@ from sim_node.sensors import atmosphere
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 
 @sensor("barometer")
@@ -39,12 +39,12 @@ class Barometer(SensorType):
         return ((self.noise, 1),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Barometer], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[Barometer], setting: Setting) -> Measure:
         """Pressures at the heights of the frames."""
         sea_level = np.array([each.sea_level_pressure for each in sensors])
         base = np.array([-each.geoid_undulation for each in sensors])
-        if world.origin is not None:
-            base += world.origin.altitude
+        if setting.world.origin is not None:
+            base += setting.world.origin.altitude
 
         def read(state: FrameState) -> FloatArray:
             return atmosphere.pressure(base + state.pose[:, 2], sea_level)[:, None]

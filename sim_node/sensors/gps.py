@@ -13,8 +13,8 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 
 @sensor("gps")
@@ -42,15 +42,15 @@ class Gps(SensorType):
         return (self.horizontal, 1), (self.horizontal, 1), (self.vertical, 1), (self.velocity, 3)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Gps], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[Gps], setting: Setting) -> Measure:
         """Position and velocity in metres along the axes of the world's origin, where the noise is added."""
         return position_and_velocity
 
     @classmethod
-    def report(cls, sensors: Sequence[Gps], world: World) -> Report:
+    def report(cls, sensors: Sequence[Gps], setting: Setting) -> Report:
         """The positions as degrees, degrees and metres above the ellipsoid."""
-        assert world.origin is not None, "a suite is not opened without one"
-        origin = (world.origin.latitude, world.origin.longitude, world.origin.altitude)
+        assert setting.world.origin is not None, "a suite is not opened without one"
+        origin = (setting.world.origin.latitude, setting.world.origin.longitude, setting.world.origin.altitude)
 
         def tell(measured: FloatArray) -> FloatArray:
             told = np.array(measured)

@@ -12,8 +12,8 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 
 @sensor("ground_truth")
@@ -31,7 +31,7 @@ class GroundTruth(SensorType):
         return ()
 
     @classmethod
-    def measure(cls, sensors: Sequence[GroundTruth], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[GroundTruth], setting: Setting) -> Measure:
         """The same for all of them."""
         return pose_and_twist
 

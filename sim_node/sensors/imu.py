@@ -12,8 +12,8 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 
 @sensor("imu")
@@ -40,7 +40,7 @@ class Imu(SensorType):
         return (self.gyroscope, 3), (self.accelerometer, 3)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Imu], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[Imu], setting: Setting) -> Measure:
         """The same for all of them: nothing depends on their parameters."""
         return rate_and_force
 

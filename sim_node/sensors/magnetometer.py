@@ -13,8 +13,8 @@ from sim_node.sensors.magnetic_field import FIRST_YEAR, LAST_YEAR, field_around
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 
 @sensor("magnetometer")
@@ -39,11 +39,11 @@ class Magnetometer(SensorType):
         return ((self.noise, 3),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Magnetometer], world: World) -> Measure:
+    def measure(cls, sensors: Sequence[Magnetometer], setting: Setting) -> Measure:
         """The field at the frames, one model for each year that is asked for."""
-        assert world.origin is not None, "a suite is not opened without one"
+        assert setting.world.origin is not None, "a suite is not opened without one"
         years = sorted({each.year for each in sensors})
-        fields = [field_around(world.origin, year) for year in years]
+        fields = [field_around(setting.world.origin, year) for year in years]
         rows = [np.array([row for row, each in enumerate(sensors) if each.year == year]) for year in years]
 
         def read(state: FrameState) -> FloatArray:

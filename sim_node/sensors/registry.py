@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import registering
 from sim_node.sensors.noise import Quantities
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
-from sim_node.world.model import World
 
 # What S sensors would read without noise (S, C), from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
@@ -37,11 +37,11 @@ class SensorType(ABC):
 
     @classmethod
     @abstractmethod
-    def measure(cls, sensors: Sequence[Any], world: World) -> Measure:
-        """The function that says what sensors of this type read in a world, had they no noise."""
+    def measure(cls, sensors: Sequence[Any], setting: Setting) -> Measure:
+        """The function that says what sensors of this type read in a setting, had they no noise."""
 
     @classmethod
-    def report(cls, sensors: Sequence[Any], world: World) -> Report:
+    def report(cls, sensors: Sequence[Any], setting: Setting) -> Report:
         """The function that makes of a measurement what is told; the same, unless a type says otherwise."""
         return lambda measured: measured
 

@@ -13,6 +13,7 @@ from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.readings import Batch, Readings, batch_of
 from sim_node.sensors.registry import SENSORS, SensorType
 from sim_node.sensors.schedule import Schedule
+from sim_node.sensors.setting import OPEN_AIR, Setting, Surroundings
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import Problem, WorldError, did_you_mean, quoted
@@ -87,16 +88,19 @@ def _misfits(mounting: Sensor, sensor: SensorType, world: World) -> list[Problem
 class Suite:
     """Reads all sensors of a world, each when it is due.
 
-    frames: the names of those whose FrameState `measure` wants, in this order. Raises WorldError as groups_of does.
+    frames: the names of those whose FrameState `measure` wants, in this order. surroundings: what else they perceive.
+    Raises WorldError as groups_of does.
     """
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, surroundings: Surroundings = OPEN_AIR) -> None:
         self.groups = groups_of(world)
         self.frames = tuple(name for group in self.groups for name in group.names)
         self._banks: list[_Bank] = []
         at = 0
         for group in self.groups:
-            self._banks.append(_Bank(group, slice(at, at + len(group.names)), world))
+            self._banks.append(
+                _Bank(group, slice(at, at + len(group.names)), Setting(world, group.names, surroundings))
+            )
             at += len(group.names)
 
     @property
@@ -123,10 +127,10 @@ class Suite:
 class _Bank:
     """The sensors of a group at work; rows: theirs of the FrameState."""
 
-    def __init__(self, group: Group, rows: slice, world: World) -> None:
-        self._group, self._rows, self._step_ns = group, rows, world.time.step_ns
-        self._measure = group.type.measure(group.sensors, world)
-        self._report = group.type.report(group.sensors, world)
+    def __init__(self, group: Group, rows: slice, setting: Setting) -> None:
+        self._group, self._rows, self._step_ns = group, rows, setting.world.time.step_ns
+        self._measure = group.type.measure(group.sensors, setting)
+        self._report = group.type.report(group.sensors, setting)
         self.reset(0)
 
     def reset(self, seed: int) -> None:

@@ -1,0 +1,51 @@
+"""What pushes bodies: forces, rotors. A new kind is a new file here with one `@actor` entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+from sim_node.registry import registering
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+
+
+class Actor(Protocol):
+    """Pushes some bodies. It acts before each timestep, on the same data all its life."""
+
+    def reset(self, seed: int) -> None:
+        """Goes back to the run's start, with randomness drawn from `seed`."""
+
+    def act(self) -> None:
+        """Adds what it does during the next timestep to xfrc_applied, of which every row was zero.
+
+        Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
+        """
+
+    def state(self) -> bytes:
+        """All that its future depends on, beside the bodies' own."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state of the same world, to the bit."""
+
+
+# Opens an actor on a world's bodies, or says None where the world has nothing for it to do.
+Opener = Callable[[World, Layout, "Compiled", "MjData"], Actor | None]
+ACTORS: dict[str, Opener] = {}
+
+
+def actor(name: str) -> Callable[[Opener], Opener]:
+    """Registers an actor under its name."""
+
+    return registering(ACTORS, "actor", name)
+
+
+def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData) -> list[Actor]:
+    """The actors that have something to do in a world, in the order of their registration."""
+    opened = (opener(world, layout, compiled, data) for opener in ACTORS.values())
+    return [actor for actor in opened if actor is not None]
