@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import registering
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from sim_node.sensors.setting import Surroundings
 
 
 class Engine(Protocol):
@@ -38,6 +41,9 @@ class Engine(Protocol):
         Of the frame's origin relative to the fixed frame, in the frame's own axes: [vx vy vz wx wy wz] in m/s and
         rad/s, and [dv/dt, dw/dt] as seen from the fixed frame.
         """
+
+    def surroundings(self) -> Surroundings | None:
+        """What sensors perceive beside how their frames move, at the present step whenever asked; None for nothing."""
 
 
 # Opens an engine on a world, or says None where the world has nothing for it to move.

@@ -105,6 +105,9 @@ class KeyframeEngine:
     def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
         """Knows none: keyframes may jump."""
 
+    def surroundings(self) -> None:
+        """Frames alone are not perceived."""
+
     def _phase(self, time_ns: int) -> tuple[IntArray, IntArray]:
         """Where on its own keyframes each motion is (M,), and which lap of its loop it is on (M,)."""
         early, late = time_ns < self._begin_ns, time_ns >= self._end_ns

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from mujoco import MjData
 
     from sim_node.physics.mujoco_model import Compiled
+    from sim_node.sensors.setting import Surroundings
 
 
 # Timesteps between which a signal is heeded.
@@ -142,6 +143,10 @@ class RigidBodyEngine:
         twists[rows, 3:] = quaternions.rotate(to_frame, spin)
         accelerations[rows, :3] = quaternions.rotate(to_frame, acceleration)
         accelerations[rows, 3:] = quaternions.rotate(to_frame, rate)
+
+    def surroundings(self) -> Surroundings | None:
+        """None yet."""
+        return None
 
     def energy(self) -> float:
         """Kinetic and potential energy of all bodies, springs included, in J."""

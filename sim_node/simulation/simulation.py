@@ -12,6 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.engine import engines_for
 from sim_node.sensors import Suite
 from sim_node.sensors.kinematics import Differences
+from sim_node.sensors.setting import OPEN_AIR
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.world.frame_table import FrameTable
@@ -35,7 +36,9 @@ class Simulation:
         self.steps = 0
         self._poses = np.array(layout.poses)
         self._engines = engines_for(world, layout)
-        self._suite = Suite(world if sensors else replace(world, sensors=()))
+        offered = (engine.surroundings() for engine in self._engines)
+        surroundings = next((each for each in offered if each is not None), OPEN_AIR)
+        self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings)
         _refuse_sensors_on_bodies(world, layout, self._suite.frames)
         self._truth = Differences(self.frames, self._suite.frames)
         self.reset()
