@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.registry import registering
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
 if TYPE_CHECKING:
     from sim_node.sensors.setting import Surroundings
+    from sim_node.sensors.truth import FrameState
 
 
 class Engine(Protocol):
@@ -26,7 +27,8 @@ class Engine(Protocol):
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Writes its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step.
 
-        Sensors learn velocities from neighbouring instants, too: from 1 ms before to 3 ms after.
+        Sensors on frames that it moves without carrying them learn velocities from neighbouring instants: from 1 ms
+        before to 3 ms after.
         """
 
     def state(self) -> bytes:
@@ -35,11 +37,14 @@ class Engine(Protocol):
     def restore(self, state: bytes) -> None:
         """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
 
-    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
-        """Writes what it knows of each frame's motion to rows of twists and accelerations (N, 6).
+    @property
+    def carried(self) -> IntArray:
+        """The rows of the frames of which it knows how they move, as those that it integrates."""
 
-        Of the frame's origin relative to the fixed frame, in the frame's own axes: [vx vy vz wx wy wz] in m/s and
-        rad/s, and [dv/dt, dw/dt] as seen from the fixed frame.
+    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
+        """A function that writes how frames `rows`, all carried, move at the present step to `places` of a state.
+
+        With all forces as they are at that step; what the next step computes stays as it is, to the bit.
         """
 
     def surroundings(self) -> Surroundings | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 
@@ -10,6 +13,9 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
 from sim_node.world.model import OUTSIDE, Motion, World
+
+if TYPE_CHECKING:
+    from sim_node.sensors.truth import FrameState
 
 HOLD, LOOP, PINGPONG = range(3)
 assert OUTSIDE == ("hold", "loop", "pingpong")
@@ -102,8 +108,14 @@ class KeyframeEngine:
             raise ValueError(f"a state of {len(state)} bytes is no time, which has 8")
         self._time_ns = int.from_bytes(state, "little", signed=True)
 
-    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
-        """Knows none: keyframes may jump."""
+    @property
+    def carried(self) -> IntArray:
+        """None: keyframes may jump; poses at two instants say how they moved in between."""
+        return np.empty(0, dtype=np.int64)
+
+    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
+        """Carries nothing."""
+        raise NotImplementedError
 
     def surroundings(self) -> None:
         """Frames alone are not perceived."""

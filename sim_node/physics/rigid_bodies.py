@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.geometry import poses as pose_math
-from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
     from sim_node.physics.mujoco_model import Compiled
     from sim_node.sensors.setting import Surroundings
+    from sim_node.sensors.truth import FrameState
 
 
 # Timesteps between which a signal is heeded.
@@ -65,6 +64,7 @@ class RigidBodyEngine:
         self._ahead = mujoco.MjData(self.model)
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        self._no_stage = int(mujoco.mjtStage.mjSTAGE_NONE)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
         self._actors = actors_for(world, layout, compiled, self.data)
         self.reset(0)
@@ -119,30 +119,28 @@ class RigidBodyEngine:
         for actor, part in zip(self._actors, parts, strict=True):
             actor.restore(part)
 
-    def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
-        """Writes the rows of each frame on the fixed frame or on a body to twists and accelerations (N, 6).
+    @property
+    def carried(self) -> IntArray:
+        """The bodies, and the frames that are fixed to them."""
+        return np.flatnonzero(self._compiled.carriers > 0)
 
-        Both are of the frame's origin relative to the fixed frame, in the frame's own axes: [vx vy vz wx wy wz] and
-        its time derivative [dv/dt, dw/dt] as seen from the fixed frame, without gravity. MuJoCo's cvel and cacc are
-        about the tree's centre of mass, in the axes of the world, with gravity as an upward acceleration.
-        """
-        now = self._now()
-        self._mujoco.mj_forward(self.model, now)
-        self._mujoco.mj_rnePostConstraint(self.model, now)
-        rows = np.flatnonzero(self._compiled.carriers >= 0)
-        carrier = self._compiled.carriers[rows]
-        bodies = np.concatenate([now.xpos, now.xquat[:, [1, 2, 3, 0]]], axis=1)
-        frames = pose_math.compose(bodies[carrier], self._compiled.offsets[rows])
-        about = now.subtree_com[self.model.body_rootid[carrier]]
-        lever = frames[:, :3] - about
-        spin, rate = now.cvel[carrier, :3], now.cacc[carrier, :3]
-        velocity = now.cvel[carrier, 3:] + np.cross(spin, lever)
-        acceleration = now.cacc[carrier, 3:] + np.cross(rate, lever) + np.cross(spin, velocity) + self.model.opt.gravity
-        to_frame = quaternions.conjugate(frames[:, 3:])
-        twists[rows, :3] = quaternions.rotate(to_frame, velocity)
-        twists[rows, 3:] = quaternions.rotate(to_frame, spin)
-        accelerations[rows, :3] = quaternions.rotate(to_frame, acceleration)
-        accelerations[rows, 3:] = quaternions.rotate(to_frame, rate)
+    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
+        """A function that evaluates the dynamics of the present step, and writes how frames move."""
+        from sim_node.physics.frame_motion import write_frame_motion
+
+        carriers = self._compiled.carriers[rows]
+        roots = self.model.body_rootid[carriers].astype(np.int64)
+        arguments = (
+            *(self.data.xpos, self.data.xquat, self.data.cvel, self.data.cacc, self.data.subtree_com),
+            *(np.array(self.model.opt.gravity), carriers, roots, self._compiled.offsets[rows], places),
+            *(state.pose, state.twist, state.acceleration),
+        )
+
+        def observe() -> None:
+            self._evaluate()
+            write_frame_motion(*arguments)
+
+        return observe
 
     def surroundings(self) -> Surroundings | None:
         """None yet."""
@@ -165,6 +163,19 @@ class RigidBodyEngine:
         data.xfrc_applied[:] = 0.0
         for actor in self._actors:
             actor.act()
+
+    def _evaluate(self) -> None:
+        """Works out all motion and forces of the present state, and puts back what the next step starts from."""
+        model, data = self.model, self.data
+        self._mujoco.mj_getState(model, data, self._buffer, self._full_state)
+        if self._actors:
+            kept = [actor.state() for actor in self._actors]
+            self._act()
+            for actor, state in zip(self._actors, kept, strict=True):
+                actor.restore(state)
+        self._mujoco.mj_forwardSkip(model, data, self._no_stage, 1)
+        self._mujoco.mj_rnePostConstraint(model, data)
+        self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""

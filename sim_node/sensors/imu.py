@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
@@ -42,12 +40,10 @@ class Imu(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Imu], setting: Setting) -> Measure:
         """The same for all of them: nothing depends on their parameters."""
-        return rate_and_force
+        from sim_node.sensors.kernels import rate_and_force
 
+        def read(state: FrameState) -> FloatArray:
+            measured: FloatArray = rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)
+            return measured
 
-def rate_and_force(state: FrameState) -> FloatArray:
-    """[angular rate, specific force] (S, 6) along each frame's axes; specific force is acceleration less gravity."""
-    vectors = np.empty((2, len(state.pose), 3))
-    vectors[0] = state.twist[:, 3:]
-    np.subtract(state.acceleration[:, :3], state.gravity, out=vectors[1])
-    return np.concatenate(state.to_frame(vectors), axis=1)
+        return read

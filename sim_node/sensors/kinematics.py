@@ -41,14 +41,15 @@ class Differences:
     Exact for constant acceleration and turn; what is left out else is span²/12 times the second derivative of the
     acceleration, 1e-7 m/s² where that is 1 m/s⁴, and eleven times that at the start. At a corner of a motion, where
     velocity jumps, the acceleration is the jump divided by the span; `smooth` motions have no corners.
+
+    chains: for each frame its row and those above it; the state is in the parent of the last, along that one's axes.
     """
 
-    def __init__(self, frames: FrameTable, names: Sequence[str]) -> None:
-        chains = [frames.chain(frames.index(name)) for name in names]
+    def __init__(self, frames: FrameTable, chains: Sequence[Sequence[int]]) -> None:
         rows = sorted({row for chain in chains for row in chain})
         place = {row: at for at, row in enumerate(rows)}
         parents = np.array([place.get(int(frames.parents[row]), -1) for row in rows], dtype=np.int32)
-        # Only the frames that lie between the sensors and the root are composed.
+        # Only the frames on the chains are composed.
         self._rows = np.array(rows, dtype=np.intp)
         self._table = FrameTable(tuple(frames.names[row] for row in rows), parents, frames.static[self._rows])
         self._wanted = np.array([place[chain[0]] for chain in chains], dtype=np.intp)

@@ -6,8 +6,10 @@ import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -66,10 +68,14 @@ class NoiseBank:
     """The noise of S sensors with the same C channels and the same rate (Hz); each has a row in every array.
 
     sensors: the quantities of each; generators: the stream of each. What a sensor reads depends on its own
-    quantities and stream alone, not on the others in the bank.
+    quantities and stream alone, not on the others in the bank. A bank is what a `disturb` of registry.py gives.
     """
 
     def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
+        # Here and not above: what only describes sensors does without numba.
+        from sim_node.sensors.kernels import disturbed
+
+        self._disturbed = disturbed
         dt = 1.0 / rate
         self._generators = generators
         self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
@@ -80,9 +86,7 @@ class NoiseBank:
             sensors, lambda noise: noise.bias_instability * math.sqrt(-math.expm1(-2.0 * dt / noise.correlation_time))
         )
         self._resolution = _table(sensors, lambda noise: noise.resolution)
-        self._steps = np.where(self._resolution > 0.0, self._resolution, 1.0)
         self._saturation = _table(sensors, lambda noise: noise.saturation)
-        self._quantises, self._saturates = bool(self._resolution.any()), bool(np.isfinite(self._saturation).any())
 
         once = np.array([generator.standard_normal((4, self._white.shape[1])) for generator in generators])
         self._response = _response(sensors, once[:, 0], once[:, 1])
@@ -91,41 +95,51 @@ class NoiseBank:
         self._drift = once[:, 3] * _table(sensors, lambda noise: noise.bias_instability)
         self._errors = np.empty((BLOCK, *self._white.shape))
         self._next = BLOCK
+        self._note_begin()
 
     def read(self, truth: FloatArray) -> FloatArray:
         """The next reading (S, C) of a truth (S, C)."""
         if self._next == BLOCK:
             self._draw()
-        measured = np.matmul(self._response, truth[..., None])[..., 0]
-        measured += self._errors[self._next]
+        reading = self._next
         self._next += 1
-        return self._converted(measured)
+        measured: FloatArray = self._disturbed(
+            self._response, truth, self._errors, reading, self._saturation, self._resolution
+        )
+        return measured
+
+    __call__ = read
 
     def record(self, truth: FloatArray, readings: int) -> FloatArray:
-        """The next readings (K, S, C) of a truth (S, C) that stays: K calls of `read`, faster."""
-        measured = np.empty((readings, *self._white.shape))
-        done = 0
-        while done < readings:
-            if self._next == BLOCK:
-                self._draw()
-            ahead = min(BLOCK - self._next, readings - done)
-            measured[done : done + ahead] = self._errors[self._next : self._next + ahead]
-            self._next += ahead
-            done += ahead
-        measured += np.matmul(self._response, truth[..., None])[..., 0]
-        return self._converted(measured)
+        """The next readings (K, S, C) of a truth (S, C) that stays."""
+        return np.array([self.read(truth) for _ in range(readings)]).reshape(readings, *self._white.shape)
 
-    def _converted(self, measured: FloatArray) -> FloatArray:
-        """As the converter behind the sensor does: cut at its range, then rounded to its steps."""
-        if self._saturates:
-            np.clip(measured, -self._saturation, self._saturation, out=measured)
-        if self._quantises:
-            rounded = np.round(measured / self._steps) * self._steps
-            measured = np.where(self._resolution > 0.0, rounded, measured)
-        return measured
+    def state(self) -> bytes:
+        """All that the next readings depend on beside what the bank was made of: how its block of errors began."""
+        return self._next.to_bytes(8, "little") + self._begin
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state of a bank made of the same, to the bit. Raises ValueError for one of another."""
+        if len(state) != 8 + len(self._begin):
+            raise ValueError(f"a state of {len(state)} bytes is not of this noise, which has {8 + len(self._begin)}")
+        words = np.frombuffer(state, dtype=np.uint64)
+        drawn = len(self._generators) * _PHILOX_WORDS
+        for generator, its in zip(self._generators, words[1 : 1 + drawn].reshape(-1, _PHILOX_WORDS), strict=True):
+            _set_philox(generator, its)
+        self._bias, self._drift = np.array(words[1 + drawn :].view(np.float64)).reshape(2, *self._white.shape)
+        self._note_begin()
+        if words[0] < BLOCK:
+            self._draw()
+        self._next = int(words[0])
+
+    def _note_begin(self) -> None:
+        """Keeps where the streams and the biases are before the next block is drawn."""
+        streams = b"".join(_philox(generator).tobytes() for generator in self._generators)
+        self._begin = streams + self._bias.tobytes() + self._drift.tobytes()
 
     def _draw(self) -> None:
         """The errors of the next BLOCK readings; every channel takes as many numbers, used or not."""
+        self._note_begin()
         drawn = np.stack([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators], axis=2)
         white, walk, kick = drawn[:, 0], drawn[:, 1], drawn[:, 2]
         bias = self._bias + np.cumsum(walk * self._walk, axis=0)
@@ -140,6 +154,30 @@ class NoiseBank:
             drift = self._memory * drift + kick[reading]
         self._drift = drift
         self._next = 0
+
+
+_PHILOX_WORDS = 11
+
+
+def _philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
+    """Where a stream is (11,): counter, key, what it drew ahead, and how much of that is used."""
+    state: Any = generator.bit_generator.state
+    inner = state["state"]
+    return np.concatenate(
+        [inner["counter"], inner["key"], state["buffer"], [np.uint64(state["buffer_pos"])]], dtype=np.uint64
+    )
+
+
+def _set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
+    """Puts a stream where another was; no normal takes half of a word, so that none is ever left over."""
+    generator.bit_generator.state = {
+        "bit_generator": "Philox",
+        "state": {"counter": words[:4], "key": words[4:6]},
+        "buffer": words[6:10],
+        "buffer_pos": int(words[10]),
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
 
 
 def _table(sensors: Sequence[Quantities], value: Callable[[Noise], float]) -> FloatArray:

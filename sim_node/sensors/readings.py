@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.problems import did_you_mean, quoted
 
 
 class Reading(NamedTuple):
-    """What one sensor told: stamps_ns (K,) of when it measured, values (K, D) as its type's `channels` name them."""
+    """What one sensor told: stamps_ns (K,) of when it measured, values (K, ...).
+
+    Each is of its type's `shape`; where that is (D,), `channels` name the numbers.
+    """
 
     stamps_ns: IntArray
     values: FloatArray
@@ -21,7 +25,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What sensors of one type, rate and latency told: stamps_ns (K,), values (K, S, D), a column per name."""
+    """What sensors of one type, rate and latency told: stamps_ns (K,), values (K, S, ...), a column per name."""
 
     kind: str
     names: tuple[str, ...]
@@ -50,8 +54,27 @@ class Readings:
 NO_READINGS = Readings()
 
 
-def batch_of(kind: str, names: tuple[str, ...], width: int, told: list[tuple[int, FloatArray]]) -> Batch:
-    """A batch from (stamp, values (S, D)) in order."""
-    stamps_ns = np.array([stamp for stamp, _ in told], dtype=np.int64)
-    values = np.array([values for _, values in told]) if told else np.empty((0, len(names), width))
-    return Batch(kind, names, stamps_ns, values)
+def batch_of(kind: str, names: tuple[str, ...], told: list[tuple[int, FloatArray]]) -> Batch:
+    """A batch from one or more (stamp, values (S, ...)) in order."""
+    return Batch(kind, names, np.array([stamp for stamp, _ in told]), np.array([values for _, values in told]))
+
+
+def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
+    """A batch of no readings, each of which would be of that shape."""
+    return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
+
+
+# An array as a state keeps it: type, shape, bytes.
+Packed = tuple[str, tuple[int, ...], bytes]
+
+
+def packed(array: npt.NDArray[Any]) -> Packed:
+    """An array that nobody can change."""
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def unpacked(state: Packed) -> npt.NDArray[Any]:
+    """The array again, as its owner's."""
+    kind, shape, content = state
+    array: npt.NDArray[Any] = np.ndarray(shape, kind, content).copy()
+    return array

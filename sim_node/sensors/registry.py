@@ -4,18 +4,47 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import registering
-from sim_node.sensors.noise import Quantities
+from sim_node.sensors.noise import NoiseBank, Quantities
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 # What S sensors would read without noise (S, C), from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
-# What S sensors tell (S, D) of what they measured, noise included (S, C).
+# What S sensors tell (S, *shape), a new array, of what they measured, noise included (S, C).
 Report = Callable[[FloatArray], FloatArray]
+
+
+class Disturb(Protocol):
+    """Noise that is added to what S sensors measured (S, C)."""
+
+    def __call__(self, measured: FloatArray, /) -> FloatArray:
+        """The measurements with the noise of the next reading."""
+
+    def state(self) -> bytes:
+        """All that the noise of the next readings depends on."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state, to the bit. Raises ValueError for one of others."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A Measure or Report that works with what it remembers of the readings before."""
+
+    def reset(self) -> None:
+        """Forgets them: a run begins."""
+
+    def state(self) -> bytes:
+        """What it remembers."""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state, to the bit."""
 
 
 class SensorType(ABC):
@@ -35,10 +64,20 @@ class SensorType(ABC):
     def quantities(self) -> Quantities:
         """The noise of each measured quantity, and its number of axes; nothing where none is off."""
 
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of one reading: a number for each channel, unless a type says otherwise."""
+        return (len(self.channels),)
+
     @classmethod
     @abstractmethod
     def measure(cls, sensors: Sequence[Any], setting: Setting) -> Measure:
         """The function that says what sensors of this type read in a setting, had they no noise."""
+
+    @classmethod
+    def disturb(cls, sensors: Sequence[Any], streams: Sequence[np.random.Generator], rate: float) -> Disturb | None:
+        """The noise of sensors, of each from its stream; None where nothing is off."""
+        quantities = [each.quantities() for each in sensors]
+        return NoiseBank(quantities, streams, rate) if quantities[0] else None
 
     @classmethod
     def report(cls, sensors: Sequence[Any], setting: Setting) -> Report:

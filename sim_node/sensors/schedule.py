@@ -19,17 +19,16 @@ class Schedule(Generic[T]):
 
     def __init__(self, rate: float, latency: float, step_ns: int) -> None:
         # As the decimals that were written, so that 0.1 Hz is every tenth second, for ever.
-        self._steps_per_reading = Fraction(10**9, step_ns) / Fraction(str(rate))
+        period = Fraction(10**9, step_ns) / Fraction(str(rate))
+        self._period = period.numerator, period.denominator
         self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
-        self._count = 0
-        self._held: deque[tuple[int, T]] = deque()
-        self.due = 0
+        self.restore((0, ()))
 
     def took(self, reading: T) -> None:
         """The reading of the step `due` has been taken; `due` becomes the next one."""
         self._held.append((self.due + self._delay, reading))
         self._count += 1
-        self.due = math.ceil(self._count * self._steps_per_reading)
+        self._find_due()
 
     def out(self, step: int) -> list[T]:
         """The readings that came out by `step` and were not asked for before."""
@@ -37,3 +36,17 @@ class Schedule(Generic[T]):
         while self._held and self._held[0][0] <= step:
             readings.append(self._held.popleft()[1])
         return readings
+
+    def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
+        """How many readings were taken, and those that are not out yet, each after the step at which it will be."""
+        return self._count, tuple(self._held)
+
+    def restore(self, state: tuple[int, tuple[tuple[int, T], ...]]) -> None:
+        """Goes on from a state."""
+        self._count, held = state
+        self._held: deque[tuple[int, T]] = deque(held)
+        self._find_due()
+
+    def _find_due(self) -> None:
+        steps, readings = self._period
+        self.due = -(-self._count * steps // readings)

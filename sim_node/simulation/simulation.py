@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -11,14 +10,14 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.engine import engines_for
 from sim_node.sensors import Suite
-from sim_node.sensors.kinematics import Differences
 from sim_node.sensors.setting import OPEN_AIR
+from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
+from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.layout import Layout, lay_out
+from sim_node.world.layout import lay_out
 from sim_node.world.model import World
-from sim_node.world.problems import Problem, WorldError
 
 
 class Simulation:
@@ -38,9 +37,10 @@ class Simulation:
         self._engines = engines_for(world, layout)
         offered = (engine.surroundings() for engine in self._engines)
         surroundings = next((each for each in offered if each is not None), OPEN_AIR)
-        self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings)
-        _refuse_sensors_on_bodies(world, layout, self._suite.frames)
-        self._truth = Differences(self.frames, self._suite.frames)
+        # Keyframes fall nowhere: what hangs on them weighs what the standard says.
+        gravity = world.physics.gravity if world.bodies else DOWN
+        self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
+        self._truth = Truth(self.frames, self._engines, self._suite.frames, self._suite.state, self._poses)
         self.reset()
 
     @property
@@ -56,9 +56,10 @@ class Simulation:
         end = self.steps + steps
         while (due := self._suite.due) <= end:
             self._advance(int(due) - self.steps)
-            self._measure()
+            self._truth.observe(begins=self.steps == 0)
+            self._suite.measure(self.steps, self.time_ns)
         self._advance(end - self.steps)
-        self._readings = self._suite.readings(end)
+        self._suite.tell(end)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds. Raises ValueError where it is negative."""
@@ -77,7 +78,7 @@ class Simulation:
             self.reset()
         self.step(steps - self.steps)
         self._write(self._poses, ahead_ns)
-        return Snapshot(time_ns, self._poses.copy(), self._readings)
+        return Snapshot(time_ns, self._poses.copy(), self._suite.told)
 
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
@@ -90,13 +91,8 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """The run as it stands, to go back to: frozen, opaque, to be pickled.
-
-        Raises ValueError for a run whose sensors read: their noise is no part of a state.
-        """
-        if self._suite.frames:
-            raise ValueError("a run whose sensors read has no state to go back to; Simulation(..., sensors=False) has")
-        return State(self.seed, self.steps, tuple(engine.state() for engine in self._engines))
+        """The run as it stands, to go back to: frozen, opaque, to be pickled."""
+        return State(self.seed, self.steps, tuple(engine.state() for engine in self._engines), self._suite.save())
 
     def restore(self, state: State) -> None:
         """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
@@ -104,6 +100,7 @@ class Simulation:
             raise ValueError(
                 f"a state of {len(state.engines)} engines is not of this world, which has {len(self._engines)}"
             )
+        self._suite.restore(state.seed, state.sensors)
         for engine, part in zip(self._engines, state.engines, strict=True):
             engine.restore(part)
         self.seed, self.steps = state.seed, state.steps
@@ -117,13 +114,18 @@ class Simulation:
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
         for engine in self._engines:
-            engine.motion(twists, accelerations)
+            rows = engine.carried
+            if len(rows):
+                state = FrameState.at_rest(len(rows))
+                engine.observer(rows, state, np.arange(len(rows)))()
+                for all_rows, motion in ((twists, state.twist), (accelerations, state.acceleration)):
+                    all_rows[rows] = np.concatenate([state.to_frame(motion[:, :3]), state.to_frame(motion[:, 3:])], 1)
         return twists, accelerations
 
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
         self._write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses, self._readings)
+        return Snapshot(self.time_ns, self._poses, self._suite.told)
 
     def snapshot(self) -> Snapshot:
         """The present instant, to keep."""
@@ -136,24 +138,6 @@ class Simulation:
                 engine.step(steps)
             self.steps += steps
 
-    def _measure(self) -> None:
-        state = self._truth.state(self._write, self._poses, begins=self.steps == 0)
-        self._suite.measure(self.steps, self.time_ns, state)
-
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
         for engine in self._engines:
             engine.write(poses, ahead_ns)
-
-
-def _refuse_sensors_on_bodies(world: World, layout: Layout, measured: Collection[str]) -> None:
-    """Truth for sensors comes from poses before and after; a body's, which is integrated, has no after."""
-    bodies = {row for row, _ in layout.bodies}
-    problems = [
-        Problem(
-            sensor.place.where, sensor.place.key or sensor.name, "a sensor that reads cannot ride on a rigid body yet"
-        )
-        for sensor in world.sensors
-        if sensor.name in measured and bodies.intersection(layout.frames.chain(layout.frames.index(sensor.name)))
-    ]
-    if problems:
-        raise WorldError(problems)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sim_node.sensors.suite import SavedBank
+
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A run as it stands: what `Simulation.restore` takes. What is in it is the engines' own."""
+    """A run as it stands: what `Simulation.restore` takes. What is in it is the engines' and the sensors' own."""
 
     seed: int
     steps: int
     engines: tuple[bytes, ...] = field(repr=False)
+    sensors: tuple[SavedBank, ...] = field(repr=False)

@@ -215,22 +215,3 @@ def test_same_bytes_in_every_process():
             timeout=120,
         )
         assert run.stdout.split() == [digest(name, 5, [1] * 200 + [997]) for name in WORLDS]
-
-
-def test_a_sensor_that_reads_cannot_ride_on_a_body(tmp_path):
-    path = tmp_path / "falling.yaml"
-    path.write_text(
-        "bodies:\n"
-        "  - {name: base_link, joint: free, geometry: [{sphere: 0.1, mass: 1}]}\n"
-        "sensors:\n"
-        "  - {name: IMU_MAIN, type: imu}\n"
-    )
-    world = load(path)
-    with pytest.raises(WorldError, match=r"falling.yaml:4:12: sensors\[0\].name: .* cannot ride on a rigid body yet"):
-        Simulation(world)
-    assert Simulation(world, sensors=False).state.steps == 0
-
-
-def test_a_run_whose_sensors_read_has_no_state():
-    with pytest.raises(ValueError, match="sensors=False"):
-        _ = Simulation(load("survey")).state
