@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.noise import NoiseBank, stream
+from sim_node.randomness import stream
+from sim_node.sensors.noise import NoiseBank
 from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.readings import Batch, Readings, batch_of
 from sim_node.sensors.registry import SENSORS, SensorType
