@@ -192,7 +192,9 @@ def _compiled(
             model.dof_damping[dofs] = 0.0 if body.damping is None else body.damping[qd]
             model.dof_armature[dofs] = world.physics.armature + (0.0 if body.armature is None else body.armature[qd])
             if body.spring_stiff is not None:
-                model.jnt_stiffness[joint] = body.spring_stiff[dof_at]
+                # One for all axes of a ball; physics/ball_springs.py does those that differ.
+                same = np.ptp(body.spring_stiff[qd]) == 0.0
+                model.jnt_stiffness[joint] = body.spring_stiff[dof_at] if same else 0.0
                 zero = body.type.neutral() if body.spring_zero is None else body.spring_zero
                 model.qpos_spring[address : address + part.q_size] = _in_mujoco(part, zero[q])
             at, dof_at = at + part.q_size, dof_at + part.qd_size

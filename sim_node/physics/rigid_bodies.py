@@ -12,6 +12,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
+from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
@@ -48,12 +49,14 @@ class RigidBodyEngine:
     """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
 
     model, data: MuJoCo's own, for what this class does not show; data's positions of bodies are those of the last
-    evaluation of the dynamics, not of the state.
+    evaluation of the dynamics, not of the state. wind: the air around them.
     """
 
     def __init__(self, compiled: Compiled, world: World, layout: Layout) -> None:
         import mujoco
 
+        # Registers the actors.
+        from sim_node.physics import ball_springs, buoyancy, constant_force, drag  # noqa: F401
         from sim_node.physics.joint_poses import write_joint_poses
 
         self._mujoco = mujoco
@@ -65,7 +68,9 @@ class RigidBodyEngine:
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
-        self._actors = actors_for(world, layout, compiled, self.data)
+        self._applied = self.data.xfrc_applied
+        self.wind = WindField(world.wind, self.model.opt.timestep)
+        self._actors = actors_for(world, layout, compiled, self.data, self.wind)
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -73,6 +78,7 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        self.wind.reset(seed)
         for actor in self._actors:
             actor.reset(seed)
 
@@ -83,7 +89,9 @@ class RigidBodyEngine:
             for _ in range(left):
                 self._act()
                 self._mujoco.mj_step(self.model, self.data)
+                self.wind.advance()
             return
+        self.wind.advance(left)
         while left > 0:
             self._mujoco.mj_step(self.model, self.data, min(left, IN_ONE_GO))
             left -= IN_ONE_GO
@@ -105,17 +113,19 @@ class RigidBodyEngine:
     def state(self) -> bytes:
         """All that the future depends on."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return self._buffer.tobytes() + b"".join(_framed(actor.state()) for actor in self._actors)
+        parts = [self.wind.state(), *(actor.state() for actor in self._actors)]
+        return self._buffer.tobytes() + b"".join(map(_framed, parts))
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
         size = self._buffer.nbytes
         parts = list(_unframed(state[size:]))
-        if len(state) < size or len(parts) != len(self._actors):
-            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} actors is not of these bodies")
+        if len(state) < size or len(parts) != 1 + len(self._actors):
+            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} parts is not of these bodies")
         self._mujoco.mj_resetData(self.model, self.data)
         self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
-        for actor, part in zip(self._actors, parts, strict=True):
+        self.wind.restore(parts[0])
+        for actor, part in zip(self._actors, parts[1:], strict=True):
             actor.restore(part)
 
     def motion(self, twists: FloatArray, accelerations: FloatArray) -> None:
@@ -157,7 +167,7 @@ class RigidBodyEngine:
         self._mujoco.mj_kinematics(model, data)
         self._mujoco.mj_comPos(model, data)
         self._mujoco.mj_comVel(model, data)
-        data.xfrc_applied[:] = 0.0
+        self._applied.fill(0.0)
         for actor in self._actors:
             actor.act()
 

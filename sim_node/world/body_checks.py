@@ -78,12 +78,6 @@ def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
             yield key, f"{values.tolist()} must be finite"
         elif values is not None and key != "qd":
             yield from _quaternion_faults(body, key)
-    stiff = body.spring_stiff
-    at = 0
-    for part in body.type.parts:
-        if part.kind == "ball" and stiff is not None and len(set(stiff[at : at + 3].tolist())) > 1:
-            yield "spring_stiff", f"{stiff[at : at + 3].tolist()} of a ball must be the same about its three axes"
-        at += part.qd_size
     for index, shape in enumerate(body.geometry):
         for key, message in _geometry_faults(shape):
             yield f"geometry[{index}]{key}", message
