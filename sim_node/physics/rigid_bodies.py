@@ -12,6 +12,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
+from sim_node.physics.followers import Followers
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -30,7 +31,7 @@ IN_ONE_GO = 1000
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
-    if not any(body.type.parts for body in world.bodies):
+    if world.wind is None and not any(body.type.parts or body.geometry for body in world.bodies):
         return None
     try:
         # Here and not above: worlds without bodies start without it.
@@ -70,7 +71,10 @@ class RigidBodyEngine:
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
         self._applied = self.data.xfrc_applied
         self.wind = WindField(world.wind, self.model.opt.timestep)
-        self._actors = actors_for(world, layout, compiled, self.data, self.wind)
+        # What nothing can move is not stepped, and not pushed.
+        self._moves = self.model.nv > 0
+        self._actors = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else []
+        self._followers = Followers(compiled.followed, world, layout) if compiled.followed else None
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -78,29 +82,30 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        self._follow(0)
         self.wind.reset(seed)
         for actor in self._actors:
             actor.reset(seed)
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
-        left = steps * self._substeps
-        if self._actors:
-            for _ in range(left):
-                self._act()
-                self._mujoco.mj_step(self.model, self.data)
-                self.wind.advance()
-            return
-        self.wind.advance(left)
-        while left > 0:
-            self._mujoco.mj_step(self.model, self.data, min(left, IN_ONE_GO))
-            left -= IN_ONE_GO
+        if not self._moves:
+            self._pass(steps)
+        elif self._followers is None:
+            self._advance(steps * self._substeps)
+        else:
+            for step in range(done := self._done(), done + steps):
+                for poses in self._followers.path(step, self._substeps):
+                    self._advance(1)
+                    self._place(poses)
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Writes each body's pose in its joint frame to its row of poses (N, 7). Raises Diverged.
 
         Between two steps the bodies are integrated on from the last one, in a copy.
         """
+        if not self._moves:
+            return
         qpos = (self._integrated_ahead(ahead_ns) if ahead_ns else self.data).qpos
         if not np.isfinite(qpos).all():
             raise Diverged(
@@ -160,6 +165,38 @@ class RigidBodyEngine:
         self._mujoco.mj_energyPos(self.model, now)
         self._mujoco.mj_energyVel(self.model, now)
         return float(now.energy.sum())
+
+    def _advance(self, timesteps: int) -> None:
+        if self._actors:
+            for _ in range(timesteps):
+                self._act()
+                self._mujoco.mj_step(self.model, self.data)
+                self.wind.advance()
+            return
+        self.wind.advance(timesteps)
+        while timesteps > 0:
+            self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
+            timesteps -= IN_ONE_GO
+
+    def _pass(self, steps: int) -> None:
+        """Time passes for what only stands or follows keyframes."""
+        done = self._done() + steps
+        self.wind.advance(steps * self._substeps)
+        self.data.time = done * self._substeps * self.model.opt.timestep
+        self._follow(done)
+
+    def _done(self) -> int:
+        """The steps of the world since the run's start, by MuJoCo's time."""
+        return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
+
+    def _follow(self, step: int) -> None:
+        if self._followers is not None:
+            self._place(self._followers.at(step))
+
+    def _place(self, poses: FloatArray) -> None:
+        """Puts what follows keyframes to poses (K, 7)."""
+        self.data.mocap_pos[:] = poses[:, :3]
+        self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
 
     def _act(self) -> None:
         """Has the actors say what they do during the next timestep, by where the bodies are now."""

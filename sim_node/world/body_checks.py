@@ -126,17 +126,23 @@ def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:
-    """Bodies that hang, through frames that stand still, on something that keyframes move."""
+    """Joints that hang, through what stands still, on something that keyframes move: it would not shake them."""
     parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    parents |= {body.name: body.parent for body in world.bodies if not body.type.parts}
     motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
     for body in world.bodies:
+        if not body.type.parts:
+            continue
         above = body.parent
         for _ in range(len(parents) + 1):
             if above not in parents:
                 break
             above = parents[above]
         if above in motions:
-            message = f"{quoted(above)} follows keyframes; a body hangs on the fixed frame or on another body"
+            message = (
+                f"{quoted(above)} follows keyframes, and a joint on it would not feel how they accelerate; a body with "
+                "a joint hangs on the fixed frame or on another body with one"
+            )
             yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
 
 
