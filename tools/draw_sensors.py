@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.frames import Frame, convert_position
-from sim_node.sensors import Imu, NoiseBank, stream
+from sim_node.randomness import stream
+from sim_node.sensors import Imu, NoiseBank
 from sim_node.simulation import Simulation
 from sim_node.world import load
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
+from sim_node.physics.wind import WindField
 from sim_node.registry import registering
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -22,7 +23,7 @@ class Actor(Protocol):
         """Goes back to the run's start, with randomness drawn from `seed`."""
 
     def act(self) -> None:
-        """Adds what it does during the next timestep to xfrc_applied, of which every row was zero.
+        """Adds what it does in the next timestep to xfrc_applied, which was zero, or writes its own of qfrc_applied.
 
         Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
         """
@@ -34,8 +35,8 @@ class Actor(Protocol):
         """Goes on from a state of the same world, to the bit."""
 
 
-# Opens an actor on a world's bodies, or says None where the world has nothing for it to do.
-Opener = Callable[[World, Layout, "Compiled", "MjData"], Actor | None]
+# Opens an actor on a world's bodies, in its wind, or says None where the world has nothing for it to do.
+Opener = Callable[[World, Layout, "Compiled", "MjData", WindField], Actor | None]
 ACTORS: dict[str, Opener] = {}
 
 
@@ -45,7 +46,7 @@ def actor(name: str) -> Callable[[Opener], Opener]:
     return registering(ACTORS, "actor", name)
 
 
-def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData) -> list[Actor]:
+def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> list[Actor]:
     """The actors that have something to do in a world, in the order of their registration."""
-    opened = (opener(world, layout, compiled, data) for opener in ACTORS.values())
+    opened = (opener(world, layout, compiled, data, wind) for opener in ACTORS.values())
     return [actor for actor in opened if actor is not None]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.followers import followed_rows
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import Part
 from sim_node.world.layout import Layout
@@ -51,7 +52,9 @@ class Compiled:
     rows (B,): frame table row of each body that a joint moves; first (B + 1,): its parts; kinds (P,) in KINDS,
     axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from.
     qpos, qvel: the initial state. carriers (N,): the MuJoCo body that each frame is fixed to, -1 where keyframes
-    carry it; offsets (N, 7): each frame's pose in that body.
+    carry it; offsets (N, 7): each frame's pose in that body. solids (N,): the MuJoCo body whose shapes each frame is
+    fixed to, those on keyframes too, 0 for none. followed: the rows of the frames that are MuJoCo's mocap bodies, in
+    their order.
     """
 
     model: mujoco.MjModel
@@ -65,6 +68,8 @@ class Compiled:
     qvel: FloatArray
     carriers: npt.NDArray[np.int64]
     offsets: FloatArray
+    solids: npt.NDArray[np.int64]
+    followed: tuple[int, ...]
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:
@@ -80,7 +85,10 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
     nodes = {0: spec.worldbody}
-    offsets = _offsets_in_carriers(layout, {row for row, _ in layout.bodies})
+    followed = followed_rows(layout)
+    offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in layout.bodies)})
+    for row in followed:
+        nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
     for row, body in layout.bodies:
         anchor, mount = _mount(layout, offsets, row, body)
@@ -89,7 +97,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         _add_masses(node, body)
-    return _compiled(spec.compile(), world, layout, free, offsets)
+    return _compiled(spec.compile(), world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
@@ -98,12 +106,12 @@ def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
     return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None
 
 
-def _offsets_in_carriers(layout: Layout, body_rows: set[int]) -> dict[int, tuple[int, FloatArray]]:
-    """Of each row what it is fixed to (a body's row, 0 for the fixed frame) and its pose in that."""
+def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
+    """Of each row what it is fixed to (the row of an anchor, 0 for the fixed frame) and its pose in that."""
     keyframed = {row for row, _ in layout.moving}
     found: dict[int, tuple[int, FloatArray]] = {0: (0, np.array(poses.IDENTITY))}
     for row, parent in enumerate(layout.frames.parents.tolist()):
-        if row in body_rows:
+        if row in anchors:
             found[row] = (row, np.array(poses.IDENTITY))
         elif row > 0 and row not in keyframed and parent in found:
             carrier, offset = found[parent]
@@ -166,6 +174,7 @@ def _compiled(
     layout: Layout,
     free: set[str],
     offsets: dict[int, tuple[int, FloatArray]],
+    followed: tuple[int, ...],
 ) -> Compiled:
     moved = [(row, body) for row, body in layout.bodies if body.type.parts]
     qpos, qvel = np.array(model.qpos0), np.zeros(model.nv)
@@ -192,7 +201,9 @@ def _compiled(
             model.dof_damping[dofs] = 0.0 if body.damping is None else body.damping[qd]
             model.dof_armature[dofs] = world.physics.armature + (0.0 if body.armature is None else body.armature[qd])
             if body.spring_stiff is not None:
-                model.jnt_stiffness[joint] = body.spring_stiff[dof_at]
+                # One for all axes of a ball; physics/ball_springs.py does those that differ.
+                same = np.ptp(body.spring_stiff[qd]) == 0.0
+                model.jnt_stiffness[joint] = body.spring_stiff[dof_at] if same else 0.0
                 zero = body.type.neutral() if body.spring_zero is None else body.spring_zero
                 model.qpos_spring[address : address + part.q_size] = _in_mujoco(part, zero[q])
             at, dof_at = at + part.q_size, dof_at + part.qd_size
@@ -202,9 +213,11 @@ def _compiled(
 
     carriers = np.full(len(layout.frames), -1, dtype=np.int64)
     in_carrier = np.tile(poses.IDENTITY, (len(layout.frames), 1))
-    ids = {0: 0, **{row: model.body(body.name).id for row, body in layout.bodies}}
+    solids = np.zeros(len(layout.frames), dtype=np.int64)
     for row, (carrier, offset) in offsets.items():
-        carriers[row], in_carrier[row] = ids[carrier], offset
+        solids[row] = model.body(layout.frames.names[carrier]).id if carrier else 0
+        if model.body_mocapid[model.body_rootid[solids[row]]] < 0:
+            carriers[row], in_carrier[row] = solids[row], offset
     return Compiled(
         model=model,
         rows=np.array([row for row, _ in moved], dtype=np.int64),
@@ -217,6 +230,8 @@ def _compiled(
         qvel=qvel,
         carriers=carriers,
         offsets=in_carrier,
+        solids=solids,
+        followed=followed,
     )
 
 

@@ -10,6 +10,8 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
+from sim_node.physics.followers import Followers
+from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
@@ -29,7 +31,7 @@ IN_ONE_GO = 1000
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
-    if not any(body.type.parts for body in world.bodies):
+    if world.wind is None and not any(body.type.parts or body.geometry for body in world.bodies):
         return None
     try:
         # Here and not above: worlds without bodies start without it.
@@ -48,12 +50,14 @@ class RigidBodyEngine:
     """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
 
     model, data: MuJoCo's own, for what this class does not show; data's positions of bodies are those of the last
-    evaluation of the dynamics, not of the state.
+    evaluation of the dynamics, not of the state. wind: the air around them.
     """
 
     def __init__(self, compiled: Compiled, world: World, layout: Layout) -> None:
         import mujoco
 
+        # Registers the actors.
+        from sim_node.physics import ball_springs, buoyancy, constant_force, drag  # noqa: F401
         from sim_node.physics.joint_poses import write_joint_poses
 
         self._mujoco = mujoco
@@ -66,7 +70,12 @@ class RigidBodyEngine:
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._no_stage = int(mujoco.mjtStage.mjSTAGE_NONE)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
-        self._actors = actors_for(world, layout, compiled, self.data)
+        self._applied = self.data.xfrc_applied
+        self.wind = WindField(world.wind, self.model.opt.timestep)
+        # What nothing can move is not stepped, and not pushed.
+        self._moves = self.model.nv > 0
+        self._actors = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else []
+        self._followers = Followers(compiled.followed, world, layout) if compiled.followed else None
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -74,26 +83,30 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        self._follow(0)
+        self.wind.reset(seed)
         for actor in self._actors:
             actor.reset(seed)
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
-        left = steps * self._substeps
-        if self._actors:
-            for _ in range(left):
-                self._act()
-                self._mujoco.mj_step(self.model, self.data)
-            return
-        while left > 0:
-            self._mujoco.mj_step(self.model, self.data, min(left, IN_ONE_GO))
-            left -= IN_ONE_GO
+        if not self._moves:
+            self._pass(steps)
+        elif self._followers is None:
+            self._advance(steps * self._substeps)
+        else:
+            for step in range(done := self._done(), done + steps):
+                for poses in self._followers.path(step, self._substeps):
+                    self._advance(1)
+                    self._place(poses)
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Writes each body's pose in its joint frame to its row of poses (N, 7). Raises Diverged.
 
         Between two steps the bodies are integrated on from the last one, in a copy.
         """
+        if not self._moves:
+            return
         qpos = (self._integrated_ahead(ahead_ns) if ahead_ns else self.data).qpos
         if not np.isfinite(qpos).all():
             raise Diverged(
@@ -106,17 +119,19 @@ class RigidBodyEngine:
     def state(self) -> bytes:
         """All that the future depends on."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return self._buffer.tobytes() + b"".join(_framed(actor.state()) for actor in self._actors)
+        parts = [self.wind.state(), *(actor.state() for actor in self._actors)]
+        return self._buffer.tobytes() + b"".join(map(_framed, parts))
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
         size = self._buffer.nbytes
         parts = list(_unframed(state[size:]))
-        if len(state) < size or len(parts) != len(self._actors):
-            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} actors is not of these bodies")
+        if len(state) < size or len(parts) != 1 + len(self._actors):
+            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} parts is not of these bodies")
         self._mujoco.mj_resetData(self.model, self.data)
         self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
-        for actor, part in zip(self._actors, parts, strict=True):
+        self.wind.restore(parts[0])
+        for actor, part in zip(self._actors, parts[1:], strict=True):
             actor.restore(part)
 
     @property
@@ -154,13 +169,45 @@ class RigidBodyEngine:
         self._mujoco.mj_energyVel(self.model, now)
         return float(now.energy.sum())
 
+    def _advance(self, timesteps: int) -> None:
+        if self._actors:
+            for _ in range(timesteps):
+                self._act()
+                self._mujoco.mj_step(self.model, self.data)
+                self.wind.advance()
+            return
+        self.wind.advance(timesteps)
+        while timesteps > 0:
+            self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
+            timesteps -= IN_ONE_GO
+
+    def _pass(self, steps: int) -> None:
+        """Time passes for what only stands or follows keyframes."""
+        done = self._done() + steps
+        self.wind.advance(steps * self._substeps)
+        self.data.time = done * self._substeps * self.model.opt.timestep
+        self._follow(done)
+
+    def _done(self) -> int:
+        """The steps of the world since the run's start, by MuJoCo's time."""
+        return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
+
+    def _follow(self, step: int) -> None:
+        if self._followers is not None:
+            self._place(self._followers.at(step))
+
+    def _place(self, poses: FloatArray) -> None:
+        """Puts what follows keyframes to poses (K, 7)."""
+        self.data.mocap_pos[:] = poses[:, :3]
+        self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
+
     def _act(self) -> None:
         """Has the actors say what they do during the next timestep, by where the bodies are now."""
         model, data = self.model, self.data
         self._mujoco.mj_kinematics(model, data)
         self._mujoco.mj_comPos(model, data)
         self._mujoco.mj_comVel(model, data)
-        data.xfrc_applied[:] = 0.0
+        self._applied.fill(0.0)
         for actor in self._actors:
             actor.act()
 

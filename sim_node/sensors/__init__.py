@@ -6,7 +6,7 @@ from sim_node.sensors.gps import Gps
 from sim_node.sensors.ground_truth import GroundTruth
 from sim_node.sensors.imu import Imu
 from sim_node.sensors.magnetometer import Magnetometer
-from sim_node.sensors.noise import Noise, NoiseBank, stream
+from sim_node.sensors.noise import Noise, NoiseBank
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
 from sim_node.sensors.registry import SENSORS, SensorType, sensor
 from sim_node.sensors.suite import Group, Suite, groups_of
@@ -32,5 +32,4 @@ __all__ = [
     "Suite",
     "groups_of",
     "sensor",
-    "stream",
 ]

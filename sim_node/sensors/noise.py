@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,17 +50,6 @@ class Noise:
 
 # What a sensor measures: the noise of each quantity, and its number of axes; misalignment turns those of three.
 Quantities = Sequence[tuple[Noise, int]]
-
-
-def stream(seed: int, frame: str, kind: str) -> np.random.Generator:
-    """The random numbers of one sensor, shared with no other (seed, frame, kind), whatever else a world has.
-
-    Philox is a counter-based generator of independent streams: Salmon, Moraes, Dror & Shaw, Parallel random
-    numbers: as easy as 1, 2, 3, SC 2011.
-    """
-    digest = hashlib.sha256(f"{frame}\0{kind}".encode()).digest()
-    words = [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(seed, spawn_key=words)))
 
 
 class NoiseBank:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.noise import stream
+from sim_node.randomness import stream
 from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.readings import Batch, Packed, Readings, batch_of, no_batch, packed, unpacked
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType

@@ -1,6 +1,7 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
 from sim_node.world.bodies import Body, Geometry, Inertial, Physics
+from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
@@ -9,9 +10,13 @@ from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError,
 
 __all__ = [
     "Body",
+    "Buoyancy",
+    "ConstantForce",
     "Diverged",
+    "Drag",
     "FrameTable",
     "Geometry",
+    "Gusts",
     "Inertial",
     "Layout",
     "Motion",
@@ -24,6 +29,7 @@ __all__ = [
     "TimeGrid",
     "UnknownFrame",
     "Where",
+    "Wind",
     "World",
     "WorldError",
     "WorldWarning",

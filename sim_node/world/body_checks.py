@@ -78,12 +78,6 @@ def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
             yield key, f"{values.tolist()} must be finite"
         elif values is not None and key != "qd":
             yield from _quaternion_faults(body, key)
-    stiff = body.spring_stiff
-    at = 0
-    for part in body.type.parts:
-        if part.kind == "ball" and stiff is not None and len(set(stiff[at : at + 3].tolist())) > 1:
-            yield "spring_stiff", f"{stiff[at : at + 3].tolist()} of a ball must be the same about its three axes"
-        at += part.qd_size
     for index, shape in enumerate(body.geometry):
         for key, message in _geometry_faults(shape):
             yield f"geometry[{index}]{key}", message
@@ -132,17 +126,23 @@ def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:
-    """Bodies that hang, through frames that stand still, on something that keyframes move."""
+    """Joints that hang, through what stands still, on something that keyframes move: it would not shake them."""
     parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    parents |= {body.name: body.parent for body in world.bodies if not body.type.parts}
     motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
     for body in world.bodies:
+        if not body.type.parts:
+            continue
         above = body.parent
         for _ in range(len(parents) + 1):
             if above not in parents:
                 break
             above = parents[above]
         if above in motions:
-            message = f"{quoted(above)} follows keyframes; a body hangs on the fixed frame or on another body"
+            message = (
+                f"{quoted(above)} follows keyframes, and a joint on it would not feel how they accelerate; a body with "
+                "a joint hangs on the fixed frame or on another body with one"
+            )
             yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sim_node import names
 from sim_node.world.bodies import Body
 from sim_node.world.body_checks import body_problems
+from sim_node.world.force_checks import force_problems
 from sim_node.world.model import (
     INTERPOLATIONS,
     LATEST_NS,
@@ -139,6 +140,7 @@ def number_problems(world: World) -> Iterator[Problem]:
     for motion in world.motions:
         yield from _motion_problems(motion)
     yield from body_problems(world)
+    yield from force_problems(world)
 
 
 def _motion_problems(motion: Motion) -> Iterator[Problem]:

@@ -6,7 +6,8 @@ import numpy as np
 import pymap3d
 import pytest
 
-from sim_node.sensors import FrameState, Gps, Noise, NoiseBank, stream
+from sim_node.randomness import stream
+from sim_node.sensors import FrameState, Gps, Noise, NoiseBank
 from sim_node.sensors.setting import Setting
 from sim_node.world import Origin, World
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.sensors import Noise, NoiseBank, stream
+from sim_node.randomness import stream
+from sim_node.sensors import Noise, NoiseBank
 
 RATE = 100.0
 TEN_MINUTES = 60_000  # readings at 100 Hz

@@ -71,9 +71,14 @@ bodies:
     inertial: {mass: 2, center: [0, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0.01, 0.02, 0.03]}
     geometry: [{capsule: [0.1, 1], mass: 7, pose: {position: [0, 0, 0.5]}}, {xyz: 0.25}]
   - name: arm/ball
-    joint: {type: spherical, damping: [1, 2, 3], spring_stiff: 5, q: [0, 0, 0.6, 0.8], qd: [1, 2, 3]}
+    joint: {type: spherical, damping: [1, 2, 3], spring_stiff: [5, 6, 7], q: [0, 0, 0.6, 0.8], qd: [1, 2, 3]}
     geometry: [{sphere: 0.1, mass: 1}, {box: [1, 2, 3]}, {cylinder: [0.1, 1]}, {ellipsoid: [0.1, 0.2, 0.3]}]
   - {name: crate, joint: {type: free, q: [3, 0, 1, 0, 0, 0, 1]}, geometry: [{box: [0.1, 0.2, 0.3], mass: 1}]}
+forces:
+  - {type: constant, body: crate, force: [1, 2, 3], torque: [4, 5, 6], point: [0, 0, 1], axes: body, from: 0, until: 9}
+  - {type: drag, body: crate, linear: 0.1, quadratic: [1, 2, 3], angular_linear: 0.2, center: [0.1, 0, 0]}
+  - {type: buoyancy, body: arm/ball, volume: 2, height: 0.5, density: 1025, surface: 4, center: [0, 0, 1], shape: box}
+  - {type: wind, velocity: [3, -4, 0], exponent: 0.14, gusts: {intensity: [2, 1, 0.5], scale_length: 30, speed: 5}}
 """
 PART = "fixed_frame: base\nframes:\n  - {name: wheel, pose: {position: [0, 1, 0]}}\n  - {name: wheel/tyre}\n"
 PATH = "t,x,y,z,qx,qy,qz,qw\n0,0,0,1,0,0,0,1\n0.5,1,0,1,0,0,0.6,0.8\n1.25,1,1,1e-3,0,0,1,0\n"

@@ -13,11 +13,13 @@ from scipy.spatial.transform import Rotation
 from sim_node.simulation import Simulation
 from sim_node.world import (
     Body,
+    Drag,
     Geometry,
     Inertial,
     Physics,
     StaticFrame,
     TimeGrid,
+    Wind,
     World,
     WorldError,
     WorldWarning,
@@ -363,10 +365,17 @@ def test_what_x_xy_has_no_words_for_is_named():
     axis = Body(
         "b", "map", "hinge", axes=[[0, 0, 1]], inertial=Inertial(1, np.eye(3)), q=[1], geometry=(Geometry("plane", []),)
     )
-    world = World("w", frames=(StaticFrame("f", "map", [0, 0, 0, 0, 0, 0, 1]),), bodies=(axis,))
+    world = World(
+        "w",
+        frames=(StaticFrame("f", "map", [0, 0, 0, 0, 0, 0, 1]),),
+        bodies=(axis,),
+        forces=(Drag("b", [1, 1, 1]),),
+        wind=Wind([1, 0, 0]),
+    )
     with pytest.raises(
         ValueError,
-        match=r"the frames, of which there are 1; contacts .*; b: a hinge joint; b: inertial; b: q; b: a plane",
+        match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "
+        r"b: a hinge joint; b: inertial; b: q; b: a plane",
     ):
         to_x_xy(world)
 

@@ -72,6 +72,7 @@ def _take_in(world: World, prefix: str, root: str, root_place: Place | None, con
     context.sensors += [replace(s, name=renamed(s.name), **below(s)) for s in world.sensors]
     context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
     context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
+    context.forces += [replace(f, body=renamed(f.body)) for f in world.forces]
     if world.static_patterns != SENSOR_PATTERNS:
         context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
 

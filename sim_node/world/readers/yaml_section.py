@@ -10,6 +10,7 @@ from typing import TypedDict
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import registering
 from sim_node.world.bodies import Body, Physics
+from sim_node.world.forces import Force, Wind
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
     DEFAULT_FIXED_FRAME,
@@ -52,6 +53,8 @@ class Context:
     motions: list[Motion] = field(default_factory=list)
     physics: Physics = field(default_factory=Physics)
     bodies: list[Body] = field(default_factory=list)
+    forces: list[Force] = field(default_factory=list)
+    wind: Wind | None = None
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -79,6 +82,8 @@ class Context:
             motions=tuple(self.motions),
             physics=self.physics,
             bodies=tuple(self.bodies),
+            forces=tuple(self.forces),
+            wind=self.wind,
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

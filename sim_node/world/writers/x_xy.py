@@ -20,8 +20,8 @@ INDENT = "    "
 def to_x_xy(world: World) -> str:
     """The model as an XML text that reads back as the same bodies.
 
-    Raises ValueError that names everything the format has no words for: frames, sensors, motions, contacts, other
-    shapes and joints, inertias and initial states of their own. The integrator and the origin are not written.
+    Raises ValueError that names everything the format has no words for: frames, sensors, motions, forces, contacts,
+    other shapes and joints, inertias and initial states of their own. The integrator and the origin are not written.
     """
     problems = list(_problems(world))
     if problems:
@@ -102,10 +102,12 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    for kind in ("frames", "sensors", "motions"):
+    for kind in ("frames", "sensors", "motions", "forces"):
         found = getattr(world, kind)
         if found:
             yield f"the {kind}, of which there are {len(found)}"
+    if world.wind is not None:
+        yield "the wind"
     if world.physics.contact and any(body.geometry for body in world.bodies):
         yield "contacts (physics.contact)"
     places = {world.fixed_frame, *(body.name for body in world.bodies)}

@@ -1,0 +1,77 @@
+"""Springs of balls whose stiffness differs about the body's axes; MuJoCo's own have one for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import force_kernels as kernels
+from sim_node.physics.actors import actor
+from sim_node.physics.pushed import lead
+from sim_node.physics.wind import WindField
+from sim_node.world.bodies import Body
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+
+
+@actor("ball_springs")
+def open_ball_springs(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
+) -> BallSprings | None:
+    """What turns balls back that have springs of unequal stiffness."""
+    springs = [(body, *spring) for body in world.bodies for spring in unequal_springs(body)]
+    return BallSprings(springs, world, compiled, data) if springs else None
+
+
+def unequal_springs(body: Body) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """Of each ball whose stiffness differs: which part it is, the stiffness (3,) and the zero (4,) [x y z w]."""
+    stiff = body.spring_stiff
+    if stiff is None:
+        return
+    zeros = body.type.neutral() if body.spring_zero is None else body.spring_zero
+    at = dof = 0
+    for k, part in enumerate(body.type.parts):
+        if part.kind == "ball" and len(set(stiff[dof : dof + 3].tolist())) > 1:
+            yield k, stiff[dof : dof + 3], zeros[at : at + 4]
+        at, dof = at + part.q_size, dof + part.qd_size
+
+
+class BallSprings:
+    """All springs of a world that MuJoCo has none for: torques about the body's axes, in qfrc_applied."""
+
+    def __init__(
+        self,
+        springs: list[tuple[Body, int, FloatArray, FloatArray]],
+        world: World,
+        compiled: Compiled,
+        data: MjData,
+    ) -> None:
+        model = compiled.model
+        joints = [model.joint(f"{body.name}#{part}").id for body, part, _, _ in springs]
+        addresses = np.array([(model.jnt_qposadr[j], model.jnt_dofadr[j]) for j in joints], dtype=np.int64)
+        stiffness = np.array([stiff for _, _, stiff, _ in springs])
+        zeros = np.array([zero[[3, 0, 1, 2]] for _, _, _, zero in springs])
+        views = data.qpos, data.qvel, data.qfrc_applied
+        self._arguments = (addresses, stiffness, zeros, lead(world, model), *views)
+
+    def reset(self, seed: int) -> None:
+        """Draws nothing."""
+
+    def act(self) -> None:
+        """Writes the torques of this timestep."""
+        kernels.turn_by_springs(*self._arguments)
+
+    def state(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on."""

@@ -1,0 +1,59 @@
+"""Buoyancy: bodies that are lifted by what they displace of a fluid at rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.physics import force_kernels as kernels
+from sim_node.physics.actors import actor
+from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
+from sim_node.physics.wind import WindField
+from sim_node.world.forces import Buoyancy
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+
+
+@actor("buoyancy")
+def open_buoyancy(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> Lift | None:
+    """What lifts a world's floating bodies."""
+    forces = forces_of(world, Buoyancy)
+    return Lift(forces, world, compiled, data) if forces else None
+
+
+class Lift:
+    """All buoyancy of a world: Archimedes' force against gravity. It keeps nothing."""
+
+    def __init__(self, forces: list[Buoyancy], world: World, compiled: Compiled, data: MjData) -> None:
+        model = compiled.model
+        bodies = pushed_bodies(model, forces)
+        says = np.zeros((len(forces), kernels.BUOYANCY_COLUMNS))
+        masses = np.array([force.density * force.volume for force in forces])
+        says[:, kernels.BUOYANCY_LIFT : kernels.BUOYANCY_LIFT + 3] = masses[:, None] * -world.physics.gravity
+        centres = [force.center for force in forces]
+        says[:, kernels.BUOYANCY_LEVER : kernels.BUOYANCY_LEVER + 3] = levers(model, bodies, centres)
+        says[:, kernels.BUOYANCY_SURFACE] = [force.surface for force in forces]
+        says[:, kernels.BUOYANCY_HEIGHT] = [force.height for force in forces]
+        says[:, kernels.BUOYANCY_ROUND] = [force.shape == "sphere" for force in forces]
+        views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
+        self._arguments = (bodies, says, lead(world, model), *views)
+
+    def reset(self, seed: int) -> None:
+        """Draws nothing."""
+
+    def act(self) -> None:
+        """Adds the lift of this timestep."""
+        kernels.push_buoyancy(*self._arguments)
+
+    def state(self) -> bytes:
+        """Nothing."""
+        return b""
+
+    def restore(self, state: bytes) -> None:
+        """Goes on."""

@@ -1,0 +1,67 @@
+"""Drag of the air on bodies, linear and quadratic in their velocity through the wind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.physics import force_kernels as kernels
+from sim_node.physics.actors import actor
+from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
+from sim_node.physics.wind import WindField
+from sim_node.world.forces import Drag
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+
+
+@actor("drag")
+def open_drag(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> AirDrag | None:
+    """What resists with a world's drag."""
+    forces = forces_of(world, Drag)
+    return AirDrag(forces, world, compiled, data, wind) if forces else None
+
+
+class AirDrag:
+    """All drag of a world. It keeps the velocities of the last timestep (F, 6), to know how they change."""
+
+    def __init__(self, forces: list[Drag], world: World, compiled: Compiled, data: MjData, wind: WindField) -> None:
+        model = compiled.model
+        bodies = pushed_bodies(model, forces)
+        says = np.zeros((len(forces), kernels.DRAG_COLUMNS))
+        for column, key in (
+            (kernels.DRAG_LINEAR, "linear"),
+            (kernels.DRAG_QUADRATIC, "quadratic"),
+            (kernels.DRAG_ANGULAR_LINEAR, "angular_linear"),
+            (kernels.DRAG_ANGULAR_QUADRATIC, "angular_quadratic"),
+        ):
+            says[:, column : column + 3] = [getattr(force, key) for force in forces]
+        centres = [force.center for force in forces]
+        says[:, kernels.DRAG_LEVER : kernels.DRAG_LEVER + 3] = levers(model, bodies, centres)
+        self._before = np.full((len(forces), 6), np.nan)
+        ahead = lead(world, model)
+        views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
+        self._arguments = (bodies, says, wind.air, ahead, ahead / model.opt.timestep, self._before, *views)
+
+    def reset(self, seed: int) -> None:
+        """Forgets the last timestep."""
+        self._before[:] = np.nan
+
+    def act(self) -> None:
+        """Adds the drag of this timestep."""
+        kernels.push_drag(*self._arguments)
+
+    def state(self) -> bytes:
+        """The velocities of the last timestep."""
+        return self._before.tobytes()
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from them. Raises ValueError for those of another world."""
+        if len(state) != self._before.nbytes:
+            raise ValueError(f"a state of {len(state)} bytes is not of {len(self._before)} bodies with drag")
+        self._before[:] = np.frombuffer(state).reshape(-1, 6)

@@ -1,0 +1,56 @@
+"""Where the shapes are that follow keyframes: bodies without joints, below frames that move by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_node.geometry import interpolation
+from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.physics.keyframes import KeyframeEngine
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+
+def followed_rows(layout: Layout) -> tuple[int, ...]:
+    """The rows of the frames on keyframes that carry bodies, through frames that stand still on them."""
+    moving = {row for row, _ in layout.moving}
+    carriers = moving | {row for row, body in layout.bodies if body.type.parts}
+    found = {next((above for above in layout.frames.chain(row) if above in carriers), 0) for row, _ in layout.bodies}
+    return tuple(sorted(found & moving))
+
+
+class Followers:
+    """The poses (K, 7) in the fixed frame of frames on keyframes, at any step of the world.
+
+    It looks at these frames and what they hang on, and at nothing else of a world.
+    """
+
+    def __init__(self, rows: tuple[int, ...], world: World, layout: Layout) -> None:
+        needed = sorted({above for row in rows for above in layout.frames.chain(row)})
+        place = {row: at for at, row in enumerate(needed)}
+        parents = [place.get(int(layout.frames.parents[row]), -1) for row in needed]
+        names = tuple(layout.frames.names[row] for row in needed)
+        self._frames = FrameTable(names, np.array(parents, dtype=np.int32), layout.frames.static[needed])
+        moving = tuple((place[row], motion) for row, motion in layout.moving if row in place)
+        self._keyframes = KeyframeEngine(moving, world.time.start_ns, world.time.step_ns)
+        self._poses = np.array(layout.poses[needed])
+        self._rows: IntArray = np.array([place[row] for row in rows], dtype=np.int64)
+
+    def at(self, step: int) -> FloatArray:
+        """Where they are at a step (K, 7)."""
+        self._keyframes.reset(0)
+        self._keyframes.step(step)
+        self._keyframes.write(self._poses, 0)
+        return self._frames.in_root(self._poses)[self._rows]
+
+    def path(self, step: int, parts: int) -> FloatArray:
+        """Where they are at the ends of so many equal parts of the step that begins then (parts, K, 7).
+
+        In between they go straight and turn evenly.
+        """
+        here, there = self.at(step), self.at(step + 1)
+        u = np.arange(1, parts + 1)[:, None] / parts
+        shape = (parts, *here.shape)
+        before, after = (np.ascontiguousarray(np.broadcast_to(poses, shape)) for poses in (here, there))
+        return interpolation.interpolate(before, after, np.broadcast_to(u, shape[:2]))

@@ -1,0 +1,123 @@
+"""The wind of a world: one field, shared by all that the air pushes and by what measures it."""
+
+from __future__ import annotations
+
+import math
+import struct
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.forces import Gusts, Wind
+
+# Timesteps whose gusts are drawn at once: what a call of numpy costs is then spread over them.
+BLOCK = 1024
+_STATE = struct.Struct("<QQ5d")
+
+
+class WindField:
+    """The air's velocity at the present timestep, in the fixed frame, m/s.
+
+    air (11,): what force_kernels.air_velocity takes, updated in place: the velocity at the reference height, its mean,
+    its gust, 1 / the reference height, and the exponent of the profile. current (3,): a view of the first; where the
+    world's wind has no exponent it is the velocity everywhere.
+    """
+
+    def __init__(self, wind: Wind | None, timestep: float) -> None:
+        self.air = np.zeros(11)
+        self.current, self._moving = self.air[:3], self.air[:9]
+        self._mean = np.zeros(3) if wind is None else wind.velocity
+        if wind is not None:
+            self.air[9:] = 1.0 / wind.reference_height, wind.exponent
+        self._gusts: _Blocks | None = None
+        if wind is not None and wind.gusts is not None:
+            self._gusts = _Blocks(wind.gusts, self._mean, timestep)
+        self.reset(0)
+
+    def reset(self, seed: int) -> None:
+        """Goes back to the run's start, with gusts drawn from `seed`."""
+        if self._gusts is None:
+            self.air[:3] = self.air[3:6] = self._mean
+        else:
+            self._gusts.reset(seed)
+            self._moving[:] = self._gusts.table[0]
+
+    def advance(self, timesteps: int = 1) -> None:
+        """Goes on by whole timesteps; only gusts change."""
+        gusts = self._gusts
+        if gusts is not None:
+            at = gusts.at = gusts.at + timesteps
+            if at >= BLOCK:
+                gusts.catch_up()
+            self._moving[:] = gusts.table[gusts.at]
+
+    def velocity(self, positions: FloatArray) -> FloatArray:
+        """The velocity (S, 3) of the air at positions (S, 3) in the fixed frame."""
+        scale = np.ones(len(positions))
+        if self.air[10] > 0.0:
+            scale = (np.maximum(positions[:, 2], 0.0) * self.air[9]) ** self.air[10]
+        return np.asarray(self.air[3:6] * scale[:, None] + self.air[6:9])
+
+    def state(self) -> bytes:
+        """All that its future depends on."""
+        return b"" if self._gusts is None else self._gusts.state()
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
+        if (self._gusts is None) != (state == b""):
+            raise ValueError("a state with gusts, or one without, is not of this wind")
+        if self._gusts is not None:
+            self._gusts.restore(state)
+            self._moving[:] = self._gusts.table[self._gusts.at]
+
+
+class _Blocks:
+    """Gusts drawn a block at a time; table (BLOCK, 9): velocity, mean and gust of each timestep, at the one of now.
+
+    Each block has a stream of its own: what is restored in the middle of a run draws that block again, and no other.
+    """
+
+    def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
+        from sim_node.physics.gusts import Dryden  # scipy.special takes its time; still air does without
+
+        self._dryden = Dryden(gusts, timestep, BLOCK)
+        self._turn = _along(mean)
+        self.at = 0
+        self.table = np.empty((BLOCK, 9))
+        self.table[:, 3:6] = mean
+
+    def reset(self, seed: int) -> None:
+        self._seed = seed
+        self._begin(0, self._dryden.start(seed))
+
+    def catch_up(self) -> None:
+        """Draws the blocks up to the one that `at` has gone on to."""
+        while self.at >= BLOCK:
+            at = self.at - BLOCK
+            self._begin(self._number + 1, self._next)
+            self.at = at
+
+    def state(self) -> bytes:
+        return _STATE.pack(self._number, self.at, *self._first) + str(self._seed).encode()
+
+    def restore(self, state: bytes) -> None:
+        if len(state) <= _STATE.size:
+            raise ValueError(f"a state of {len(state)} bytes is not of a wind with gusts")
+        number, at, *first = _STATE.unpack(state[: _STATE.size])
+        self._seed = int(state[_STATE.size :])
+        self._begin(number, np.array(first))
+        self.at = at
+
+    def _begin(self, number: int, first: FloatArray) -> None:
+        """Draws a block, whose filters begin in a state."""
+        self._number, self._first, self.at = number, first, 0
+        gusts, self._next = self._dryden.block(self._seed, number, first)
+        self.table[:, 6:] = gusts @ self._turn
+        self.table[:, :3] = self.table[:, 3:6] + self.table[:, 6:]
+
+
+def _along(mean: FloatArray) -> FloatArray:
+    """Rows: the directions along the horizontal wind (east where there is none), across it to the left, and up."""
+    speed = math.hypot(mean[0], mean[1])
+    east, north = (mean[0] / speed, mean[1] / speed) if speed > 0.0 else (1.0, 0.0)
+    return np.array([[east, north, 0.0], [-north, east, 0.0], [0.0, 0.0, 1.0]])

@@ -1,0 +1,132 @@
+"""Wind and gusts against the Dryden spectra of MIL-F-8785C and the laws of sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.signal import welch
+
+from sim_node.physics.wind import WindField
+from sim_node.world.forces import Gusts, Wind
+
+SIGMA, LENGTH, SPEED = [1.5, 1.2, 0.8], [60.0, 40.0, 20.0], 10.0
+
+
+def field(dt, velocity=(SPEED, 0.0, 0.0), seed=0, **wind):
+    made = WindField(Wind(velocity, gusts=Gusts(SIGMA, LENGTH, SPEED), **wind), dt)
+    made.reset(seed)
+    return made
+
+
+def record(wind, samples):
+    values = np.empty((samples, 3))
+    for row in values:
+        row[:] = wind.current
+        wind.advance()
+    return values
+
+
+def longitudinal(omega, sigma, length):
+    """MIL-F-8785C, 3.7.1.2, as a spectrum over spatial frequency (rad/m)."""
+    return sigma**2 * 2 * length / np.pi / (1 + (length * omega) ** 2)
+
+
+def lateral(omega, sigma, length):
+    square = (length * omega) ** 2
+    return sigma**2 * length / np.pi * (1 + 3 * square) / (1 + square) ** 2
+
+
+def test_the_spectrum_of_gusts_is_drydens():
+    """Over the decades about the corners, in twelve bands; ten hours at 20 Hz, of which 120 stretches are averaged."""
+    dt, samples = 0.05, 720_000
+    gusts = record(field(dt), samples) - (SPEED, 0, 0)
+    for axis, spectrum in enumerate((longitudinal, lateral, lateral)):
+        frequency, density = welch(gusts[:, axis], 1 / dt, nperseg=8192, detrend=False)
+        # One-sided, over Hz instead of rad/m.
+        expected = spectrum(2 * np.pi * frequency / SPEED, SIGMA[axis], LENGTH[axis]) * 2 * np.pi / SPEED
+        edges = np.geomspace(0.01, 1.0, 13)
+        band = np.digitize(frequency, edges)
+        found, due = (np.array([x[band == k].mean() for k in range(1, 13)]) for x in (density, expected))
+        np.testing.assert_allclose(found, due, rtol=0.12)
+        assert np.mean(found / due) == pytest.approx(1.0, abs=0.03)
+        assert gusts[:, axis].std() == pytest.approx(SIGMA[axis], rel=0.02)
+
+
+@pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
+def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt):
+    """Over 4000 seeds: at the start, and 3000 timesteps later."""
+    first, later = [], []
+    for seed in range(4000):
+        wind = field(dt, seed=seed)
+        first.append(wind.current - (SPEED, 0, 0))
+        if seed % 8 == 0:
+            wind.advance(3000)
+            later.append(wind.current - (SPEED, 0, 0))
+    np.testing.assert_allclose(np.std(first, axis=0), SIGMA, rtol=0.05)
+    np.testing.assert_allclose(np.std(later, axis=0), SIGMA, rtol=0.12)
+    np.testing.assert_allclose(np.mean(first, axis=0), 0.0, atol=0.1)
+
+
+def test_gusts_at_a_fine_timestep_change_as_the_same_process_does_at_a_coarse_one():
+    """The variance of a change over 0.2 s: 2 (R(0) - R(0.2)), of the correlations of MIL-HDBK-1797 (exp(-r/L), ...)."""
+    lag, samples = 0.2, 200_000
+    for dt in (0.002, 0.2):
+        stride = round(lag / dt)
+        gusts = record(field(dt, seed=3), samples if dt == 0.2 else 4 * samples)
+        r = SPEED * lag / np.array(LENGTH)
+        correlation = np.exp(-r) * (1 - np.array([0, 0.5, 0.5]) * r)
+        expected = 2 * np.array(SIGMA) ** 2 * (1 - correlation)
+        np.testing.assert_allclose(np.var(gusts[stride:] - gusts[:-stride], axis=0), expected, rtol=0.04)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(0, 2500), min_size=1, max_size=5), st.integers(0, 2**64 + 5))
+def test_many_timesteps_at_once_are_the_same_one_by_one(strides, seed):
+    one, many = field(1e-3, seed=seed), field(1e-3, seed=seed)
+    for stride in strides:
+        many.advance(stride)
+        for _ in range(stride):
+            one.advance()
+        assert one.air.tobytes() == many.air.tobytes()
+
+
+def test_a_restored_wind_goes_on_as_it_did():
+    wind, other = field(1e-3, seed=2**70), field(1e-3)
+    wind.advance(5000)
+    state = wind.state()
+    expected = record(wind, 2000)
+    other.restore(state)
+    assert record(other, 2000).tobytes() == expected.tobytes()
+    for bad in (b"", b"short"):
+        with pytest.raises(ValueError, match="is not of"):
+            other.restore(bad)
+
+
+def test_another_seed_blows_otherwise():
+    assert not np.allclose(field(1e-3, seed=1).current, field(1e-3, seed=2).current)
+
+
+def test_gusts_lie_along_the_mean_wind():
+    """A wind to the north-west: the strong component is along it."""
+    wind = WindField(Wind([-6.0, 6.0, 0.0], gusts=Gusts([3.0, 0.1, 0.0], LENGTH, SPEED)), 1.0)
+    gusts = record(wind, 5000) - (-6.0, 6.0, 0.0)
+    along = np.array([-1, 1, 0]) / np.sqrt(2)
+    assert (gusts @ along).std() > 2.0
+    assert (gusts @ np.array([1, 1, 0]) / np.sqrt(2)).std() < 0.2
+    assert not gusts[:, 2].any()
+
+
+def test_the_mean_follows_the_power_law():
+    wind = WindField(Wind([8.0, 0.0, 0.0], exponent=0.14, reference_height=10.0), 1e-3)
+    found = wind.velocity(np.array([[0, 0, 10.0], [5, 5, 80.0], [0, 0, 1.0], [0, 0, 0.0], [0, 0, -3.0]]))
+    np.testing.assert_allclose(found[:, 0], [8.0, 8.0 * 8**0.14, 8.0 * 0.1**0.14, 0.0, 0.0])
+    assert not found[:, 1:].any()
+
+
+def test_still_air_is_zero_everywhere():
+    wind = WindField(None, 1e-3)
+    wind.advance(10)
+    assert not wind.velocity(np.ones((4, 3))).any()
+    assert wind.state() == b""
