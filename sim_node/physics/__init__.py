@@ -2,6 +2,7 @@
 
 from sim_node.physics.engine import ENGINES, Engine, engine, engines_for
 from sim_node.physics.keyframes import KeyframeEngine
-from sim_node.physics.rigid_bodies import RigidBodyEngine
+from sim_node.physics.rigid_bodies import RigidBodyEngine, vehicles_in
+from sim_node.physics.vehicles import Vehicle
 
-__all__ = ["ENGINES", "Engine", "KeyframeEngine", "RigidBodyEngine", "engine", "engines_for"]
+__all__ = ["ENGINES", "Engine", "KeyframeEngine", "RigidBodyEngine", "Vehicle", "engine", "engines_for", "vehicles_in"]

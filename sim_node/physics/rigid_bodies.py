@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import actors_for
-from sim_node.physics.engine import engine
+from sim_node.physics.engine import Engine, engine
 from sim_node.physics.followers import Followers
+from sim_node.physics.vehicles import Vehicle, Vehicles
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -57,7 +58,7 @@ class RigidBodyEngine:
         import mujoco
 
         # Registers the actors.
-        from sim_node.physics import ball_springs, buoyancy, constant_force, drag  # noqa: F401
+        from sim_node.physics import ball_springs, buoyancy, constant_force, drag, vehicles  # noqa: F401
         from sim_node.physics.joint_poses import write_joint_poses
 
         self._mujoco = mujoco
@@ -76,6 +77,7 @@ class RigidBodyEngine:
         self._moves = self.model.nv > 0
         self._actors = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else []
         self._followers = Followers(compiled.followed, world, layout) if compiled.followed else None
+        self._in_two_halves = world.physics.integrator != "rk4"
         self.reset(0)
 
     def reset(self, seed: int) -> None:
@@ -171,15 +173,31 @@ class RigidBodyEngine:
 
     def _advance(self, timesteps: int) -> None:
         if self._actors:
-            for _ in range(timesteps):
-                self._act()
-                self._mujoco.mj_step(self.model, self.data)
-                self.wind.advance()
+            (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
             return
         self.wind.advance(timesteps)
         while timesteps > 0:
             self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
             timesteps -= IN_ONE_GO
+
+    def _step_in_two_halves(self, timesteps: int) -> None:
+        """The actors act between the halves of MuJoCo's own timestep, which has positions and velocities by then."""
+        step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
+        clear, acts, advance = self._applied.fill, [actor.act for actor in self._actors], self.wind.advance
+        for _ in range(timesteps):
+            step1(model, data)
+            clear(0.0)
+            for act in acts:
+                act()
+            step2(model, data)
+            advance()
+
+    def _step_whole(self, timesteps: int) -> None:
+        """Runge-Kutta's timestep has no halves: positions and velocities are evaluated for the actors before it."""
+        for _ in range(timesteps):
+            self._act()
+            self._mujoco.mj_step(self.model, self.data)
+            self.wind.advance()
 
     def _pass(self, steps: int) -> None:
         """Time passes for what only stands or follows keyframes."""
@@ -243,6 +261,12 @@ class RigidBodyEngine:
         finally:
             self.model.opt.timestep = timestep
         return now
+
+
+def vehicles_in(engines: Iterable[Engine]) -> Mapping[str, Vehicle]:
+    """The vehicles by name that some engines move."""
+    actors = [actor for engine in engines if isinstance(engine, RigidBodyEngine) for actor in engine._actors]
+    return {vehicle.name: vehicle for actor in actors if isinstance(actor, Vehicles) for vehicle in actor.vehicles}
 
 
 def _framed(part: bytes) -> bytes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.engine import engines_for
+from sim_node.physics import Vehicle, engines_for, vehicles_in
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.truth import DOWN, FrameState
@@ -24,7 +25,8 @@ class Simulation:
     """Steps a world. The same world, seed and calls give the same bytes.
 
     sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
-    frames: the FrameTable, fixed for the run. time_ns: start + steps * step, exactly.
+    frames: the FrameTable, fixed for the run. vehicles: those of the world by name, with their commands.
+    time_ns: start + steps * step, exactly.
     """
 
     def __init__(self, world: World, seed: int = 0, *, sensors: bool = True) -> None:
@@ -35,6 +37,7 @@ class Simulation:
         self.steps = 0
         self._poses = np.array(layout.poses)
         self._engines = engines_for(world, layout)
+        self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
         offered = (engine.surroundings() for engine in self._engines)
         surroundings = next((each for each in offered if each is not None), OPEN_AIR)
         # Keyframes fall nowhere: what hangs on them weighs what the standard says.

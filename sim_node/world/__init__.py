@@ -7,6 +7,7 @@ from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
+from sim_node.world.vehicles import Multirotor, Pilot, Rotor, Waypoint
 
 __all__ = [
     "Body",
@@ -20,14 +21,18 @@ __all__ = [
     "Inertial",
     "Layout",
     "Motion",
+    "Multirotor",
     "Origin",
     "Physics",
+    "Pilot",
     "Place",
     "Problem",
+    "Rotor",
     "Sensor",
     "StaticFrame",
     "TimeGrid",
     "UnknownFrame",
+    "Waypoint",
     "Where",
     "Wind",
     "World",

@@ -24,6 +24,7 @@ from sim_node.world.model import (
 )
 from sim_node.world.pose_checks import pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.vehicle_checks import vehicle_problems
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MOST_COMPARED = 10_000
@@ -140,6 +141,7 @@ def number_problems(world: World) -> Iterator[Problem]:
     for motion in world.motions:
         yield from _motion_problems(motion)
     yield from body_problems(world)
+    yield from vehicle_problems(world)
     yield from force_problems(world)
 
 

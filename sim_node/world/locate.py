@@ -62,6 +62,14 @@ def shipped_worlds() -> dict[str, Path]:
     return {path.stem: path for path in sorted(files) if path.suffix in (".yaml", ".xml")}
 
 
+def shipped_vehicles() -> dict[str, Path]:
+    """The files of the vehicle models that come with the package, by name, sorted."""
+    folder = share(PACKAGE)
+    if folder is None:
+        return {}
+    return {path.stem: path for path in sorted((folder / "config" / "vehicles").glob("*.yaml"))}
+
+
 def package_path(uri: str) -> Path:
     """The file of `package://PACKAGE/PATH`, inside that package's share folder. Raises LocateError."""
     package, _, inside = uri.removeprefix("package://").partition("/")

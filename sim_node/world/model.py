@@ -15,6 +15,7 @@ from sim_node.world.bodies import Body, Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.forces import Force, Wind
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
+from sim_node.world.vehicles import Multirotor
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth")
@@ -152,5 +153,6 @@ class World:
     bodies: tuple[Body, ...] = ()
     forces: tuple[Force, ...] = ()
     wind: Wind | None = None
+    vehicles: tuple[Multirotor, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""

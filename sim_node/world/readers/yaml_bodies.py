@@ -16,7 +16,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
 
 PHYSICS_KEYS = ("integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
@@ -33,13 +33,13 @@ def read_physics(value: Value, context: Context) -> None:
     """How bodies are integrated."""
     table = value.table(PHYSICS_KEYS)
     default = Physics()
-    timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
+    timestep, gravity, contact, armature = (table.get(key) for key in ("timestep", "gravity", "contact", "armature"))
     vector = None if gravity is None else gravity.vector(3, largest=FASTEST_GRAVITY)
     context.physics = Physics(
         timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
         integrator=table.choice("integrator", INTEGRATORS, default.integrator),
         gravity=default.gravity if vector is None else np.array(vector),
-        contact=_boolean(table, "contact", default.contact),
+        contact=default.contact if contact is None else read_boolean(contact),
         armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
         place=Place(value.where if timestep is None else timestep.where, value.path),
     )
@@ -58,8 +58,8 @@ def read_bodies(value: Value, context: Context) -> None:
         if scale is not None and pose_value is not None:
             pose_value.error("a body's shapes have sizes of their own; scale is for frames")
         joint = _joint(table.get("joint"), random)
-        geometry = _geometry(table.get("geometry"))
-        inertial = _inertial(table.get("inertial"))
+        geometry = read_geometry(table.get("geometry"))
+        inertial = read_inertial(table.get("inertial"))
         if name and len(entry.report.errors) == errors:
             context.bodies.append(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
         elif name:
@@ -141,7 +141,7 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
     return numbers
 
 
-def _geometry(value: Value | None) -> tuple[Geometry, ...]:
+def read_geometry(value: Value | None) -> tuple[Geometry, ...]:
     """A list of shapes, each a mapping with the shape's name and sizes."""
     return () if value is None else tuple(g for entry in value.items() if (g := _shape(entry)) is not None)
 
@@ -192,7 +192,8 @@ def _colour(value: Value) -> FloatArray | None:
     return np.array([*parts, 1.0][:4]) if len(parts) in (3, 4) else None
 
 
-def _inertial(value: Value | None) -> Inertial | None:
+def read_inertial(value: Value | None) -> Inertial | None:
+    """Mass, centre of mass and inertia."""
     if value is None:
         return None
     table = value.table(INERTIAL_KEYS, required=("mass", "inertia"))
@@ -215,6 +216,6 @@ def _inertia(value: Value) -> FloatArray | None:
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
-def _boolean(table: Table, key: str, default: bool) -> bool:
-    value = table.get(key)
-    return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
+def read_boolean(value: Value) -> bool:
+    """true or false."""
+    return value.choice((*TRUE, *FALSE), "false") in TRUE

@@ -73,6 +73,7 @@ def _take_in(world: World, prefix: str, root: str, root_place: Place | None, con
     context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
     context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
     context.forces += [replace(f, body=renamed(f.body)) for f in world.forces]
+    context.vehicles += [replace(v, name=names.prefixed(prefix, v.name), body=renamed(v.body)) for v in world.vehicles]
     if world.static_patterns != SENSOR_PATTERNS:
         context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
 

@@ -25,6 +25,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.vehicles import Multirotor
 
 
 class Named(TypedDict):
@@ -55,6 +56,7 @@ class Context:
     bodies: list[Body] = field(default_factory=list)
     forces: list[Force] = field(default_factory=list)
     wind: Wind | None = None
+    vehicles: list[Multirotor] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -84,6 +86,7 @@ class Context:
             bodies=tuple(self.bodies),
             forces=tuple(self.forces),
             wind=self.wind,
+            vehicles=tuple(self.vehicles),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

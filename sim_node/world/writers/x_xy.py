@@ -20,8 +20,9 @@ INDENT = "    "
 def to_x_xy(world: World) -> str:
     """The model as an XML text that reads back as the same bodies.
 
-    Raises ValueError that names everything the format has no words for: frames, sensors, motions, forces, contacts,
-    other shapes and joints, inertias and initial states of their own. The integrator and the origin are not written.
+    Raises ValueError that names everything the format has no words for: frames, sensors, motions, forces, vehicles,
+    contacts, other shapes and joints, inertias and initial states of their own. The integrator and the origin are not
+    written.
     """
     problems = list(_problems(world))
     if problems:
@@ -102,7 +103,7 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    for kind in ("frames", "sensors", "motions", "forces"):
+    for kind in ("frames", "sensors", "motions", "forces", "vehicles"):
         found = getattr(world, kind)
         if found:
             yield f"the {kind}, of which there are {len(found)}"

@@ -1,0 +1,132 @@
+"""Missions: where each vehicle ought to be, from waypoint to waypoint within its limits."""
+
+from __future__ import annotations
+
+import math
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.kernel_cache import CACHE
+
+_Indices = npt.NDArray[np.int64]
+
+# Landed is who stands still, this slowly, while the setpoint has gone this far below.
+STILL, BELOW = 0.1, 0.3
+
+
+class Phase(IntEnum):
+    """What a pilot is doing."""
+
+    WAIT = 0
+    FLY = 1
+    LAND = 2
+    DONE = 3
+
+
+WAIT, FLY, LAND, DONE = (int(phase) for phase in Phase)
+# Columns of a mission's memory: its phase, the waypoint it flies to, the time in this phase or on this leg, the time
+# at the waypoint, and where the leg began with what heading.
+PHASE, WAYPOINT, ELAPSED, HELD, BEGIN, BEGIN_YAW = 0, 1, 2, 3, 4, 7
+MEMORY = 8
+
+
+@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def profile(elapsed: float, length: float, speed: float, acceleration: float) -> tuple[float, float, float, float]:
+    """How far (m), how fast and with what acceleration one is on a way of that length, and how long it takes, s.
+
+    From rest to rest within both limits: the speed ramps up as 3 u^2 - 2 u^3, so that the acceleration has no jumps,
+    stays, and ramps down. Where the way is too short for the speed, a lower one is reached.
+    """
+    if length <= 0.0:
+        return 0.0, 0.0, 0.0, 0.0
+    # Of a ramp of duration T to speed v the greatest acceleration is 1.5 v / T, halfway, and its way v T / 2.
+    top = min(speed, math.sqrt(length * acceleration / 1.5))
+    ramp = 1.5 * top / acceleration
+    total = length / top + ramp
+    back = total - elapsed
+    t = min(max(min(elapsed, back), 0.0), ramp)
+    u = t / ramp
+    way = top * t * u * u * (1.0 - 0.5 * u)
+    fast = top * u * u * (3.0 - 2.0 * u)
+    faster = 6.0 * top / ramp * u * (1.0 - u)
+    if elapsed >= back:
+        return length - way if back < ramp else top * (elapsed - 0.5 * ramp), fast, -faster, total
+    return way if elapsed < ramp else top * (elapsed - 0.5 * ramp), fast, faster, total
+
+
+@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def fly_missions(
+    states: FloatArray,
+    pilots: FloatArray,
+    first: _Indices,
+    waypoints: FloatArray,
+    period: float,
+    memory: FloatArray,
+    setpoints: FloatArray,
+    running: _Indices,
+) -> None:
+    """Writes setpoints (V, 11) and running (V,), whether motors turn, for the next period in s; goes on in memory.
+
+    pilots (V, 5): wait s, acceleration, landing speed, yaw rate, and after the last waypoint 0 to land, 1 to hold or 2
+    to loop. waypoints (W, 7) [x y z yaw speed hold radius], yaw NaN to keep it; vehicle v's are first[v] to
+    first[v + 1], of which the first is the take-off, to which a loop does not come back. memory (V, MEMORY).
+    """
+    for v in range(states.shape[0]):
+        now, p, out = memory[v], pilots[v], setpoints[v]
+        count = first[v + 1] - first[v]
+        x, y, z = states[v, 0], states[v, 1], states[v, 2]
+        phase = int(now[PHASE])
+        if phase == WAIT and now[ELAPSED] >= p[0]:
+            qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
+            now[BEGIN_YAW] = math.atan2(2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qy * qy + qz * qz))
+            now[BEGIN], now[BEGIN + 1], now[BEGIN + 2] = x, y, z
+            now[WAYPOINT], now[ELAPSED], now[HELD] = 0.0, 0.0, 0.0
+            phase = FLY
+
+        out[:] = 0.0
+        if phase == FLY:
+            goal = waypoints[first[v] + int(now[WAYPOINT])]
+            dx, dy, dz = goal[0] - now[BEGIN], goal[1] - now[BEGIN + 1], goal[2] - now[BEGIN + 2]
+            length = math.sqrt(dx * dx + dy * dy + dz * dz)
+            way, speed, acceleration, takes = profile(now[ELAPSED], length, goal[4], p[1])
+            if length > 0.0:
+                dx, dy, dz = dx / length, dy / length, dz / length
+            out[0], out[1], out[2] = now[BEGIN] + way * dx, now[BEGIN + 1] + way * dy, now[BEGIN + 2] + way * dz
+            out[3], out[4], out[5] = speed * dx, speed * dy, speed * dz
+            out[6], out[7], out[8] = acceleration * dx, acceleration * dy, acceleration * dz
+            turn = 0.0 if math.isnan(goal[3]) else goal[3] - now[BEGIN_YAW]
+            turn -= 2.0 * math.pi * math.floor(turn / (2.0 * math.pi) + 0.5)
+            turned, rate, _, turning = profile(now[ELAPSED], abs(turn), p[3], 2.0 * p[3])
+            out[9] = now[BEGIN_YAW] + math.copysign(turned, turn)
+            out[10] = math.copysign(rate, turn)
+
+            away = math.sqrt((goal[0] - x) ** 2 + (goal[1] - y) ** 2 + (goal[2] - z) ** 2)
+            if now[ELAPSED] >= max(takes, turning) and (now[HELD] > 0.0 or away <= goal[6]):
+                now[HELD] += period
+                last = int(now[WAYPOINT]) == count - 1
+                if now[HELD] > goal[5] and not (last and p[4] == 1.0):
+                    now[BEGIN], now[BEGIN + 1], now[BEGIN + 2], now[BEGIN_YAW] = goal[0], goal[1], goal[2], out[9]
+                    now[ELAPSED], now[HELD] = -period, 0.0
+                    now[WAYPOINT] += 1.0
+                    if last and p[4] == 2.0 and count > 1:
+                        now[WAYPOINT] = 1.0
+                    elif last:
+                        phase = LAND
+        elif phase == LAND:
+            # The descent begins as gently as it would end.
+            ramp = 1.5 * p[2] / p[1]
+            u = min(now[ELAPSED] / ramp, 1.0)
+            way = p[2] * min(now[ELAPSED], ramp) * u * u * (1.0 - 0.5 * u) + p[2] * max(now[ELAPSED] - ramp, 0.0)
+            out[0], out[1], out[2] = now[BEGIN], now[BEGIN + 1], now[BEGIN + 2] - way
+            out[5] = -p[2] * u * u * (3.0 - 2.0 * u)
+            out[8] = -6.0 * p[2] / ramp * u * (1.0 - u)
+            out[9] = now[BEGIN_YAW]
+            if out[2] < z - BELOW and abs(states[v, 9]) < STILL:
+                phase = DONE
+        now[PHASE] = phase
+        now[ELAPSED] += period
+        running[v] = phase in (FLY, LAND)

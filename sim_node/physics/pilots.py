@@ -1,0 +1,159 @@
+"""Pilots: the built-in controller and its missions on the vehicles of a world, in banks of one rate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.control.airframe import Airframe
+from sim_node.control.controller import Controller
+from sim_node.control.missions import MEMORY, fly_missions
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, WorldError
+from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot
+
+if TYPE_CHECKING:
+    from sim_node.physics.mujoco_model import Compiled
+
+
+class PilotBank:
+    """Pilots that command together, every `every` timesteps. size: how many numbers they remember."""
+
+    def __init__(
+        self,
+        world: World,
+        layout: Layout,
+        compiled: Compiled,
+        rows: list[int],
+        first: npt.NDArray[np.int64],
+        every: int,
+    ) -> None:
+        vehicles = [world.vehicles[row] for row in rows]
+        pilots = [vehicle.pilot or Pilot() for vehicle in vehicles]
+        period = every * float(compiled.model.opt.timestep)
+        limits = np.array([[_fastest(pilot), pilot.yaw_rate] for pilot in pilots])
+        airframes = [_airframe(vehicle, compiled) for vehicle in vehicles]
+        gravity = float(np.linalg.norm(world.physics.gravity))
+        self.every, self.size = every, len(rows) * (3 + MEMORY)
+        self._controller = Controller(airframes, limits, period, gravity)
+        self._period = period
+        self._rows = np.array(rows)
+        self._rotors = np.concatenate([np.arange(first[row], first[row + 1]) for row in rows])
+        self._commands = np.zeros(len(self._rotors))
+        self._setpoints, self._running = np.zeros((len(rows), 11)), np.zeros(len(rows), dtype=np.int64)
+        self._pilots = np.array([_pilot_row(pilot) for pilot in pilots])
+        missions = [_waypoint_rows(v, p, layout, compiled) for v, p in zip(vehicles, pilots, strict=True)]
+        self._first = np.concatenate([[0], np.cumsum([len(mission) for mission in missions])]).astype(np.int64)
+        self._waypoints = np.concatenate(missions)
+        self._memory = np.zeros((len(rows), MEMORY))
+
+    def remember_in(self, memory: FloatArray) -> FloatArray:
+        """Keeps what it remembers at the beginning of `memory`, zeros; the rest of it."""
+        integrals, missions, rest = np.split(memory, [3 * len(self._rows), self.size])
+        self._controller.integrals = integrals.reshape(-1, 3)
+        self._memory = missions.reshape(-1, MEMORY)
+        return rest
+
+    def command(self, states: FloatArray, commands: FloatArray) -> None:
+        """Writes its vehicles' commands from the states (V, 13) of all."""
+        mine = states[self._rows]
+        fly_missions(
+            mine,
+            self._pilots,
+            self._first,
+            self._waypoints,
+            self._period,
+            self._memory,
+            self._setpoints,
+            self._running,
+        )
+        self._controller.fly(mine, self._setpoints, self._running, self._commands)
+        commands[self._rotors] = self._commands
+
+
+def pilot_banks(
+    world: World, layout: Layout, compiled: Compiled, first: npt.NDArray[np.int64]
+) -> tuple[PilotBank, ...]:
+    """The banks of a world's pilots; vehicle v's rotors are first[v] to first[v + 1].
+
+    Raises WorldError for vehicles that their rotors do not command.
+    """
+    timestep = float(compiled.model.opt.timestep)
+    banks: dict[int, list[int]] = {}
+    problems = []
+    for row, vehicle in enumerate(world.vehicles):
+        if vehicle.pilot is not None:
+            banks.setdefault(max(round(1.0 / (vehicle.pilot.rate * timestep)), 1), []).append(row)
+            problems += _misfits(vehicle, compiled, world)
+    if problems:
+        raise WorldError(problems)
+    return tuple(PilotBank(world, layout, compiled, rows, first, every) for every, rows in banks.items())
+
+
+def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Problem]:
+    place, airframe = vehicle.place, _airframe(vehicle, compiled)
+    key = f"{place.key or vehicle.name}.pilot"
+    try:
+        Controller([airframe], np.ones((1, 2)), 1.0)
+    except ValueError as error:
+        return [Problem(place.where, key, str(error))]
+    lift, weight = float(airframe.most @ airframe.axes[:, 2]), airframe.mass * np.linalg.norm(world.physics.gravity)
+    if lift <= weight:
+        return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
+    return []
+
+
+def _airframe(vehicle: Multirotor, compiled: Compiled) -> Airframe:
+    """What a controller knows of a vehicle: with what is fixed to its body, as MuJoCo has it."""
+    model, rotors = compiled.model, vehicle.rotors
+    body = model.body(vehicle.body).id
+    axes = quaternions.to_matrix(model.body_iquat[body][[1, 2, 3, 0]])
+    return Airframe(
+        mass=float(model.body_mass[body]),
+        inertia=axes @ np.diag(model.body_inertia[body]) @ axes.T,
+        positions=np.array([rotor.position for rotor in rotors]) - model.body_ipos[body],
+        axes=np.array([rotor.axis for rotor in rotors]),
+        moments=np.array([-SPINS[rotor.spin] * rotor.moment_coefficient for rotor in rotors]),
+        coefficients=np.array([rotor.thrust_coefficient for rotor in rotors]),
+        slowest=np.array([rotor.min_speed for rotor in rotors]),
+        fastest=np.array([rotor.max_speed for rotor in rotors]),
+        lag=max(max(rotor.time_constant_up, rotor.time_constant_down) for rotor in rotors),
+    )
+
+
+def _fastest(pilot: Pilot) -> float:
+    return max([pilot.speed, *(w.speed for w in pilot.waypoints if w.speed is not None)])
+
+
+def _pilot_row(pilot: Pilot) -> tuple[float, ...]:
+    return pilot.wait, pilot.acceleration, pilot.landing_speed, pilot.yaw_rate, AFTER.index(pilot.after)
+
+
+def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: Compiled) -> FloatArray:
+    """The take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
+    row, body = next((row, body) for row, body in layout.bodies if body.name == vehicle.body)
+    parent = _parent_pose(layout, compiled, row)
+    start = poses.compose(parent, _start(body))
+    heading = float(quaternions.to_rpy(parent[3:])[2])
+    rows = [[*start[:2], start[2] + pilot.take_off, np.nan, pilot.speed, 0.0, 0.5]]
+    for waypoint in pilot.waypoints:
+        yaw = np.nan if waypoint.yaw is None else waypoint.yaw + heading
+        speed = pilot.speed if waypoint.speed is None else waypoint.speed
+        rows.append([*poses.apply(parent, waypoint.position), yaw, speed, waypoint.hold, waypoint.radius])
+    return np.array(rows)
+
+
+def _start(body: Body) -> FloatArray:
+    return poses.compose(body.pose, body.start())
+
+
+def _parent_pose(layout: Layout, compiled: Compiled, row: int) -> FloatArray:
+    """Where the frame that a body hangs on is in the fixed frame, which still carries it."""
+    parent = int(layout.frames.parents[row])
+    return np.array(compiled.offsets[parent])

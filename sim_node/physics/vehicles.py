@@ -1,0 +1,117 @@
+"""Vehicles: their pilots' commands, or those from outside, to what their rotors do to their bodies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.actors import actor
+from sim_node.physics.wind import WindField
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+if TYPE_CHECKING:
+    from mujoco import MjData
+
+    from sim_node.physics.mujoco_model import Compiled
+    from sim_node.physics.pilots import PilotBank
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Vehicle:
+    """A vehicle of a run, on the run's own arrays: they stay the same through steps, resets and restores.
+
+    command (R,): what each motor is told, read at each timestep: below 0 counts as 0, above 1 as 1, and what is no
+    number stops the motor as 0 does. A pilot writes its vehicle's; without one it is for others to write.
+    speeds (R,): of the rotors, rad/s; to be read. piloted: whether a pilot flies it.
+    """
+
+    name: str
+    command: FloatArray
+    speeds: FloatArray
+    piloted: bool
+
+
+@actor("vehicles")
+def open_vehicles(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
+) -> Vehicles | None:
+    """The actor of a world's vehicles. Raises WorldError for a pilot whose vehicle its rotors do not command."""
+    return Vehicles(world, layout, compiled, data, wind) if world.vehicles else None
+
+
+class Vehicles:
+    """All vehicles of a world at once. What a run depends on lies in one array, `_memory`, of which the rest are views.
+
+    vehicles: in the order of the world.
+    """
+
+    def __init__(
+        self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
+    ) -> None:
+        # Here and not above: worlds without vehicles start without compiled kernels.
+        from sim_node.physics.pilots import pilot_banks
+        from sim_node.physics.rotors import observe, push, rotor_rows
+
+        self._observe, self._push = observe, push
+        model, timestep = compiled.model, float(compiled.model.opt.timestep)
+        ids = [model.body(vehicle.body).id for vehicle in world.vehicles]
+        counts = [len(vehicle.rotors) for vehicle in world.vehicles]
+        self._first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self._bodies = np.array([[body, model.body_rootid[body]] for body in ids], dtype=np.int64)
+        self._drags = np.array([[*v.drag_linear, *v.drag_quadratic] for v in world.vehicles])
+        self._rotors = np.concatenate(
+            [rotor_rows(v.rotors, model.body_ipos[body], timestep) for v, body in zip(world.vehicles, ids, strict=True)]
+        )
+        self._wind = wind
+        self._states, self._air = np.zeros((len(ids), 13)), np.zeros((len(ids), 3))
+        self._moved = (data.xipos, data.xquat, data.cvel, data.subtree_com)
+        self._wrenches = data.xfrc_applied
+
+        self._banks: tuple[PilotBank, ...] = pilot_banks(world, layout, compiled, self._first)
+        rotors = len(self._rotors)
+        self._memory = np.zeros(1 + 2 * rotors + sum(bank.size for bank in self._banks))
+        self._timesteps, commands, speeds, minds = np.split(self._memory, [1, 1 + rotors, 1 + 2 * rotors])
+        self._commands, self._speeds = commands, speeds
+        for bank in self._banks:
+            minds = bank.remember_in(minds)
+        self.vehicles = tuple(
+            Vehicle(vehicle.name, commands[begin:end], speeds[begin:end], vehicle.pilot is not None)
+            for vehicle, begin, end in zip(world.vehicles, self._first, self._first[1:], strict=False)
+        )
+
+    def reset(self, seed: int) -> None:
+        """Rotors at rest, commands at 0, missions at their beginning; nothing is drawn at random."""
+        self._memory[:] = 0.0
+
+    def act(self) -> None:
+        """Has the pilots whose turn it is command, and the rotors push."""
+        self._observe(*self._moved, self._bodies, self._states)
+        for bank in self._banks:
+            if self._timesteps[0] % bank.every == 0:
+                bank.command(self._states, self._commands)
+        self._timesteps[0] += 1.0
+        self._push(
+            self._states,
+            self._air,
+            self._bodies,
+            self._drags,
+            self._first,
+            self._rotors,
+            self._commands,
+            self._speeds,
+            self._wrenches,
+        )
+
+    def state(self) -> bytes:
+        """Commands, speeds of rotors, and what pilots remember."""
+        return self._memory.tobytes()
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state. Raises ValueError for one of other vehicles."""
+        if len(state) != self._memory.nbytes:
+            raise ValueError(f"a state of {len(state)} bytes is not of these vehicles, of {self._memory.nbytes}")
+        self._memory[:] = np.frombuffer(state)

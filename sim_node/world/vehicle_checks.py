@@ -1,0 +1,112 @@
+"""Whether vehicles can fly: bodies to carry them, rotors and pilots with numbers in range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.world.model import FARTHEST, World
+from sim_node.world.problems import Place, Problem, Where, did_you_mean, quoted, shown_key
+from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor
+
+MOST_ROTORS = 64
+# The least and the most of each number, in the model's units; a limit of zero is one that may be reached.
+ROTOR_RANGES = {
+    "thrust_coefficient": (1e-15, 1e3),
+    "moment_coefficient": (0.0, 1e3),
+    "max_speed": (1e-3, 1e6),
+    "min_speed": (0.0, 1e6),
+    "drag_coefficient": (0.0, 1e3),
+    "time_constant_up": (0.0, 1e3),
+    "time_constant_down": (0.0, 1e3),
+}
+PILOT_RANGES = {
+    "wait": (0.0, 1e9),
+    "take_off": (0.0, FARTHEST),
+    "speed": (1e-3, 1e3),
+    "acceleration": (1e-3, 1e3),
+    "landing_speed": (1e-3, 1e2),
+    "yaw_rate": (1e-3, 1e2),
+    "rate": (1.0, 1e5),
+}
+WAYPOINT_RANGES = {
+    "yaw": (-1e6, 1e6),
+    "speed": PILOT_RANGES["speed"],
+    "hold": (0.0, 1e9),
+    "radius": (1e-3, FARTHEST),
+}
+MOST_DRAG = 1e6
+
+
+def vehicle_problems(world: World) -> Iterator[Problem]:
+    """Every fault of a world's vehicles."""
+    bodies = {body.name: body for body in world.bodies}
+    seen: set[str] = set()
+    for vehicle in world.vehicles:
+        body = bodies.get(vehicle.body)
+        if vehicle.name in seen:
+            yield _of(vehicle, "name", f"a second vehicle {quoted(vehicle.name)}")
+        seen.add(vehicle.name)
+        if body is None:
+            hint = did_you_mean(vehicle.body, bodies)
+            yield _of(vehicle, "body", f"{quoted(vehicle.body)} is no body of this world{hint}")
+        elif body.joint != "free":
+            message = f"{quoted(vehicle.body)} is on a {body.joint} joint; what flies is on a free one"
+            yield _of(vehicle, "body", message)
+        for key, message in _faults(vehicle):
+            yield _of(vehicle, key, message)
+        if vehicle.pilot is not None:
+            timestep = world.time.step_ns / max(world.physics.substeps(world.time.step_ns), 1) * 1e-9
+            if vehicle.pilot.rate * timestep > 1.0 + 1e-9:
+                message = f"{vehicle.pilot.rate:g} Hz is more than the {1.0 / timestep:g} timesteps per second"
+                yield _of(vehicle, "pilot.rate", f"{message}; a shorter physics.timestep is needed")
+
+
+def _faults(vehicle: Multirotor) -> Iterator[tuple[str, str]]:
+    """The key and the message of each number out of range."""
+    if not 1 <= len(vehicle.rotors) <= MOST_ROTORS:
+        yield "rotors", f"found {len(vehicle.rotors)}; allowed: 1 to {MOST_ROTORS}"
+    for key in ("drag_linear", "drag_quadratic"):
+        values = getattr(vehicle, key)
+        if not all(0.0 <= value <= MOST_DRAG for value in values.tolist()):
+            yield key, f"{values.tolist()} is out of range; allowed: 0 to {MOST_DRAG:g}"
+    for index, rotor in enumerate(vehicle.rotors):
+        for key, message in _rotor_faults(rotor):
+            yield f"rotors[{index}].{key}", message
+    if vehicle.pilot is not None:
+        yield from _pilot_faults(vehicle.pilot)
+
+
+def _rotor_faults(rotor: Rotor) -> Iterator[tuple[str, str]]:
+    if rotor.spin not in SPINS:
+        yield "spin", f"found {rotor.spin!r}; allowed: {', '.join(SPINS)}"
+    if not np.all(np.abs(rotor.position) <= FARTHEST):
+        yield "position", f"{rotor.position.tolist()} is out of range"
+    yield from _range_faults(rotor, ROTOR_RANGES)
+    if rotor.min_speed >= rotor.max_speed:
+        yield "min_speed", f"{rotor.min_speed:g} is not below max_speed, {rotor.max_speed:g}"
+
+
+def _pilot_faults(pilot: Pilot) -> Iterator[tuple[str, str]]:
+    yield from ((f"pilot.{key}", message) for key, message in _range_faults(pilot, PILOT_RANGES))
+    if pilot.after not in AFTER:
+        yield "pilot.after", f"found {pilot.after!r}; allowed: {', '.join(AFTER)}"
+    for index, waypoint in enumerate(pilot.waypoints):
+        at = f"pilot.waypoints[{index}]"
+        if not np.all(np.abs(waypoint.position) <= FARTHEST):
+            yield f"{at}.position", f"{waypoint.position.tolist()} is out of range"
+        yield from ((f"{at}.{key}", message) for key, message in _range_faults(waypoint, WAYPOINT_RANGES))
+
+
+def _range_faults(of: object, ranges: dict[str, tuple[float, float]]) -> Iterator[tuple[str, str]]:
+    for key, (low, high) in ranges.items():
+        number = getattr(of, key)
+        if number is not None and not (low <= number <= high and math.isfinite(number)):
+            yield key, f"{number} is out of range; allowed: {low:g} to {high:g}"
+
+
+def _of(vehicle: Multirotor, key: str, message: str) -> Problem:
+    place = vehicle.place if vehicle.place.key else Place(Where(), f"vehicles.{shown_key(vehicle.name)}")
+    return Problem(place.where, f"{place.key}.{key}", message)
