@@ -37,8 +37,16 @@ class Controller:
         self, states: FloatArray, setpoints: FloatArray, running: npt.NDArray[np.int64], commands: FloatArray
     ) -> None:
         """Writes commands (R,) in [0, 1] from states (V, 13) and setpoints (V, 11); zeros where not running (V,)."""
-        self.integrals[running == 0] = 0.0
-        control_positions(states, setpoints, self.gains, self._gravity, self._period, self.integrals, self._demands)
+        control_positions(
+            states,
+            setpoints,
+            self.gains,
+            self._gravity,
+            self._period,
+            running,
+            self.integrals,
+            self._demands,
+        )
         self.turn(states, self._demands, running, commands)
 
     def turn(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from sim_node.control.gains import LEAST_HOVER, STEEPEST
@@ -20,6 +22,7 @@ def control_positions(
     gains: FloatArray,
     gravity: float,
     period: float,
+    running: npt.NDArray[np.int64],
     integrals: FloatArray,
     demands: FloatArray,
 ) -> None:
@@ -27,9 +30,12 @@ def control_positions(
 
     A P loop on the position gives a velocity, a PI loop on that an acceleration; what the setpoint says of both is
     fed forward. The integral waits while a limit is reached. The thrust of hovering, and no more than is there, points
-    no steeper than STEEPEST. gravity: m/s^2, downwards.
+    no steeper than STEEPEST. gravity: m/s^2, downwards. Motors that stand still, where running (V,) is 0, leave the
+    integral at zero.
     """
     for v in range(states.shape[0]):
+        if not running[v]:
+            integrals[v] = 0.0
         g = gains[v]
         position, velocity, integral, most_speed, most_thrust = g[0], g[1], g[2], g[6], g[9]
         dx = position * (setpoints[v, 0] - states[v, 0])

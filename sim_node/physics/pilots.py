@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.control.airframe import Airframe
 from sim_node.control.controller import Controller
@@ -23,17 +23,13 @@ if TYPE_CHECKING:
 
 
 class PilotBank:
-    """Pilots that command together, every `every` timesteps. size: how many numbers they remember."""
+    """Pilots of neighbouring vehicles that command together, every `every` timesteps.
 
-    def __init__(
-        self,
-        world: World,
-        layout: Layout,
-        compiled: Compiled,
-        rows: list[int],
-        first: npt.NDArray[np.int64],
-        every: int,
-    ) -> None:
+    rows: their vehicles in the order of the world; rotors: the rotors of those in the order of all. size: how many
+    numbers they remember.
+    """
+
+    def __init__(self, world: World, layout: Layout, compiled: Compiled, rows: range, every: int) -> None:
         vehicles = [world.vehicles[row] for row in rows]
         pilots = [vehicle.pilot or Pilot() for vehicle in vehicles]
         period = every * float(compiled.model.opt.timestep)
@@ -41,11 +37,12 @@ class PilotBank:
         airframes = [_airframe(vehicle, compiled) for vehicle in vehicles]
         gravity = float(np.linalg.norm(world.physics.gravity))
         self.every, self.size = every, len(rows) * (3 + MEMORY)
+        self._count = len(rows)
         self._controller = Controller(airframes, limits, period, gravity)
         self._period = period
-        self._rows = np.array(rows)
-        self._rotors = np.concatenate([np.arange(first[row], first[row + 1]) for row in rows])
-        self._commands = np.zeros(len(self._rotors))
+        before = sum(len(vehicle.rotors) for vehicle in world.vehicles[: rows.start])
+        self.rows = slice(rows.start, rows.stop)
+        self.rotors = slice(before, before + sum(len(vehicle.rotors) for vehicle in vehicles))
         self._setpoints, self._running = np.zeros((len(rows), 11)), np.zeros(len(rows), dtype=np.int64)
         self._pilots = np.array([_pilot_row(pilot) for pilot in pilots])
         missions = [_waypoint_rows(v, p, layout, compiled) for v, p in zip(vehicles, pilots, strict=True)]
@@ -55,16 +52,15 @@ class PilotBank:
 
     def remember_in(self, memory: FloatArray) -> FloatArray:
         """Keeps what it remembers at the beginning of `memory`, zeros; the rest of it."""
-        integrals, missions, rest = np.split(memory, [3 * len(self._rows), self.size])
+        integrals, missions, rest = np.split(memory, [3 * self._count, self.size])
         self._controller.integrals = integrals.reshape(-1, 3)
         self._memory = missions.reshape(-1, MEMORY)
         return rest
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
-        """Writes its vehicles' commands from the states (V, 13) of all."""
-        mine = states[self._rows]
+        """Writes the commands (R,) of its vehicles' rotors from their states (V, 13)."""
         fly_missions(
-            mine,
+            states,
             self._pilots,
             self._first,
             self._waypoints,
@@ -73,27 +69,31 @@ class PilotBank:
             self._setpoints,
             self._running,
         )
-        self._controller.fly(mine, self._setpoints, self._running, self._commands)
-        commands[self._rotors] = self._commands
+        self._controller.fly(states, self._setpoints, self._running, commands)
 
 
-def pilot_banks(
-    world: World, layout: Layout, compiled: Compiled, first: npt.NDArray[np.int64]
-) -> tuple[PilotBank, ...]:
-    """The banks of a world's pilots; vehicle v's rotors are first[v] to first[v + 1].
+def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:
+    """The banks of a world's pilots, each of neighbours with the same rate, so that their rows are slices.
 
     Raises WorldError for vehicles that their rotors do not command.
     """
-    timestep = float(compiled.model.opt.timestep)
-    banks: dict[int, list[int]] = {}
-    problems = []
-    for row, vehicle in enumerate(world.vehicles):
-        if vehicle.pilot is not None:
-            banks.setdefault(max(round(1.0 / (vehicle.pilot.rate * timestep)), 1), []).append(row)
-            problems += _misfits(vehicle, compiled, world)
+    problems = [fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world)]
     if problems:
         raise WorldError(problems)
-    return tuple(PilotBank(world, layout, compiled, rows, first, every) for every, rows in banks.items())
+    timestep = float(compiled.model.opt.timestep)
+    banks = []
+    row = 0
+    for every, neighbours in groupby(world.vehicles, lambda vehicle: _timesteps(vehicle.pilot, timestep)):
+        rows = range(row, row + len(list(neighbours)))
+        row = rows.stop
+        if every:
+            banks.append(PilotBank(world, layout, compiled, rows, every))
+    return tuple(banks)
+
+
+def _timesteps(pilot: Pilot | None, timestep: float) -> int:
+    """The period of a pilot, 0 for none."""
+    return 0 if pilot is None else max(round(1.0 / (pilot.rate * timestep)), 1)
 
 
 def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Problem]:

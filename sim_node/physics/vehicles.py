@@ -44,7 +44,7 @@ def open_vehicles(
 
 
 class Vehicles:
-    """All vehicles of a world at once. What a run depends on lies in one array, `_memory`, of which the rest are views.
+    """All vehicles of a world at once. Commands, speeds and pilots' memories are views of one array, `_memory`.
 
     vehicles: in the order of the world.
     """
@@ -71,29 +71,31 @@ class Vehicles:
         self._moved = (data.xipos, data.xquat, data.cvel, data.subtree_com)
         self._wrenches = data.xfrc_applied
 
-        self._banks: tuple[PilotBank, ...] = pilot_banks(world, layout, compiled, self._first)
+        banks: tuple[PilotBank, ...] = pilot_banks(world, layout, compiled)
         rotors = len(self._rotors)
-        self._memory = np.zeros(1 + 2 * rotors + sum(bank.size for bank in self._banks))
-        self._timesteps, commands, speeds, minds = np.split(self._memory, [1, 1 + rotors, 1 + 2 * rotors])
-        self._commands, self._speeds = commands, speeds
-        for bank in self._banks:
+        self._memory = np.zeros(2 * rotors + sum(bank.size for bank in banks))
+        self._commands, self._speeds, minds = np.split(self._memory, [rotors, 2 * rotors])
+        for bank in banks:
             minds = bank.remember_in(minds)
+        self._pilots = [(bank, self._states[bank.rows], self._commands[bank.rotors]) for bank in banks]
+        self._timesteps = 0
         self.vehicles = tuple(
-            Vehicle(vehicle.name, commands[begin:end], speeds[begin:end], vehicle.pilot is not None)
+            Vehicle(vehicle.name, self._commands[begin:end], self._speeds[begin:end], vehicle.pilot is not None)
             for vehicle, begin, end in zip(world.vehicles, self._first, self._first[1:], strict=False)
         )
 
     def reset(self, seed: int) -> None:
         """Rotors at rest, commands at 0, missions at their beginning; nothing is drawn at random."""
         self._memory[:] = 0.0
+        self._timesteps = 0
 
     def act(self) -> None:
         """Has the pilots whose turn it is command, and the rotors push."""
         self._observe(*self._moved, self._bodies, self._states)
-        for bank in self._banks:
-            if self._timesteps[0] % bank.every == 0:
-                bank.command(self._states, self._commands)
-        self._timesteps[0] += 1.0
+        for bank, states, commands in self._pilots:
+            if self._timesteps % bank.every == 0:
+                bank.command(states, commands)
+        self._timesteps += 1
         self._push(
             self._states,
             self._air,
@@ -107,11 +109,12 @@ class Vehicles:
         )
 
     def state(self) -> bytes:
-        """Commands, speeds of rotors, and what pilots remember."""
-        return self._memory.tobytes()
+        """The count of timesteps, commands, speeds of rotors, and what pilots remember."""
+        return self._timesteps.to_bytes(8, "little") + self._memory.tobytes()
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state. Raises ValueError for one of other vehicles."""
-        if len(state) != self._memory.nbytes:
-            raise ValueError(f"a state of {len(state)} bytes is not of these vehicles, of {self._memory.nbytes}")
-        self._memory[:] = np.frombuffer(state)
+        if len(state) != 8 + self._memory.nbytes:
+            raise ValueError(f"a state of {len(state)} bytes is not of these vehicles, of {8 + self._memory.nbytes}")
+        self._timesteps = int.from_bytes(state[:8], "little")
+        self._memory[:] = np.frombuffer(state[8:])
