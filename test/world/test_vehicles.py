@@ -1,0 +1,268 @@
+"""The `vehicles` of world files: what a model expands to, and every fault at its place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sim_node.simulation import Simulation
+from sim_node.world import Body, Multirotor, Pilot, Rotor, Waypoint, World, WorldError, lay_out, load
+from sim_node.world.locate import shipped_vehicles
+
+MODEL = """\
+geometry: [{box: [0.2, 0.2, 0.1], mass: 1.0}]
+rotor: {thrust_coefficient: 1e-5, moment_coefficient: 0.02, max_speed: 900, spin: ccw, time_constant: [0.01, 0.02]}
+rotors:
+  - {position: [0.1, 0, 0]}
+  - {position: [-0.1, 0, 0], spin: cw, time_constant: 0.05, axis: [0, 0, -2], min_speed: 50}
+drag: {linear: 0.1, quadratic: [1, 2, 3]}
+frames: [{name: CAM, pose: {position: [0.1, 0, 0]}}, {name: lens, parent: CAM}]
+sensors: [{name: IMU, type: imu, rate: 100}]
+"""
+
+
+def test_a_vehicle_is_a_body_with_rotors_frames_and_sensors_below_its_name(write):
+    write(MODEL, "models/two.yaml")
+    world = load(write("vehicles:\n  - {name: a/b, model: models/two.yaml, pose: {position: [1, 2, 3]}}\n"))
+    table = lay_out(world).frames
+    parents = {name: table.names[p] if p >= 0 else "" for name, p in zip(table.names, table.parents, strict=True)}
+    assert parents == {
+        "map": "",
+        "a/b/base_link": "map",
+        "a/b/rotor_0": "a/b/base_link",
+        "a/b/rotor_1": "a/b/base_link",
+        "a/b/CAM": "a/b/base_link",
+        "a/b/lens": "a/b/CAM",
+        "a/b/IMU": "a/b/base_link",
+    }
+    (body,) = world.bodies
+    assert (body.joint, body.q.tolist(), body.own_mass()) == ("free", [1, 2, 3, 0, 0, 0, 1], 1.0)
+    (vehicle,) = world.vehicles
+    assert (vehicle.name, vehicle.body, vehicle.pilot) == ("a/b", "a/b/base_link", None)
+    common = {"thrust_coefficient": 1e-5, "moment_coefficient": 0.02, "max_speed": 900.0}
+    assert vehicle.rotors == (
+        Rotor([0.1, 0, 0], "ccw", **common, time_constant_up=0.01, time_constant_down=0.02),
+        Rotor(
+            [-0.1, 0, 0],
+            "cw",
+            **common,
+            min_speed=50.0,
+            axis=[0, 0, -1],
+            time_constant_up=0.05,
+            time_constant_down=0.05,
+        ),
+    )
+    assert (vehicle.drag_linear.tolist(), vehicle.drag_quadratic.tolist()) == ([0.1] * 3, [1, 2, 3])
+    (sensor,) = world.sensors
+    assert (sensor.type, sensor.parameters) == ("imu", {"rate": 100.0})
+
+
+def test_a_rotor_frame_thrusts_along_its_z(write):
+    write(MODEL.replace("axis: [0, 0, -2]", "axis: [1, 1, 1]"), "m.yaml")
+    layout = lay_out(load(write("vehicles: [{name: v, model: m.yaml}]")))
+    pose = layout.poses[layout.frames.index("v/rotor_1")]
+    x, y, z, w = pose[3:]
+    thrust = [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)]
+    np.testing.assert_allclose(thrust, np.full(3, 3**-0.5), atol=1e-15)
+
+
+def test_sensors_of_a_model_may_be_left_out(write):
+    write(MODEL, "m.yaml")
+    assert load(write("vehicles: [{name: v, model: m.yaml, sensors: false}]")).sensors == ()
+
+
+def test_a_pilot_with_its_mission(read):
+    world = read("""
+        vehicles:
+          - name: v
+            model: iris
+            sensors: false
+            pilot:
+              wait: 2
+              take_off: 5
+              speed: 7
+              rate: 100
+              after: loop
+              waypoints:
+                - [1, 2, 3]
+                - {position: [4, 5, 6], yaw_deg: 180, speed: 2, hold: 3, radius: 0.1}
+    """)
+    waypoints = (Waypoint([1, 2, 3]), Waypoint([4, 5, 6], np.pi, 2.0, 3.0, 0.1))
+    assert world.vehicles[0].pilot == Pilot(waypoints, "loop", 2.0, 5.0, speed=7.0, rate=100.0)
+
+
+def test_included_vehicles_get_the_prefix_and_fly_relative_to_their_place(write):
+    """A mission on an included map: 90 degrees turned, its x is the world's y."""
+    write("""
+        world: part
+        physics: {integrator: implicitfast}
+        vehicles:
+          - {name: v, model: iris, sensors: false,
+             pilot: {wait: 0, after: hold, waypoints: [{position: [3, 0, 2], yaw: 0}]}}
+        """, "part.yaml")  # fmt: skip
+    path = write("""
+        physics: {integrator: implicitfast}
+        include:
+          - {file: part.yaml, prefix: yard, pose: {position: [10, 0, 5], rpy_deg: [0, 0, 90]}}
+        """)
+    world = load(path)
+    assert (world.vehicles[0].name, world.vehicles[0].body) == ("yard/v", "yard/v/base_link")
+    simulation = Simulation(world)
+    simulation.run(20.0)
+    pose = simulation.frames.lookup(simulation.snapshot().poses, "map", "yard/v/base_link")
+    np.testing.assert_allclose(pose, [10, 3, 7, 0, 0, np.sin(np.pi / 4), np.cos(np.pi / 4)], atol=0.02)
+
+
+@pytest.mark.parametrize("model", shipped_vehicles())
+def test_shipped_models_fly_and_weigh_what_they_say(read, model):
+    world = read(f"vehicles: [{{name: v, model: {model}, sensors: false}}]")
+    assert world.bodies[0].inertial is not None
+    lift = sum(r.thrust_coefficient * r.max_speed**2 for r in world.vehicles[0].rotors)
+    assert 1.5 < lift / (world.bodies[0].own_mass() * 9.81) < 5.0
+    assert np.abs(sum(r.position for r in world.vehicles[0].rotors)[:2]).max() < 1e-9
+    assert sum({"ccw": 1, "cw": -1}[r.spin] for r in world.vehicles[0].rotors) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{model: iris}", "1:12: vehicles[0]: name is missing"),
+        ("{name: v}", "1:12: vehicles[0]: model is missing"),
+        (
+            "{name: v, model: irs}",
+            "1:29: vehicles[0].model: found 'irs'; allowed: hexarotor, iris, or the path of a model file; "
+            "did you mean iris?",
+        ),
+        ("{name: v, model: no.yaml}", "1:29: vehicles[0].model: no file 'no.yaml' beside w.yaml; did you mean w.yaml?"),
+        (
+            "{name: /v, model: iris}",
+            "1:19: vehicles[0].name: the name '/v' begins with a slash, which tf2 refuses; did you mean v?",
+        ),
+        (
+            "{name: v, model: iris, pilt: none}",
+            "1:35: vehicles[0].pilt: unknown key; did you mean pilot? "
+            "(known: name, model, parent, pose, pilot, sensors)",
+        ),
+        (
+            "{name: v, model: iris, pilot: auto}",
+            "1:42: vehicles[0].pilot: `none` or a mapping is needed (wait, take_off, speed, acceleration, "
+            "landing_speed, yaw_rate, rate, after, waypoints), found 'auto'",
+        ),
+        (
+            "{name: v, model: iris, pilot: {speed: -1}}",
+            "1:50: vehicles[0].pilot.speed: -1 is out of range; allowed: 0.001 to 1000",
+        ),
+        (
+            "{name: v, model: iris, pilot: {after: fly}}",
+            "1:50: vehicles[0].pilot.after: found 'fly'; allowed: land, hold, loop",
+        ),
+        (
+            "{name: v, model: iris, pilot: {waypoints: [{yaw: 1}]}}",
+            "1:55: vehicles[0].pilot.waypoints[0]: position is missing",
+        ),
+        (
+            "{name: v, model: iris, pilot: {waypoints: [{position: [0, 0, 1], yaw: 1, yaw_deg: 2}]}}",
+            "1:94: vehicles[0].pilot.waypoints[0].yaw_deg: a second yaw beside yaw; give one of them",
+        ),
+        (
+            "{name: v, model: iris, pilot: {waypoints: [[0, 1]]}}",
+            "1:55: vehicles[0].pilot.waypoints[0]: a list of 3 numbers is needed, found a list of 2",
+        ),
+        (
+            "{name: v, model: iris, sensors: some}",
+            "1:44: vehicles[0].sensors: found 'some'; allowed: true, True, TRUE, false, False, FALSE",
+        ),
+    ],
+)
+def test_faults_of_a_vehicle(faults, text, line):
+    assert faults(f"vehicles: [{text}]") == [f"w.yaml:{line}"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("max_speed: 900, ", "", "4:5: rotors[0]: max_speed is missing"),
+        ("spin: cw", "spin: left", "5:36: rotors[1].spin: found 'left'; allowed: ccw, cw"),
+        ("[0, 0, -2]", "[0, 0, 0]", "5:67: rotors[1].axis: is zero; an axis needs a direction"),
+        ("min_speed: 50", "min_speed: 950", "5:5: rotors[1]: min_speed 950 is not below max_speed 900"),
+        ("linear: 0.1", "linear: -1", "6:16: drag.linear: -1 is out of range; allowed: 0 to 1e+06"),
+        (
+            "time_constant: 0.05",
+            "time_constant: [1, 2, 3]",
+            "5:55: rotors[1].time_constant: a list of 2 numbers is needed, found a list of 3",
+        ),
+        ("1e-5", "-1e-5", "2:29: rotor.thrust_coefficient: -1e-5 is out of range; allowed: 1e-15 to 1000"),
+        (
+            "drag:",
+            "drg:",
+            "6:1: drg: unknown key; did you mean drag? "
+            "(known: inertial, geometry, rotor, rotors, drag, frames, sensors)",
+        ),
+    ],
+)  # fmt: skip
+def test_faults_of_a_model_are_located_in_its_file(write, faults, old, new, line):
+    write(MODEL.replace(old, new, 1), "models/m.yaml")
+    found = faults("vehicles: [{name: v, model: models/m.yaml}]")
+    assert f"models/m.yaml:{line}" in found
+
+
+def test_an_empty_model(write, faults):
+    write("", "m.yaml")
+    assert faults("vehicles: [{name: v, model: m.yaml}]") == ["m.yaml: is empty; a vehicle has at least rotors"]
+
+
+def test_a_model_outside_the_worlds_folder_is_refused(write, faults):
+    assert "is outside the world's folder" in faults("vehicles: [{name: v, model: ../m.yaml}]")[0]
+
+
+# Worlds made in Python
+
+
+def problems(vehicle, *bodies):
+    with pytest.raises(WorldError) as error:
+        lay_out(World("w", bodies=bodies, vehicles=(vehicle,)))
+    return [f"{problem.key}: {problem.message}" for problem in error.value.problems]
+
+
+ROTOR = Rotor([0, 0, 0], "ccw", 1e-5, 0.02, 900.0)
+
+
+def test_a_vehicle_needs_a_body_on_a_free_joint():
+    vehicle = Multirotor("v", "v/base_lnk", (ROTOR,))
+    body = Body("v/base_link", "map")
+    assert problems(vehicle, body) == [
+        "vehicles.v.body: 'v/base_lnk' is no body of this world; did you mean v/base_link?"
+    ]
+    assert problems(replace(vehicle, body="v/base_link"), body) == [
+        "vehicles.v.body: 'v/base_link' is on a frozen joint; what flies is on a free one"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"rotors": ()}, "vehicles.v.rotors: found 0; allowed: 1 to 64"),
+        ({"rotors": (replace(ROTOR, spin="up"),)}, "vehicles.v.rotors[0].spin: found 'up'; allowed: ccw, cw"),
+        (
+            {"rotors": (replace(ROTOR, max_speed=np.nan),)},
+            "vehicles.v.rotors[0].max_speed: nan is out of range; allowed: 0.001 to 1e+06",
+        ),
+        ({"drag_linear": [0, -1, 0]}, "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06"),
+        (
+            {"pilot": Pilot((Waypoint([0, 0, 1], hold=-1.0),))},
+            "vehicles.v.pilot.waypoints[0].hold: -1.0 is out of range; allowed: 0 to 1e+09",
+        ),
+        ({"pilot": Pilot(after="fly")}, "vehicles.v.pilot.after: found 'fly'; allowed: land, hold, loop"),
+        (
+            {"pilot": Pilot(rate=2000.0)},
+            "vehicles.v.pilot.rate: 2000 Hz is more than the 1000 timesteps per second; "
+            "a shorter physics.timestep is needed",
+        ),
+    ],
+)
+def test_numbers_out_of_range(change, line):
+    vehicle = replace(Multirotor("v", "v/base_link", (ROTOR,)), **change)
+    body = Body("v/base_link", "map", "free")
+    assert line in problems(vehicle, body)
