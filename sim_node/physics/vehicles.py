@@ -66,7 +66,7 @@ class Vehicles:
         self._rotors = np.concatenate(
             [rotor_rows(v.rotors, model.body_ipos[body], timestep) for v, body in zip(world.vehicles, ids, strict=True)]
         )
-        self._wind = wind
+        self._wind, self._profile = wind, world.wind is not None and world.wind.exponent > 0.0
         self._states, self._air = np.zeros((len(ids), 13)), np.zeros((len(ids), 3))
         self._moved = (data.xipos, data.xquat, data.cvel, data.subtree_com)
         self._wrenches = data.xfrc_applied
@@ -96,6 +96,7 @@ class Vehicles:
             if self._timesteps % bank.every == 0:
                 bank.command(states, commands)
         self._timesteps += 1
+        self._air[:] = self._wind.velocity(self._states[:, :3]) if self._profile else self._wind.current
         self._push(
             self._states,
             self._air,

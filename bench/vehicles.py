@@ -1,0 +1,106 @@
+"""Multirotors beside a loop over mujoco.mj_step of the very same model, and beside the clock.
+
+Run from the repository: python -m bench.vehicles [--out bench/results/vehicles.json]
+
+One quadrotor on its mission at 1 kHz, without and with its sensors; 1, 10, 100 and 1,000 in one world at 250 Hz, all
+flown by their pilots. Exit code 1 where one with its sensors stays below 80 times real time, where a hundred stay
+below 5 times, or where one of a thousand costs more than twice as much as one of ten.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from bench.pairs import Pairs
+from sim_node.physics import RigidBodyEngine
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor, Physics, Pilot, TimeGrid, Waypoint, World, load
+
+FASTEST_ONE, FASTEST_HUNDRED, FLAT = 80.0, 5.0, 2.0
+AIRBORNE = 5.0
+ROOT = Path(__file__).parents[1]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("bench/results/vehicles.json"))
+    arguments = parser.parse_args()
+    pairs, missed = Pairs(), []
+
+    mission = replace(load(ROOT / "config" / "worlds" / "quadrotor.yaml"), time=TimeGrid(step_ns=4_000_000))
+    measure(pairs, "1 s of a quadrotor", replace(mission, sensors=()), 1.0)
+    if measure(pairs, "1 s of it with sensors", mission, 1.0) < FASTEST_ONE:
+        missed.append("quadrotor with sensors")
+
+    costs = {}
+    for count in (1, 10, 100, 1000):
+        duration = 1.0 if count <= 10 else 0.1
+        factor = measure(pairs, f"{duration:g} s of {count} at 250 Hz", swarm(mission, count), duration)
+        costs[count] = 1.0 / (factor * count)
+        if count == 100 and factor < FASTEST_HUNDRED:
+            missed.append("100 quadrotors")
+    print("cost of each in simulated time: " + ", ".join(f"{n}: 1/{1 / cost:.0f}" for n, cost in costs.items()))
+    if costs[1000] > FLAT * costs[10]:
+        missed.append("1,000 quadrotors")
+    pairs.save(arguments.out)
+    if missed:
+        print(f"missed: {', '.join(missed)}")
+    return 1 if missed else 0
+
+
+def measure(pairs: Pairs, name: str, world: World, duration: float) -> float:
+    """One row, and how many times faster than real time. Both begin in the air; the bare bodies hang there."""
+    simulation = Simulation(world, sensors=bool(world.sensors))
+    simulation.run(AIRBORNE)
+    (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
+    model, data = engine.model, mujoco.MjData(engine.model)
+    data.xfrc_applied[:, 2] = model.body_mass * np.linalg.norm(model.opt.gravity)
+    timesteps = round(duration / model.opt.timestep)
+    begin, qpos = engine.state(), np.array(engine.data.qpos)
+
+    def ours() -> None:
+        engine.restore(begin)
+        simulation.run(duration)
+
+    def bare() -> None:
+        data.qpos[:], data.qvel[:] = qpos, 0.0
+        for _ in range(timesteps):
+            mujoco.mj_step(model, data)
+
+    pairs.measure(name, ours, {"mj_step": bare}, rounds=9, clock=time.thread_time)
+    factor = duration / float(pairs.rows[-1]["seconds"]["ours"])
+    pairs.rows[-1]["real time factor"] = factor
+    print(f"{'':<34}{factor:.3g} times real time", flush=True)
+    return factor
+
+
+def swarm(world: World, count: int) -> World:
+    """So many of the world's vehicle, 4 m apart, that hold where they are."""
+    (vehicle,), ground = world.vehicles, world.bodies[:1]
+    body = next(body for body in world.bodies if body.name == vehicle.body)
+    pilot = Pilot((Waypoint([0, 0, 0]),), wait=0.0, after="hold")
+    bodies, vehicles = [], []
+    for index in range(count):
+        name, place = f"drone{index}/base_link", 4.0 * np.array([index % 32, index // 32, 1.0])
+        bodies.append(replace(body, name=name, q=[*place, 0, 0, 0, 1]))
+        pilot = replace(pilot, waypoints=(Waypoint(place + [0, 0, 2]),))
+        vehicles.append(Multirotor(f"drone{index}", name, vehicle.rotors, *_drags(vehicle), pilot))
+    physics = Physics(timestep_ns=4_000_000, integrator="implicitfast")
+    return World("swarm", time=TimeGrid(step_ns=4_000_000), physics=physics, bodies=(*ground, *bodies),
+                 vehicles=tuple(vehicles))  # fmt: skip
+
+
+def _drags(vehicle: Multirotor) -> tuple[np.ndarray, np.ndarray]:
+    return vehicle.drag_linear, vehicle.drag_quadratic
+
+
+if __name__ == "__main__":
+    sys.exit(main())
