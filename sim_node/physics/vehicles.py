@@ -36,9 +36,7 @@ class Vehicle:
 
 
 @actor("vehicles")
-def open_vehicles(
-    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
-) -> Vehicles | None:
+def open_vehicles(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> Vehicles | None:
     """The actor of a world's vehicles. Raises WorldError for a pilot whose vehicle its rotors do not command."""
     return Vehicles(world, layout, compiled, data, wind) if world.vehicles else None
 
@@ -49,39 +47,38 @@ class Vehicles:
     vehicles: in the order of the world.
     """
 
-    def __init__(
-        self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
-    ) -> None:
+    def __init__(self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> None:
         # Here and not above: worlds without vehicles start without compiled kernels.
         from sim_node.physics.pilots import pilot_banks
         from sim_node.physics.rotors import observe, push, rotor_rows
 
-        self._observe, self._push = observe, push
         model, timestep = compiled.model, float(compiled.model.opt.timestep)
         ids = [model.body(vehicle.body).id for vehicle in world.vehicles]
         counts = [len(vehicle.rotors) for vehicle in world.vehicles]
-        self._first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self._bodies = np.array([[body, model.body_rootid[body]] for body in ids], dtype=np.int64)
-        self._drags = np.array([[*v.drag_linear, *v.drag_quadratic] for v in world.vehicles])
-        self._rotors = np.concatenate(
+        first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        bodies = np.array([[body, model.body_rootid[body]] for body in ids], dtype=np.int64)
+        drags = np.array([[*v.drag_linear, *v.drag_quadratic] for v in world.vehicles])
+        rotors = np.concatenate(
             [rotor_rows(v.rotors, model.body_ipos[body], timestep) for v, body in zip(world.vehicles, ids, strict=True)]
         )
-        self._wind, self._profile = wind, world.wind is not None and world.wind.exponent > 0.0
         self._states, self._air = np.zeros((len(ids), 13)), np.zeros((len(ids), 3))
-        self._moved = (data.xipos, data.xquat, data.cvel, data.subtree_com)
-        self._wrenches = data.xfrc_applied
+        self._wind, self._blows = wind, world.wind is not None
+        self._sheared = world.wind is not None and world.wind.exponent > 0.0
 
         banks: tuple[PilotBank, ...] = pilot_banks(world, layout, compiled)
-        rotors = len(self._rotors)
-        self._memory = np.zeros(2 * rotors + sum(bank.size for bank in banks))
-        self._commands, self._speeds, minds = np.split(self._memory, [rotors, 2 * rotors])
+        self._memory = np.zeros(2 * len(rotors) + sum(bank.size for bank in banks))
+        commands, speeds, minds = np.split(self._memory, [len(rotors), 2 * len(rotors)])
         for bank in banks:
             minds = bank.remember_in(minds)
-        self._pilots = [(bank, self._states[bank.rows], self._commands[bank.rotors]) for bank in banks]
+        self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
         self._timesteps = 0
+        moved = data.xipos, data.xquat, data.cvel, data.subtree_com
+        tables = bodies, drags, first, rotors, commands, speeds
+        self._observe, self._observed = observe, (*moved, bodies, self._states)
+        self._push, self._pushed = push, (self._states, self._air, *tables, data.xfrc_applied)
         self.vehicles = tuple(
-            Vehicle(vehicle.name, self._commands[begin:end], self._speeds[begin:end], vehicle.pilot is not None)
-            for vehicle, begin, end in zip(world.vehicles, self._first, self._first[1:], strict=False)
+            Vehicle(vehicle.name, commands[begin:end], speeds[begin:end], vehicle.pilot is not None)
+            for vehicle, begin, end in zip(world.vehicles, first, first[1:], strict=False)
         )
 
     def reset(self, seed: int) -> None:
@@ -91,23 +88,14 @@ class Vehicles:
 
     def act(self) -> None:
         """Has the pilots whose turn it is command, and the rotors push."""
-        self._observe(*self._moved, self._bodies, self._states)
-        for bank, states, commands in self._pilots:
-            if self._timesteps % bank.every == 0:
-                bank.command(states, commands)
+        self._observe(*self._observed)
+        for every, command, states, commands in self._pilots:
+            if self._timesteps % every == 0:
+                command(states, commands)
         self._timesteps += 1
-        self._air[:] = self._wind.velocity(self._states[:, :3]) if self._profile else self._wind.current
-        self._push(
-            self._states,
-            self._air,
-            self._bodies,
-            self._drags,
-            self._first,
-            self._rotors,
-            self._commands,
-            self._speeds,
-            self._wrenches,
-        )
+        if self._blows:
+            self._air[:] = self._wind.velocity(self._states[:, :3]) if self._sheared else self._wind.current
+        self._push(*self._pushed)
 
     def state(self) -> bytes:
         """The count of timesteps, commands, speeds of rotors, and what pilots remember."""
