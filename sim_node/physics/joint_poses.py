@@ -9,12 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.kernel_cache import CACHE
 
 _Indices = npt.NDArray[np.int64]
 _SLIDE, _HINGE = 0, 1
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=CACHE, nogil=True)  # type: ignore[untyped-decorator]
 def write_joint_poses(
     qpos: FloatArray,
     rows: _Indices,

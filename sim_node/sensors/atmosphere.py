@@ -24,13 +24,12 @@ def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESS
     Same shape as the altitudes. Below the sea the lowest layer goes on; above 86 km so does the highest.
     U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
     """
-    height, layer = _layer(altitude)
-    warmth, lapse, above = _BASE_TEMPERATURES[layer], _LAPSES[layer], height - _BASES[layer]
-    constant = _GRAVITY / GAS_CONSTANT
-    safe = np.where(lapse == 0.0, 1.0, lapse)
-    ratio = np.maximum(1.0 + safe * above / warmth, 1e-9)
-    fallen = np.where(lapse == 0.0, np.exp(-constant * above / warmth), ratio ** (-constant / safe))
-    return np.asarray(np.asarray(sea_level) * _BASE_RATIOS[layer] * fallen)
+    # Here and not above: what only needs temperatures does without numba.
+    from sim_node.sensors.kernels import pressure_ratios
+
+    height = _geopotential(altitude)
+    ratios = pressure_ratios(height.ravel(), _LAYERS, _GRAVITY / GAS_CONSTANT)
+    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
 
 
 def temperature(altitude: npt.ArrayLike) -> FloatArray:
@@ -46,9 +45,14 @@ def density(altitude: npt.ArrayLike) -> FloatArray:
 
 def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """Geopotential height (m), and which layer it is in."""
-    geometric = np.asarray(altitude, dtype=np.float64)
-    height = _EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric)
+    height = _geopotential(altitude)
     return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
+
+
+def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
+    """Geopotential height (m) of altitudes (m)."""
+    geometric = np.asarray(altitude, dtype=np.float64)
+    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 
 def _bases() -> tuple[FloatArray, FloatArray]:
@@ -64,3 +68,4 @@ def _bases() -> tuple[FloatArray, FloatArray]:
 
 
 _BASE_TEMPERATURES, _BASE_RATIOS = _bases()
+_LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)

@@ -8,6 +8,8 @@ imports numba; sensors do so when they are opened.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit, types
 
@@ -15,6 +17,7 @@ from sim_node.geometry.kernel_cache import CACHE
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _BLOCKS = types.Array(types.float64, 3, "C", readonly=True)
+_BLOCKS_4 = types.Array(types.float64, 4, "C", readonly=True)
 _NEW = types.float64[:, ::1]
 
 
@@ -49,6 +52,59 @@ def rate_and_force(pose, twist, acceleration, gravity):
             acceleration[row, 2] - gravity[row, 2],
         )
     return measured
+
+
+@njit(_NEW(_ROWS, _ROWS, _BLOCKS), cache=CACHE)
+def straight_field(pose, centre, gradient):
+    """centre (S, 3) + gradient (S, 3, 3) times position (S, 3), along each frame's axes."""
+    measured = np.empty((pose.shape[0], 3))
+    for row in range(pose.shape[0]):
+        field = np.empty(3)
+        for axis in range(3):
+            field[axis] = centre[row, axis]
+            for along in range(3):
+                field[axis] += gradient[row, axis, along] * pose[row, along]
+        measured[row] = _into(pose, row, field[0], field[1], field[2])
+    return measured
+
+
+@njit(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64), cache=CACHE)
+def pressure_ratios(heights, layers, constant):
+    """Pressures over that at the sea at geopotential heights (K,), m; constant: g / R, K/m.
+
+    layers (L, 4): where each begins (m), its lapse rate (K/m), temperature (K) and pressure ratio there.
+    """
+    ratios = np.empty(len(heights))
+    for k in range(len(heights)):
+        layer = 0
+        while layer + 1 < len(layers) and heights[k] >= layers[layer + 1, 0]:
+            layer += 1
+        base, lapse, warmth, ratio = layers[layer, 0], layers[layer, 1], layers[layer, 2], layers[layer, 3]
+        above = heights[k] - base
+        if lapse == 0.0:
+            ratios[k] = ratio * math.exp(-constant * above / warmth)
+        else:
+            ratios[k] = ratio * max(1.0 + lapse * above / warmth, 1e-9) ** (-constant / lapse)
+    return ratios
+
+
+@njit(types.void(_BLOCKS_4, _NEW, _NEW, _ROWS, _ROWS, _ROWS, _ROWS, types.float64[:, :, ::1]), cache=CACHE)
+def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
+    """Makes of normals (S, B, 3, C) the errors (B, S, C) of B readings; bias and drift (S, C) go on by as many.
+
+    white, walk, kick (S, C): standard deviations, of a reading, and of a step of bias and of drift; memory (S, C):
+    what is left of the drift after a step.
+    """
+    sensors, readings, _, channels = drawn.shape
+    for row in range(sensors):
+        for reading in range(readings):
+            for channel in range(channels):
+                errors[reading, row, channel] = (
+                    drawn[row, reading, 0, channel] * white[row, channel] + bias[row, channel] + drift[row, channel]
+                )
+                bias[row, channel] += drawn[row, reading, 1, channel] * walk[row, channel]
+                drift[row, channel] *= memory[row, channel]
+                drift[row, channel] += drawn[row, reading, 2, channel] * kick[row, channel]
 
 
 @njit(_NEW(_BLOCKS, _ROWS, _BLOCKS, types.int64, _ROWS, _ROWS), cache=CACHE)

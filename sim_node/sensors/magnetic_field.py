@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,8 +27,19 @@ def field(latitude: float, longitude: float, altitude: float, year: float) -> Fl
     return np.array([result.y, result.x, -result.z]) * 1e-9
 
 
-def field_around(origin: Origin, year: float) -> Callable[[FloatArray], FloatArray]:
-    """Return the field (..., 3) in tesla as a function of positions (..., 3), both along `origin`'s ENU axes.
+class StraightField(NamedTuple):
+    """A field (T) by its value (3,) at a place and its gradient there (3, 3), T/m, a row for each of its axes."""
+
+    centre: FloatArray
+    gradient: FloatArray
+
+    def at(self, positions: FloatArray) -> FloatArray:
+        """The field (..., 3) at positions (..., 3) from that place, m."""
+        return np.asarray(self.centre + positions @ self.gradient.T)
+
+
+def field_around(origin: Origin, year: float) -> StraightField:
+    """Return the field as a function of positions, both along `origin`'s ENU axes.
 
     The field and its gradient at the origin: the model itself takes 0.2 ms for a place. What is left out grows with
     the square of the distance: under 1 nT within 10 km, under 100 nT within 100 km.
@@ -45,7 +55,7 @@ def field_around(origin: Origin, year: float) -> Callable[[FloatArray], FloatArr
             place = convert_position(offset, Frame.ENU, Frame.LLA, here)
             ends.append(_along(here, place, field(place[0], place[1], place[2], year)))
         gradient[:, axis] = (ends[1] - ends[0]) / (2.0 * _STEP)
-    return lambda positions: centre + positions @ gradient.T
+    return StraightField(centre, gradient)
 
 
 def _along(here: tuple[float, float, float], there: FloatArray, vector: FloatArray) -> FloatArray:

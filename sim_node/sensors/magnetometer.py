@@ -42,14 +42,14 @@ class Magnetometer(SensorType):
     def measure(cls, sensors: Sequence[Magnetometer], setting: Setting) -> Measure:
         """The field at the frames, one model for each year that is asked for."""
         assert setting.world.origin is not None, "a suite is not opened without one"
-        years = sorted({each.year for each in sensors})
-        fields = [field_around(setting.world.origin, year) for year in years]
-        rows = [np.array([row for row, each in enumerate(sensors) if each.year == year]) for year in years]
+        from sim_node.sensors.kernels import straight_field
+
+        of_year = {year: field_around(setting.world.origin, year) for year in {each.year for each in sensors}}
+        centres = np.array([of_year[each.year].centre for each in sensors])
+        gradients = np.array([of_year[each.year].gradient for each in sensors])
 
         def read(state: FrameState) -> FloatArray:
-            field = np.empty((len(sensors), 3))
-            for which, at in zip(rows, fields, strict=True):
-                field[which] = at(state.pose[which, :3])
-            return state.to_frame(field)
+            measured: FloatArray = straight_field(state.pose, centres, gradients)
+            return measured
 
         return read

@@ -61,9 +61,9 @@ class NoiseBank:
 
     def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
         # Here and not above: what only describes sensors does without numba.
-        from sim_node.sensors.kernels import disturbed
+        from sim_node.sensors.kernels import disturbed, draw_errors
 
-        self._disturbed = disturbed
+        self._disturbed, self._draw_errors = disturbed, draw_errors
         dt = 1.0 / rate
         self._generators = generators
         self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
@@ -128,19 +128,10 @@ class NoiseBank:
     def _draw(self) -> None:
         """The errors of the next BLOCK readings; every channel takes as many numbers, used or not."""
         self._note_begin()
-        drawn = np.stack([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators], axis=2)
-        white, walk, kick = drawn[:, 0], drawn[:, 1], drawn[:, 2]
-        bias = self._bias + np.cumsum(walk * self._walk, axis=0)
-        errors = np.multiply(white, self._white, out=self._errors)
-        errors[0] += self._bias
-        errors[1:] += bias[:-1]
-        self._bias = bias[-1]
-        kick *= self._kick
-        drift = self._drift
-        for reading in range(BLOCK):
-            errors[reading] += drift
-            drift = self._memory * drift + kick[reading]
-        self._drift = drift
+        drawn = np.array([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators])
+        self._draw_errors(
+            drawn, self._bias, self._drift, self._white, self._walk, self._memory, self._kick, self._errors
+        )
         self._next = 0
 
 

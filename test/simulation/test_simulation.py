@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node.sensors import groups_of
@@ -215,3 +216,46 @@ def test_same_bytes_in_every_process():
             timeout=120,
         )
         assert run.stdout.split() == [digest(name, 5, [1] * 200 + [997]) for name in WORLDS]
+
+
+# States
+
+
+def told(snapshot):
+    """The bytes of a snapshot."""
+    readings = [part.tobytes() for batch in snapshot.readings.batches for part in (batch.stamps_ns, batch.values)]
+    return snapshot.time_ns, snapshot.poses.tobytes(), readings
+
+
+def later(simulation, strides):
+    """The bytes of the snapshots after each of some strides, and of the state at the end."""
+    snapshots = []
+    for steps in strides:
+        simulation.step(steps)
+        snapshots.append(told(simulation.snapshot()))
+    return snapshots, simulation.state
+
+
+STRIDES = st.lists(st.integers(0, 300), max_size=3)
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 2**63 - 1), STRIDES, STRIDES, STRIDES)
+def test_a_restored_run_gives_the_same_bytes(name, seed, before, after, elsewhere):
+    """Poses, noise, late readings and schedules: through pickle, in the same run and in one that was elsewhere."""
+    simulation = Simulation(load(WORLDS[name]), seed)
+    later(simulation, before)
+    state, present = simulation.state, told(simulation.snapshot())
+    expected = later(simulation, after)
+    other = Simulation(load(WORLDS[name]))
+    later(other, elsewhere)
+    for run in (simulation, other):
+        run.restore(pickle.loads(pickle.dumps(state)))
+        assert told(run.snapshot()) == present
+        assert later(run, after) == expected
+
+
+def test_a_state_of_other_sensors_is_refused():
+    with pytest.raises(ValueError, match=r"a state of sensors .*IMU_MAIN.* is not of this world, which has \[\]"):
+        Simulation(load("survey"), sensors=False).restore(Simulation(load("survey")).state)
