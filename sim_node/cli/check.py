@@ -7,16 +7,17 @@ import sys
 
 import numpy as np
 
-from sim_node.cli.worlds import add_allow
+from sim_node.cli.worlds import add_allow, add_randomised, drawn
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.problems import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE... and --allow."""
+    """FILE..., --allow and --randomised."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="world files")
     add_allow(parser)
+    add_randomised(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
     for file in arguments.files:
         try:
-            world = load(file, allow=arguments.allow)
+            world = drawn(load(file, allow=arguments.allow), arguments)
             layout = lay_out(world)
             sensors = sum(len(group.names) for group in groups_of(world))
         except WorldError as error:  # noqa: PERF203  each file on its own

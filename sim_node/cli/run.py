@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
-from sim_node.cli.worlds import add_world, finite, loaded
+from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import World
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_world(parser, default=DEMO)
     parser.add_argument("--duration", metavar="S", type=finite, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=_speed, help="simulated per wall second, or max (default 1)")
-    parser.add_argument("--seed", metavar="N", type=int, help="seed of all randomness (default 0)")
+    add_randomised(parser)
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
 
@@ -29,8 +29,6 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM."""
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
-    if arguments.seed is not None and not 0 <= arguments.seed < 2**63:
-        raise UsageError(f"--seed {arguments.seed}: 0 to 2^63 - 1 is needed")
     world = loaded(arguments)
     duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
     return (_alone if arguments.no_ros else _as_node)(world, duration_ns, arguments)
@@ -40,7 +38,7 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
     speed = 1.0 if arguments.speed is None else arguments.speed
-    simulation = Simulation(world, arguments.seed or 0)
+    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
     loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     started = time.monotonic()
@@ -59,7 +57,7 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
         from sim_node.nodes.spin import run_node
     except ImportError as error:
         raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
-    given = {"seed": arguments.seed, "real_time_factor": arguments.speed}
+    given = {"seed": arguments.seed, "real_time_factor": arguments.speed, "randomised": arguments.randomised or None}
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     parameters["world"] = str(arguments.world)
 

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_at, add_live, add_world, loaded, no_world_beside_live, seen_at
+from sim_node.cli.worlds import (
+    add_at,
+    add_live,
+    add_randomised,
+    add_world,
+    drawn,
+    loaded,
+    no_world_beside_live,
+    seen_at,
+)
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world import FrameTable
@@ -19,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD and --at, or --live."""
     add_world(parser, default="")
     add_at(parser)
+    add_randomised(parser)
     add_live(parser)
     parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time")
 
@@ -26,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tree; with --live again and again, until Ctrl-C."""
     if arguments.live:
+        if arguments.randomised:
+            raise UsageError("--live shows what comes in; it takes no --randomised")
         no_world_beside_live(arguments, [arguments.world] if arguments.world else [])
         from sim_node.cli.live import live_tree
 
@@ -34,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("a WORLD, or --live, is needed")
     if arguments.json:
         raise UsageError("--json goes with --live")
-    world = loaded(arguments)
+    world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
     frames = simulation.frames
     moving = int(np.count_nonzero(~frames.static))

@@ -9,6 +9,7 @@ from pathlib import Path
 from sim_node.cli.errors import UsageError
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.world import World, load
+from sim_node.world.randomise import randomised
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -24,6 +25,13 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="DIR", type=Path, action="append", default=[], help="let the world read files below DIR too"
     )
+
+
+def add_randomised(parser: argparse.ArgumentParser) -> None:
+    """--randomised and --seed, for worlds that give places as ranges."""
+    what = "draw the places that the world gives as ranges (pos_min and pos_max of x_xy models) from the seed"
+    parser.add_argument("--randomised", action="store_true", help=what)
+    parser.add_argument("--seed", metavar="N", type=_seed, help="seed of all randomness (default 0)")
 
 
 def add_at(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +60,11 @@ def loaded(arguments: argparse.Namespace) -> World:
     return load(arguments.world, allow=arguments.allow)
 
 
+def drawn(world: World, arguments: argparse.Namespace) -> World:
+    """The world with its ranges drawn, if add_randomised's arguments ask for it."""
+    return randomised(world, arguments.seed or 0) if arguments.randomised else world
+
+
 def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
     """A world's simulation and its state at an instant (s), or at its start."""
     simulation = Simulation(world, sensors=False)
@@ -68,6 +81,12 @@ def finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError(text)
     return number
+
+
+def _seed(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no seed; a whole number from 0 to 2^63 - 1 is needed")
+    return int(text)
 
 
 def _period(text: str) -> float:

@@ -50,6 +50,9 @@ SPECS = {
         1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", low=0.0, high=1_000.0
     ),
     "seed": Spec(0, "Seed of all randomness; a change holds from the next reset.", low=0, high=2**63 - 1),
+    "randomised": Spec(
+        False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
+    ),
     "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
     "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
     "clock": Spec(True, "Publish /clock with every tick."),

@@ -17,6 +17,7 @@ from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.tf_sink import TfSink, simulation_stamp, wall_stamp
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.world import World, load
+from sim_node.world.randomise import randomised
 
 
 class SimulationNode(LoopNode):
@@ -38,7 +39,8 @@ class SimulationNode(LoopNode):
         super().__init__("simulation", parameter_overrides=overrides)
         values = declare(self)
         wall = values["stamp"] == "wall"
-        self.world = world or load(values["world"])
+        world = world or load(values["world"])
+        self.world = randomised(world, values["seed"]) if values["randomised"] else world
         self.clock_sink = ClockSink(self, enabled=values["clock"] and not wall)
         tf = TfSink(
             self,

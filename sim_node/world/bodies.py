@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,6 +15,8 @@ from sim_node.world.fields import floats, same
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.problems import NO_PLACE, Place
 
+# What can integrate rigid bodies.
+ENGINES = ("mujoco",)
 INTEGRATORS = ("rk4", "implicitfast", "euler")
 # The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
 SHAPES: dict[str, tuple[str, ...]] = {
@@ -26,6 +30,14 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "xyz": ("length",),
 }
 SHAPES_WITHOUT_MASS = ("plane", "xyz")
+# From the sizes of a shape in their order, m^3.
+VOLUMES: dict[str, Callable[..., float]] = {
+    "box": lambda x, y, z: x * y * z,
+    "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
+    "cylinder": lambda r, length: math.pi * r**2 * length,
+    "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
+    "ellipsoid": lambda x, y, z: 4.0 / 3.0 * math.pi * x * y * z,
+}
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 LONGEST_TIMESTEP_NS = 1_000_000
 
@@ -36,6 +48,7 @@ class Physics:
 
     timestep_ns: of the integrator; None divides the world's step into equal parts of at most 1 ms. gravity (3,):
     m/s^2 in the fixed frame. contact: whether shapes touch. armature: added to every degree of freedom, kg or kg m^2.
+    engine: one of ENGINES.
     """
 
     timestep_ns: int | None = None
@@ -43,6 +56,7 @@ class Physics:
     gravity: FloatArray = field(default_factory=lambda: np.array(STANDARD_GRAVITY))
     contact: bool = True
     armature: float = 0.0
+    engine: str = "mujoco"
     place: Place = NO_PLACE
 
     def __post_init__(self) -> None:

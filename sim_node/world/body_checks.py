@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sim_node.world.bodies import INTEGRATORS, SHAPES, Body, Geometry, Inertial
+from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
 from sim_node.world.model import Motion, World
 from sim_node.world.pose_checks import UNIT, pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
@@ -40,6 +40,8 @@ def _physics_problems(world: World) -> Iterator[Problem]:
     def problem(key: str, message: str) -> Problem:
         return Problem(place.where, f"{place.key}.{key}", message)
 
+    if physics.engine not in ENGINES:
+        yield problem("engine", f"found {physics.engine!r}; allowed: {', '.join(ENGINES)}")
     if physics.integrator not in INTEGRATORS:
         yield problem("integrator", f"found {physics.integrator!r}; allowed: {', '.join(INTEGRATORS)}")
     if not np.all(np.abs(physics.gravity) <= FASTEST_GRAVITY):

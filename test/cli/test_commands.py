@@ -71,6 +71,41 @@ def test_tree_shows_every_frame_below_its_parent(world: str, capsys: pytest.Capt
     ]
 
 
+RANGES = """
+<x_xy model="ranges"><worldbody><body name="a" joint="px" pos="9 9 9" pos_min="1 1 1" pos_max="2 1 1">
+<geom type="sphere" mass="1" dim="0.1"/></body></worldbody></x_xy>
+"""
+
+
+def test_ranges_are_drawn_from_the_seed_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "ranges.xml"
+    path.write_text(RANGES)
+
+    def places(*options: str) -> list[float]:
+        assert main(["tree", str(path), *options]) == 0
+        line = capsys.readouterr().out.splitlines()[2]
+        return [float(number) for number in line.partition("[")[2].partition("]")[0].split(",")]
+
+    assert places() == [9, 9, 9]
+    assert places("--seed", "3") == [9, 9, 9], "only when asked"
+    drawn = places("--randomised", "--seed", "3")
+    assert 1 <= drawn[0] <= 2
+    assert drawn[1:] == [1, 1]
+    assert places("--randomised", "--seed", "3") == drawn
+    assert places("--randomised", "--seed", "4") != drawn
+    assert main(["check", str(path), "--randomised"]) == 0
+    assert main(["run", str(path), "--randomised", "--no-ros", "--speed", "max", "--duration", "0.1"]) == 0
+    assert main(["tree", "--live", "--randomised"]) == 2
+
+
+@pytest.mark.parametrize("seed", ["-1", "x", "9223372036854775808", "1.5"])
+def test_what_is_no_seed_is_refused(world: str, seed: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["run", world, f"--seed={seed}", "--no-ros"])
+    assert ended.value.code == 2
+    assert f"{seed!r} is no seed; a whole number from 0 to 2^63 - 1 is needed" in capsys.readouterr().err
+
+
 def test_check_says_what_is_sound_and_goes_on_after_what_is_not(
     world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -69,6 +70,22 @@ def test_every_key(read):
     assert ball.q.tolist() == pytest.approx([0, 0, 0.6, 0.8])
     assert (ball.damping.tolist(), ball.spring_stiff.tolist(), ball.qd.tolist()) == ([1, 2, 3], [5, 5, 5], [1, 2, 3])
     Simulation(world).run(0.1)
+
+
+def test_a_density_makes_the_mass_that_mujoco_makes_of_it(read):
+    """MuJoCo computes the volumes of its shapes itself."""
+    shapes = {
+        "box: [0.2, 0.4, 0.6]": (mujoco.mjtGeom.mjGEOM_BOX, [0.1, 0.2, 0.3]),
+        "sphere: 0.3": (mujoco.mjtGeom.mjGEOM_SPHERE, [0.3, 0, 0]),
+        "cylinder: [0.3, 0.8]": (mujoco.mjtGeom.mjGEOM_CYLINDER, [0.3, 0.4, 0]),
+        "capsule: [0.3, 0.8]": (mujoco.mjtGeom.mjGEOM_CAPSULE, [0.3, 0.4, 0]),
+        "ellipsoid: [0.2, 0.3, 0.5]": (mujoco.mjtGeom.mjGEOM_ELLIPSOID, [0.2, 0.3, 0.5]),
+    }
+    for text, (kind, size) in shapes.items():
+        spec = mujoco.MjSpec()
+        spec.worldbody.add_body(name="a").add_geom(type=kind, size=size, density=700.0)
+        (body,) = read(f"bodies: [{{name: a, geometry: [{{{text}, density: 700}}]}}]").bodies
+        assert body.own_mass() == pytest.approx(float(spec.compile().body("a").mass[0]), rel=1e-12)
 
 
 def test_the_inertia_that_a_file_says_is_what_moves(read):
@@ -149,6 +166,7 @@ FAULTS = [
     ("physics: {integrator: rk5}", "w.yaml:1:23: physics.integrator: found 'rk5'; allowed: rk4, implicitfast, euler; did you mean rk4?"),
     ("physics: {gravity: 9.81}", "w.yaml:1:20: physics.gravity: a list of 3 numbers is needed, found '9.81'"),
     ("physics: {contact: maybe}", "w.yaml:1:20: physics.contact: found 'maybe'; allowed: true,"),
+    ("physics: {engine: mujocco}", "w.yaml:1:19: physics.engine: found 'mujocco'; allowed: mujoco; did you mean mujoco?"),
     ("physics: {armature: -1}", "w.yaml:1:21: physics.armature: -1 is out of range; allowed: 0 to 1e+09"),
     ("physics: {timestep: 0}", "w.yaml:1:21: physics.timestep: 0 s is out of range"),
     ("bodies: [{joint: rx}]", "w.yaml:1:10: bodies[0]: name is missing"),
@@ -165,6 +183,9 @@ FAULTS = [
     ("bodies: [{name: a, geometry: [{sphere: 0}]}]", "w.yaml:1:40: bodies[0].geometry[0].sphere: a size must be above zero"),
     ("bodies: [{name: a, geometry: [{sphere: 1, mass: -1}]}]", "w.yaml:1:49: bodies[0].geometry[0].mass: -1 is out of range; allowed: 0 to 1e+09"),
     ("bodies: [{name: a, geometry: [{sphere: 1, color: [1, 2, 0]}]}]", "w.yaml:1:54: bodies[0].geometry[0].color[1]: 2 is out of range; allowed: 0 to 1"),
+    ("bodies: [{name: a, geometry: [{sphere: 1, mass: 1, density: 1}]}]", "w.yaml:1:61: bodies[0].geometry[0].density: stands beside mass, which says the same"),
+    ("bodies: [{name: a, geometry: [{plane: true, density: 1}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: a plane has no volume; those with one are box, sphere,"),
+    ("bodies: [{name: a, geometry: [{sphere: 100, density: 1000}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: makes 4.189e+09 kg of it; allowed: up to 1e+09 kg"),
     ("bodies: [{name: a, inertial: {mass: 1}}]", "w.yaml:1:30: bodies[0].inertial: inertia is missing"),
     ("bodies: [{name: a, parent: b}]", "w.yaml:1:28: bodies[0].parent: 'b' is no frame of this world"),
     ("bodies: [{name: a}, {name: a}]", "w.yaml:1:28: bodies[1].name: a second frame 'a', the first is at w.yaml:1:17"),
@@ -245,6 +266,7 @@ def test_numbers_of_bodies_made_in_python_are_checked_when_laid_out(body, messag
         ({"integrator": "verlet"}, "physics.integrator: found 'verlet'; allowed: rk4, implicitfast, euler"),
         ({"gravity": [0, 0, np.nan]}, "physics.gravity: .* out of range"),
         ({"timestep_ns": 20_000_000}, "physics.timestep: 0.02 s is out of range; allowed: 1e-06 to the world's step, 0.01 s"),
+        ({"engine": "ode"}, "physics.engine: found 'ode'; allowed: mujoco"),
         ({"armature": -1.0}, "physics.armature: -1 is out of range"),
     ],
 )  # fmt: skip

@@ -61,7 +61,7 @@ motions:
 """
 BODIES = """\
 time: {step: 0.004}
-physics: {integrator: implicitfast, timestep: 0.002, gravity: [0, 0, -1.62], contact: true, armature: 1.0e-6}
+physics: {engine: mujoco, integrator: implicitfast, timestep: 0.002, gravity: [0, 0, -2], contact: true, armature: 1e-6}
 bodies:
   - {name: ground, geometry: [{plane: true, color: [0.1, 0.2, 0.3]}]}
   - name: arm
@@ -72,7 +72,7 @@ bodies:
     geometry: [{capsule: [0.1, 1], mass: 7, pose: {position: [0, 0, 0.5]}}, {xyz: 0.25}]
   - name: arm/ball
     joint: {type: spherical, damping: [1, 2, 3], spring_stiff: [5, 6, 7], q: [0, 0, 0.6, 0.8], qd: [1, 2, 3]}
-    geometry: [{sphere: 0.1, mass: 1}, {box: [1, 2, 3]}, {cylinder: [0.1, 1]}, {ellipsoid: [0.1, 0.2, 0.3]}]
+    geometry: [{sphere: 0.1, mass: 1}, {box: [1, 2, 3], density: 2}, {cylinder: [0.1, 1]}, {ellipsoid: [0.1, 0.2, 0.3]}]
   - {name: crate, joint: {type: free, q: [3, 0, 1, 0, 0, 0, 1]}, geometry: [{box: [0.1, 0.2, 0.3], mass: 1}]}
 forces:
   - {type: constant, body: crate, force: [1, 2, 3], torque: [4, 5, 6], point: [0, 0, 1], axes: body, from: 0, until: 9}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import INTEGRATORS, SHAPES, Body, Geometry, Inertial, Physics
+from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, Geometry, Inertial, Physics
 from sim_node.world.body_checks import FASTEST_GRAVITY, HEAVIEST, SHORTEST_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.model import FARTHEST
@@ -18,12 +18,12 @@ from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
 
-PHYSICS_KEYS = ("integrator", "timestep", "gravity", "contact", "armature")
+PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
 # Those that are per degree of freedom, or per position: one number for all, or a list.
 PER_DOF = ("damping", "armature", "spring_stiff")
 JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
-GEOMETRY_KEYS = (*SHAPES, "mass", "pose", "color")
+GEOMETRY_KEYS = (*SHAPES, "mass", "density", "pose", "color")
 INERTIAL_KEYS = ("mass", "center", "inertia")
 AXES_SEED = 1
 
@@ -40,6 +40,7 @@ def read_physics(value: Value, context: Context) -> None:
         integrator=table.choice("integrator", INTEGRATORS, default.integrator),
         gravity=default.gravity if vector is None else np.array(vector),
         contact=default.contact if contact is None else read_boolean(contact),
+        engine=table.choice("engine", ENGINES, default.engine),
         armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
         place=Place(value.where if timestep is None else timestep.where, value.path),
     )
@@ -161,9 +162,26 @@ def _shape(entry: Value) -> Geometry | None:
     size = _sizes(value, SHAPES[shape])
     rgba = None if colour is None else _colour(colour)
     kilograms = 0.0 if mass is None else mass.number(0.0, HEAVIEST)
+    density = table.get("density")
+    if density is not None:
+        kilograms = _mass_by(density, shape, size, mass)
     return (
         None if len(entry.report.errors) > errors else Geometry(shape, size, kilograms, pose, rgba, None, entry.place)
     )
+
+
+def _mass_by(density: Value, shape: str, size: FloatArray, mass: Value | None) -> float:
+    """The mass of a shape that is evenly dense."""
+    if mass is not None:
+        density.error("stands beside mass, which says the same")
+    elif shape not in VOLUMES:
+        density.error(f"a {shape} has no volume; those with one are {', '.join(VOLUMES)}")
+    else:
+        kilograms = density.number(0.0, HEAVIEST) * VOLUMES[shape](*size.tolist())
+        if kilograms <= HEAVIEST:
+            return kilograms
+        density.error(f"makes {kilograms:.4g} kg of it; allowed: up to {HEAVIEST:g} kg")
+    return 0.0
 
 
 def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
