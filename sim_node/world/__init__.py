@@ -6,21 +6,35 @@ from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
+from sim_node.world.systems import (
+    ContactGeometry,
+    Mate,
+    MateConnector,
+    RedirectedMateConnector,
+    RigidBody,
+    System,
+)
 
 __all__ = [
     "Body",
+    "ContactGeometry",
     "Diverged",
     "FrameTable",
     "Geometry",
     "Inertial",
     "Layout",
+    "Mate",
+    "MateConnector",
     "Motion",
     "Origin",
     "Physics",
     "Place",
     "Problem",
+    "RedirectedMateConnector",
+    "RigidBody",
     "Sensor",
     "StaticFrame",
+    "System",
     "TimeGrid",
     "UnknownFrame",
     "Where",
