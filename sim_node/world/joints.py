@@ -153,8 +153,9 @@ register(
     JointType("rr", (hinge(),), draw=lambda random: _directions(random, 1)),
     JointType("rr_imp", (hinge(), hinge()), draw=_perpendicular),
     JointType("rsaddle", (hinge(), hinge()), draw=lambda random: _directions(random, 2)),
-    JointType("cylindrical", (slide(Z), hinge(Z))),
-    JointType("planar", (slide(X), slide(Y), hinge(Z))),
+    # Each slides before it turns; the axes are for whoever builds one to keep parallel, or perpendicular.
+    JointType("cylindrical", (slide(), hinge())),
+    JointType("planar", (slide(), slide(), hinge())),
     # Free, about a centre of rotation that moves in the body.
     JointType("cor", (*_slides(), BALL, *_slides()), x_xy_order=(3, 0, 1, 2, 4, 5, 6), redundant=True),
 )

@@ -1,8 +1,8 @@
 """Mate types: what a mate leaves free between its two connectors. A new one is one entry.
 
-    register(MateType("universal", (hinge(X), hinge(Y)), "universal"))
+    register(MateType("universal", (hinge(X), hinge(Y)), "saddle", ("angle_x", "angle_y")))
 
-is all that worlds, the assembly and the physics need to know of a universal mate; its joint is one of joints.JOINTS.
+is all that worlds, the assembly and the physics need to know of a universal mate.
 """
 
 from __future__ import annotations
@@ -17,49 +17,54 @@ from sim_node.world.joints import BALL, JOINTS, Part, X, Y, Z, hinge, slide
 class MateType:
     """What a mate leaves free, from its first connector's frame to its second's; main axes are Z, normals X.
 
-    parts: the motions left, in their order; initial values list theirs, in m and rad. joint: the joint type that a
-    mate becomes where it carries a body. distance: the mate holds nothing but the distance of the connectors' origins,
-    its one value: along the main axis, which the first parts turn; a body that it carries floats free.
+    parts: the motions left, in their order. joint: the joint type that a mate becomes where it carries a body: one of
+    the same parts with its axes left open, or none of which they are kept by anything but a loop (free). values: what
+    initial values are called, those of slides and hinges in their order; a ball begins at rest. distance: nothing is
+    held but how far apart the connectors' origins are: the slide among the parts, whose value is the only one.
     """
 
     name: str
     parts: tuple[Part, ...]
     joint: str
+    values: tuple[str, ...] = ()
     distance: bool = False
 
     @property
+    def valued(self) -> tuple[int, ...]:
+        """Which of the parts `values` are of."""
+        kinds = ("slide",) if self.distance else ("slide", "hinge")
+        return tuple(k for k, part in enumerate(self.parts) if part.kind in kinds)
+
+    @property
     def translations(self) -> int:
-        """Of the degrees of freedom left, those of the origin."""
+        """Of the degrees of freedom left, those of the second connector's origin."""
         return 2 if self.distance else sum(part.kind == "slide" for part in self.parts)
 
     @property
     def rotations(self) -> int:
-        """Of the degrees of freedom left, those of the axes."""
-        return 3 if self.distance else sum(3 if part.kind == "ball" else part.kind == "hinge" for part in self.parts)
-
-    @property
-    def values(self) -> tuple[str, ...]:
-        """What each initial value is: of slides and hinges in their order. A ball begins at rest."""
-        if self.distance:
-            return ("distance",)
-        names = {"slide": "displacement", "hinge": "angle"}
-        return tuple(names[part.kind] for part in self.parts if part.kind != "ball")
+        """Of the degrees of freedom left, those of its axes."""
+        return 3 if self.distance else sum(part.qd_size for part in self.parts if part.kind != "slide")
 
 
 MATES: dict[str, MateType] = {}
 
 
-def register(mate: MateType) -> None:
-    """Adds a mate type. Raises ValueError for a name that is taken, or a joint that is not there."""
-    if mate.joint not in JOINTS:
-        raise ValueError(f"mate type {mate.name!r}: no joint type {mate.joint!r}")
-    registering(MATES, "mate type", mate.name)(mate)
+def register(*mates: MateType) -> None:
+    """Adds mate types. Raises ValueError for a name that is taken, a joint that is not there, values out of number."""
+    for mate in mates:
+        if mate.joint not in JOINTS or len(mate.valued) != len(mate.values):
+            raise ValueError(
+                f"mate type {mate.name!r}: joint {mate.joint!r}, values {mate.values} do not fit its parts"
+            )
+        registering(MATES, "mate type", mate.name)(mate)
 
 
-register(MateType("lock", (), "frozen"))
-register(MateType("hinge", (hinge(Z),), "rz"))
-register(MateType("prismatic", (slide(Z),), "pz"))
-register(MateType("cylindrical", (slide(Z), hinge(Z)), "cylindrical"))
-register(MateType("ball", (BALL,), "spherical"))
-register(MateType("planar", (slide(X), slide(Y), hinge(Z)), "planar"))
-register(MateType("distance", (hinge(X), hinge(Y), BALL), "free", distance=True))
+register(
+    MateType("lock", (), "frozen"),
+    MateType("hinge", (hinge(Z),), "hinge", ("angle",)),
+    MateType("prismatic", (slide(Z),), "slide", ("displacement",)),
+    MateType("cylindrical", (slide(Z), hinge(Z)), "cylindrical", ("displacement", "angle")),
+    MateType("ball", (BALL,), "spherical"),
+    MateType("planar", (slide(X), slide(Y), hinge(Z)), "planar", ("x", "y", "angle")),
+    MateType("distance", (hinge(X), hinge(Y), slide(Z), BALL), "free", ("distance",), distance=True),
+)

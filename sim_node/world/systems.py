@@ -151,18 +151,19 @@ class RigidBody(_Said):
 class Mate(_Said):
     """What holds two connectors together; at rest their frames coincide.
 
-    kind: one of MATES. connectors: two paths; each value moves the second in the first, along and about its axes.
-    values: the initial state, as MATES[kind].values names it, m and rad; None at rest, from where the assembly may move
-    it to close a loop. speeds: their rates at the start. damping: of every degree of freedom left, N s/m and
-    N m s/rad. enabled: whether it holds at all. snap: whether it assembles; the physics holds it anyway.
-    connector_places: where a file names the two. Raises ValueError for a kind that is none and values of another
-    number.
+    kind: one of MATES. connectors: two paths; values move the second in the first, along and about its axes.
+    values: the initial state, in the order of MATES[kind].values, m and rad. Each that is None, or all, is at rest,
+    from where the assembly may move it to close a loop; near: where it begins to look for that. speeds: rates at the
+    start. damping: of every degree of freedom left, N s/m and N m s/rad. enabled: whether it holds at all. snap:
+    whether it assembles; what moves is held by it anyway. connector_places: where a file names the two. Raises
+    ValueError for a kind that is none and values of another number.
     """
 
     name: str
     kind: str
     connectors: tuple[str, str]
-    values: tuple[float, ...] | None = None
+    values: tuple[float | None, ...] | None = None
+    near: tuple[float, ...] | None = None
     speeds: tuple[float, ...] | None = None
     damping: float = 0.0
     enabled: bool = True
@@ -173,13 +174,11 @@ class Mate(_Said):
     def __post_init__(self) -> None:
         if self.kind not in MATES:
             raise ValueError(f"{self.name!r}: no mate type {self.kind!r}; allowed: {', '.join(MATES)}")
-        for what in ("values", "speeds"):
+        for what in ("values", "near", "speeds"):
             given = getattr(self, what)
             if given is not None and len(given) != len(self.type.values):
                 needed = " and ".join(self.type.values) or "none"
                 raise ValueError(f"{self.name!r}: {what} of a {self.kind}: {needed}, found {len(given)}")
-        if self.kind == "distance" and self.values is None:
-            object.__setattr__(self, "values", (0.0,))
 
     @property
     def type(self) -> MateType:
