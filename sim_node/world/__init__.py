@@ -7,6 +7,7 @@ from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
 from sim_node.world.systems import (
+    Attachment,
     ContactGeometry,
     Mate,
     MateConnector,
@@ -16,6 +17,7 @@ from sim_node.world.systems import (
 )
 
 __all__ = [
+    "Attachment",
     "Body",
     "ContactGeometry",
     "Diverged",

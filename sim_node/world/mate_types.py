@@ -1,8 +1,8 @@
 """Mate types: what a mate leaves free between its two connectors. A new one is one entry.
 
-    register(MateType("universal", (hinge(X), hinge(Y)), "saddle", ("angle_x", "angle_y")))
+    register(MateType("pin_in_slot", (slide(X), hinge(Z)), "slide_hinge", ("displacement", "angle")))
 
-is all that worlds, the assembly and the physics need to know of a universal mate.
+is all that worlds, the assembly and the physics need to know of a pin in a slot; "slide_hinge" is its joint type.
 """
 
 from __future__ import annotations

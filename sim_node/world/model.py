@@ -14,7 +14,7 @@ from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.bodies import Body, Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
-from sim_node.world.systems import System
+from sim_node.world.systems import Attachment, System
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth")
@@ -138,8 +138,8 @@ class Motion:
 class World:
     """A world: one tree of frames below `fixed_frame` (ENU), what moves in it, and its time.
 
-    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. systems: what
-    `assembly.assemble` turns into frames and bodies.
+    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. systems and
+    attachments: what `assembly.assemble` turns into frames, bodies and loops, and poses of frames.
     """
 
     name: str
@@ -152,5 +152,6 @@ class World:
     physics: Physics = field(default_factory=Physics)
     bodies: tuple[Body, ...] = ()
     systems: tuple[System, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""

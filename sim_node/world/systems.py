@@ -218,3 +218,17 @@ class System(_Said):
             yield f"{at}/{body.name}", body
         for system in self.systems:
             yield from system.frames(at)
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment(_Said):
+    """A frame or sensor of the world whose pose a mate gives: extrinsics without numbers.
+
+    frame: its name; connector: its own end, in the frame; mate: between a connector of a system, by its path from the
+    top of the world, and that end, `FRAME/CONNECTOR`.
+    """
+
+    frame: str
+    connector: MateConnector
+    mate: Mate
+    place: Place = NO_PLACE
