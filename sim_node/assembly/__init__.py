@@ -1,7 +1,6 @@
-"""Assembly: the poses that a world leaves open, found from its mates (SNAP)."""
+"""Assembly: the poses that a world leaves open, found from its mates (SNAP), and what moves then."""
 
-from sim_node.assembly.snap import snap
+from sim_node.assembly.assemble import assemble, assembly_of
 from sim_node.assembly.steps import Assembly, Step
-from sim_node.assembly.table import Table, tabulate
 
-__all__ = ["Assembly", "Step", "Table", "snap", "tabulate"]
+__all__ = ["Assembly", "Step", "assemble", "assembly_of"]

@@ -41,7 +41,7 @@ def _capsule(r: float, length: float) -> tuple[float, float, float]:
     return across, across, along
 
 
-# Principal moments per kg about the centre (m^2): Beer & Johnston, Vector Mechanics for Engineers: Dynamics, appendix B.
+# Principal moments per kg about the centre (m^2): Beer & Johnston, Vector Mechanics for Engineers: Dynamics, app. B.
 _MOMENTS: dict[str, Callable[..., tuple[float, float, float]]] = {
     "box": _box,
     "sphere": lambda r: (0.4 * r * r,) * 3,

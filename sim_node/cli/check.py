@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from sim_node.assembly import assemble
 from sim_node.cli.worlds import add_allow
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
@@ -24,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
     for file in arguments.files:
         try:
-            world = load(file, allow=arguments.allow)
+            world = assemble(load(file, allow=arguments.allow))
             layout = lay_out(world)
             sensors = sum(len(group.names) for group in groups_of(world))
         except WorldError as error:  # noqa: PERF203  each file on its own

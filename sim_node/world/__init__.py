@@ -1,6 +1,6 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
-from sim_node.world.bodies import Body, Geometry, Inertial, Physics
+from sim_node.world.bodies import Body, Geometry, Inertial, Loop, Physics
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
@@ -25,6 +25,7 @@ __all__ = [
     "Geometry",
     "Inertial",
     "Layout",
+    "Loop",
     "Mate",
     "MateConnector",
     "Motion",

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.world.bodies import Body, Physics
+from sim_node.world.bodies import Body, Loop, Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 from sim_node.world.systems import Attachment, System
@@ -138,8 +138,9 @@ class Motion:
 class World:
     """A world: one tree of frames below `fixed_frame` (ENU), what moves in it, and its time.
 
-    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. systems and
-    attachments: what `assembly.assemble` turns into frames, bodies and loops, and poses of frames.
+    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. loops: what holds bodies beside
+    their joints; touchless: pairs of bodies that never touch. systems and attachments: what `assembly.assemble` turns
+    into frames, bodies, loops, and poses of frames.
     """
 
     name: str
@@ -151,6 +152,8 @@ class World:
     motions: tuple[Motion, ...] = ()
     physics: Physics = field(default_factory=Physics)
     bodies: tuple[Body, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    touchless: tuple[tuple[str, str], ...] = ()
     systems: tuple[System, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
