@@ -47,13 +47,14 @@ def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
     links = list(_links(assembly, roots))
     tree, rest = _spanning_tree(assembly, links, roots)
     hangs = _hanging(assembly, tree, roots)
+    standing = _standing(assembly, hangs)
     frames: list[StaticFrame] = []
     bodies: list[Body] = []
     for row, of in enumerate(table.of):
         if isinstance(of, System):
             _add_system(assembly, row, of, roots, frames, bodies)
         elif isinstance(of, RigidBody):
-            _add_body(assembly, row, of, hangs.get(row), roots, frames, bodies)
+            _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
     loops, problems = _loops(assembly, rest, tree, roots)
     return Moving(tuple(frames), tuple(bodies), loops, tuple(_touchless(assembly, links, bodies))), problems
 
@@ -159,6 +160,19 @@ def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[in
     return hangs
 
 
+def _standing(assembly: Assembly, hangs: dict[int, _Hung]) -> set[int]:
+    """The bodies that stand still in their root: static ones, what has no mass and no mate, what is locked to such."""
+    table = assembly.table
+    standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
+    for row, of in enumerate(table.of):
+        if isinstance(of, RigidBody) and (of.static or (row not in hangs and _massless(of))):
+            standing.add(row)
+    for row, hung in hangs.items():  # carriers before what they carry
+        if hung.on in standing and not table.mates[hung.link.mate].type.parts:
+            standing.add(row)
+    return standing
+
+
 def _add_system(
     assembly: Assembly, row: int, system: System, roots: list[int], frames: list[StaticFrame], bodies: list[Body]
 ) -> None:
@@ -178,14 +192,14 @@ def _add_body(
     row: int,
     body: RigidBody,
     hung: _Hung | None,
+    stands: bool,
     roots: list[int],
     frames: list[StaticFrame],
     bodies: list[Body],
 ) -> None:
     name = assembly.table.names[row]
     geometry, inertial = masses_of(body)
-    locked = hung is not None and not assembly.table.mates[hung.link.mate].type.parts
-    if body.static or (hung is None and _massless(body)) or (hung is not None and locked and hung.on == roots[row]):
+    if stands:
         parent, pose = _parent(assembly, row), assembly.poses[row]
         if not geometry or _is_moving(assembly, roots[row]):
             frames.append(StaticFrame(name, parent, pose, None, body.place))

@@ -1,8 +1,8 @@
 """Joint types: what a joint lets move, as slides, hinges and balls one after the other. A new one is one entry.
 
-    register(JointType("cylindrical", (slide(Z), hinge(Z))))
+    register(JointType("turret", (hinge(Z), hinge(Y))))
 
-is all that worlds, x_xy models and the physics need to know of a cylindrical joint.
+is all that worlds, x_xy models and the physics need to know of a turret's joint.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.systems import Attachment, System
 
 
 class Named(TypedDict):
@@ -52,6 +53,8 @@ class Context:
     motions: list[Motion] = field(default_factory=list)
     physics: Physics = field(default_factory=Physics)
     bodies: list[Body] = field(default_factory=list)
+    systems: list[System] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -79,6 +82,8 @@ class Context:
             motions=tuple(self.motions),
             physics=self.physics,
             bodies=tuple(self.bodies),
+            systems=tuple(self.systems),
+            attachments=tuple(self.attachments),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )
