@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +25,25 @@ MOST_NEWTON_STEPS = 40
 # Directions that move a loop by less, relative to the one that moves it most, do not move it.
 RANK = 1e-8
 # Starts away from rest, and how far away: rad, and m. Linkages that lie folded at rest do not tell which way to go.
-STARTS, SPREAD = 40, 1.5
+STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
 
 Unknown = tuple[int, int]  # a mate, and which of its positions; of a ball, of the three angles from where it stands
 # Of a cycle: its kind, a pose or an axis, the index of an unknown and the sign that it goes by.
 _Element = tuple[int, FloatArray, int, float]
 _Mask = npt.NDArray[np.bool_]
+
+
+class Closing(NamedTuple):
+    """What closing loops came to.
+
+    moved: whether any position changed; steps: what was done; degrees_of_freedom: how many are left in all; rates: of
+    mates in loops of which some have a speed at the start, for each of their parts' degrees of freedom.
+    """
+
+    moved: bool
+    steps: list[Step]
+    degrees_of_freedom: int
+    rates: dict[int, FloatArray]
 
 
 def close_loops(
@@ -37,14 +52,14 @@ def close_loops(
     solved_by: dict[int, int],
     values: dict[int, FloatArray],
     loops: Sequence[int],
-) -> tuple[bool, list[Step], int]:
+) -> Closing:
     """Moves `values` until the mates in `loops` are met.
 
-    poses (N, 7): local, at `values`; solved_by: the mate of each frame that one gave its pose. Says whether anything
-    moved, what was done, and how many degrees of freedom are left in all.
+    poses (N, 7): local, at `values`; solved_by: the mate of each frame that one gave its pose.
     """
     left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
     steps: list[Step] = []
+    rates: dict[int, FloatArray] = {}
     moved = False
     if loops:
         paths = dict(zip(loops, _paths(table, solved_by, loops), strict=True))
@@ -53,7 +68,8 @@ def close_loops(
             moved |= mechanism.close()
             steps += mechanism.steps
             left -= mechanism.constraints
-    return moved, steps, left
+            rates.update(mechanism.rates())
+    return Closing(moved, steps, left, rates)
 
 
 Path = list[tuple[str, int, bool]]  # ("frame", row, towards the parent) or ("mate", row, from its first connector)
@@ -170,6 +186,24 @@ class _Mechanism:
         self._tell(closed)
         return moves
 
+    def rates(self) -> dict[int, FloatArray]:
+        """The rates of all mates at the speeds that some are given: loops stay closed. None where no speed is given."""
+        mates = list(self._rest)
+        given = {m: speeds for m in mates if (speeds := self._table.mates[m].speeds) is not None}
+        if not any(any(speeds) for speeds in given.values()):
+            return {}
+        rates = np.zeros(len(self._unknowns))
+        fixed = np.array([m in given for m, _ in self._unknowns])
+        for m, speeds in given.items():
+            offsets = part_offsets(self._table.mates[m].type)
+            for k, speed in zip(self._table.mates[m].type.valued, speeds, strict=True):
+                if (m, offsets[k]) in self._index:
+                    rates[self._index[(m, offsets[k])]] = speed
+        matrix = self._jacobian(self._loops)
+        free = ~fixed
+        rates[free] = np.linalg.lstsq(matrix[:, free], -matrix[:, fixed] @ rates[fixed], rcond=RANK)[0]
+        return {m: rates[[k for k, (mate, _) in enumerate(self._unknowns) if mate == m]] for m in mates}
+
     def _solve_all(self) -> list[int]:
         """Closes all loops at once or, where that cannot be, one after the other as far as it goes."""
         if self._solve(self._loops, self._free):
@@ -207,7 +241,7 @@ class _Mechanism:
         before = {m: np.array(self._values[m]) for m in self._rest}
         if from_rest:
             self._restore(self._rest)
-        for start in self._starts(free, from_rest):
+        for start in self._starts(free):
             x = self._newton(loops, free, start)
             if x is None:
                 x = self._trust_region(loops, free, start)
@@ -219,7 +253,7 @@ class _Mechanism:
         self._restore(before)
         return False
 
-    def _starts(self, free: _Mask, from_rest: bool) -> Iterator[FloatArray]:
+    def _starts(self, free: _Mask) -> Iterator[FloatArray]:
         yield np.array(self._start)
         random = np.random.default_rng(len(self._unknowns))
         for k in range(STARTS):
@@ -276,9 +310,13 @@ class _Mechanism:
 
     def _approach(self, loops: list[int]) -> None:
         """Brings what cannot be closed as near as it comes, in the sense of least squares."""
-        x = self._least_squares(loops, self._free, np.array(self._start))
-        if x is not None:
-            self._take(x)
+        best, least = None, math.inf
+        for start in itertools.islice(self._starts(self._free), STARTS_TO_APPROACH):
+            x = self._least_squares(loops, self._free, start)
+            if x is not None and (worst := float(np.linalg.norm(self._evaluate(loops, x)[0]))) < least - CLOSED:
+                best, least = x, worst
+        if best is not None:
+            self._take(best)
 
     # The unknowns: their indices, what they are at, what the loops are then
 

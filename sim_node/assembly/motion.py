@@ -239,18 +239,18 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
         return {"parent": parent, "pose": mount}
     between = pose_math.relative(pose_math.compose(here, near), pose_math.compose(there, far))
     q = positions_of(mate.type, between)
-    speeds = np.array(mate.speeds or [0.0] * len(mate.type.values))
+    rates = _rates(assembly, hung.link.mate)
     sign = 1.0
     if not hung.side and _goes_back_the_same_way(mate):
         # Carried by its second connector: the same positions along axes the other way.
         q, sign = -q, -1.0
-    elif not hung.side and speeds.any():
-        speeds = _seen_from_the_other(between, speeds)
+    elif not hung.side:
+        rates = _seen_from_the_other(mate, between, rates)
     axes = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
-    for k, part in enumerate(mate.type.parts):
-        if part.kind == "ball":
-            turn = quaternions.multiply(quaternions.multiply(far[3:], q[k : k + 4]), quaternions.conjugate(far[3:]))
-            q[k : k + 4] = turn
+    if mate.type.parts[-1].kind == "ball":
+        # About the body's axes instead of the connector's.
+        q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
+        rates[-3:] = quaternions.rotate(far[3:], rates[-3:])
     return {
         "parent": parent,
         "pose": mount,
@@ -258,7 +258,7 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
         "axes": np.array(axes).reshape(-1, 3),
         "anchor": far[:3],
         "q": q,
-        "qd": speeds if len(speeds) == joint.qd_size else None,
+        "qd": rates,
         "damping": np.full(joint.qd_size, mate.damping) if mate.damping else None,
     }
 
@@ -268,12 +268,25 @@ def _goes_back_the_same_way(mate: Mate) -> bool:
     return all(part.kind != "ball" for part in mate.type.parts) and len(mate.type.parts) < 3
 
 
-def _seen_from_the_other(between: FloatArray, speeds: FloatArray) -> FloatArray:
-    """The rates (3,) of a planar mate's x, y and angle with its connectors changed; between (7,): second in first."""
-    spin = speeds[2]
-    x, y, _ = pose_math.invert(between)[:3]
-    back = quaternions.rotate(quaternions.conjugate(between[3:]), (speeds[0], speeds[1], 0.0))
-    return np.array([-back[0] + spin * y, -back[1] - spin * x, -spin])
+def _rates(assembly: Assembly, m: int) -> FloatArray:
+    """A mate's rates at the start, for each of its parts' degrees of freedom."""
+    mate = assembly.table.mates[m]
+    if m in assembly.rates:
+        return np.array(assembly.rates[m])
+    rates = np.zeros(mate.type.qd_size)
+    sizes = [part.qd_size for part in mate.type.parts]
+    for k, speed in zip(mate.type.valued, mate.speeds or (), strict=False):
+        rates[sum(sizes[:k])] = speed
+    return rates
+
+
+def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> FloatArray:
+    """The rates of a ball or a planar mate with its connectors changed; between (7,): the first in the second."""
+    if mate.type.parts[-1].kind == "ball":
+        return -quaternions.rotate(quaternions.conjugate(between[3:]), rates)
+    spin, (x, y) = rates[2], between[:2]
+    back = quaternions.rotate(between[3:], (rates[0], rates[1], 0.0))
+    return np.array([spin * y - back[0], -spin * x - back[1], -spin])
 
 
 def _loops(

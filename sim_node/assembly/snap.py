@@ -36,10 +36,8 @@ def snap(table: Table) -> Assembly:
     """The assembly of a table. What mates cannot meet and what they leave open is told in it, not raised."""
     run = _Run(table)
     run.to_the_end()
-    moved, closing, degrees_of_freedom = close_loops(
-        table, run.poses, {int(table.nodes[p.at]): p.mate for p in run.placed}, run.values, run.loops
-    )
-    if moved:
+    closing = close_loops(table, run.poses, {int(table.nodes[p.at]): p.mate for p in run.placed}, run.values, run.loops)
+    if closing.moved:
         for placed in run.placed:
             run.place(placed)
     in_roots = np.empty_like(run.poses)
@@ -53,8 +51,9 @@ def snap(table: Table) -> Assembly:
         values=run.values,
         tree=tuple(placed.mate for placed in run.placed),
         loops=tuple(run.loops),
-        degrees_of_freedom=degrees_of_freedom,
-        steps=(*run.steps, *closing),
+        degrees_of_freedom=closing.degrees_of_freedom,
+        rates=closing.rates,
+        steps=(*run.steps, *closing.steps),
     )
 
 

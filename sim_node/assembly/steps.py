@@ -74,7 +74,8 @@ class Assembly:
     poses (N, 7): every frame in its parent, the identity where it is not determined; in_roots (N, 7): in the root
     of its tree; solved (N,): given by a mate or forced; undefined: rows that nothing determines. values: the positions
     of each mate that placed a frame, by its row; tree: those rows, in order; loops: the rows of mates between frames
-    that stood already; degrees_of_freedom: how many are left over all, loops closed.
+    that stood already; degrees_of_freedom: how many are left over all, loops closed; rates: at the
+    start, of mates in loops that begin in motion.
     """
 
     table: Table
@@ -86,6 +87,7 @@ class Assembly:
     tree: tuple[int, ...]
     loops: tuple[int, ...]
     degrees_of_freedom: int
+    rates: dict[int, FloatArray]
     steps: tuple[Step, ...]
 
     @property

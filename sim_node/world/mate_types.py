@@ -36,6 +36,11 @@ class MateType:
         return tuple(k for k, part in enumerate(self.parts) if part.kind in kinds)
 
     @property
+    def qd_size(self) -> int:
+        """Its parts' degrees of freedom."""
+        return sum(part.qd_size for part in self.parts)
+
+    @property
     def translations(self) -> int:
         """Of the degrees of freedom left, those of the second connector's origin."""
         return 2 if self.distance else sum(part.kind == "slide" for part in self.parts)
