@@ -2,8 +2,9 @@
 
 The algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode), mate after mate until nothing changes: a mate with one open
 pose on its two chains solves it, N S P = A with S = N^-1 A P^-1; one with none closes a loop; where all that are left
-have more, one open pose becomes the identity. Loops are closed when all else stands, over the degrees of freedom that
-the mates have left, so that it does not matter which of them was come upon first.
+have more, one open pose becomes the identity, here one whose choice does not change how parts fit. Loops are closed
+when all else stands, over the degrees of freedom that the mates have left, so that it does not matter which of them
+was come upon first.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sim_node.assembly.steps import Assembly, Step
 from sim_node.assembly.table import Table
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.systems import Mate
+from sim_node.world.systems import Mate, System
 
 
 @dataclass(frozen=True)
@@ -71,21 +72,23 @@ class _Run:
         self.values: dict[int, FloatArray] = {}
         self._nodes = table.nodes.tolist()
         self._used = [False] * len(table.mates)
-        self._open = [0] * len(table.mates)
-        self._waiting: dict[int, list[int]] = {}
+        self._open = [[0, 0] for _ in table.mates]
+        # Frames in which something that mates hold stands already: these will be placed by that.
+        self._anchored = [False] * len(table.names)
+        self._half_known: list[int] = []
+        self._waiting: dict[int, list[tuple[int, int]]] = {}
         # Mates to look at, in the order of the pseudocode's passes over all mates.
         self._due: list[tuple[int, int]] = []
         for m, mate in enumerate(table.mates):
             if m in table.apart or m in table.still or not mate.snap:
                 self._leave_out(m, mate)
                 continue
-            (begin, _), (_, end) = table.chains[m]
-            for node in self._nodes[begin:end]:
-                if not self.known[node]:
-                    self._open[m] += 1
-                    self._waiting.setdefault(node, []).append(m)
-            if self._open[m] <= 1:
-                self._due.append((0, m))
+            for side, (begin, end) in enumerate(table.chains[m]):
+                for node in self._nodes[begin:end]:
+                    if not self.known[node]:
+                        self._open[m][side] += 1
+                        self._waiting.setdefault(node, []).append((m, side))
+            self._look(0, m)
 
     def to_the_end(self) -> None:
         """Solves until every mate is used."""
@@ -100,6 +103,21 @@ class _Run:
             if first_unused == len(self._used):
                 return
             self._force_identity(turn + 1, first_unused)
+
+    def _look(self, turn: int, m: int) -> None:
+        """A mate is due where one pose is open, or none; else what hangs on its ends holds the frames above."""
+        first, second = self._open[m]
+        if first + second <= 1:
+            heapq.heappush(self._due, (turn, m))
+            return
+        if not first or not second:
+            heapq.heappush(self._half_known, m)
+        for side in (0, 1):
+            if self._open[m][side]:
+                at = self._first_open(m, side)
+                node = self._nodes[at]
+                if at > self.table.chains[m][side][0] or isinstance(self.table.of[node], System):
+                    self._anchored[node] = True
 
     def place(self, placed: Placed) -> Step:
         """Solves for the pose that a mate gives, at its present values."""
@@ -132,17 +150,39 @@ class _Run:
     def _use(self, turn: int, m: int) -> None:
         self._used[m] = True
         self.values[m] = at_rest(self.table.mates[m])
-        if not self._open[m]:
+        if not any(self._open[m]):
             self.loops.append(m)
             return
-        side, at = self._first_open(m)
-        placed = Placed(m, side, at)
+        side = 0 if self._open[m][0] else 1
+        placed = Placed(m, side, self._first_open(m, side))
         self.steps.append(self.place(placed))
         self.placed.append(placed)
-        self._define(turn, m, self._nodes[at])
+        self._define(turn, m, self._nodes[placed.at])
 
-    def _force_identity(self, turn: int, m: int) -> None:
-        node = self._nodes[self._first_open(m)[1]]
+    def _force_identity(self, turn: int, first_unused: int) -> None:
+        """Of several open poses on a chain one becomes the identity: which one must not change how parts fit.
+
+        Where the other end stands, the lowest open pose may be anything as long as the frame above it is to be placed
+        by nothing else: where that is so for no mate, parts float, and one is put down where its owner is.
+        """
+        while self._half_known:
+            m = heapq.heappop(self._half_known)
+            side = 0 if self._open[m][0] else 1
+            if not self._used[m] and self._open[m][side] > 1:
+                at = self._first_open(m, side)
+                if not self._anchored[self._nodes[self._first_open(m, side, at + 1)]]:
+                    self._put_down(turn, m, at)
+                    return
+        m = first_unused
+        side = 0 if self._open[m][0] else 1
+        at = self._first_open(m, side)
+        if self._open[m][side] > 1:
+            above = self._first_open(m, side, at + 1)
+            at = above if self._anchored[self._nodes[above]] else at
+        self._put_down(turn, m, at)
+
+    def _put_down(self, turn: int, m: int, at: int) -> None:
+        node = self._nodes[at]
         self.poses[node] = pose_math.IDENTITY
         self.steps.append(Step("identity", self.table.mate_names[m], self.table.names[node]))
         self._define(turn, -1, node)
@@ -151,18 +191,18 @@ class _Run:
         """A node's pose stands; mates after the one at work are looked at in the same turn, others in the next."""
         self.known[node] = True
         self.solved.append(node)
-        for other in self._waiting.pop(node, ()):
-            self._open[other] -= 1
-            if self._open[other] <= 1 and not self._used[other]:
-                heapq.heappush(self._due, (turn if other > m else turn + 1, other))
+        for other, side in self._waiting.pop(node, ()):
+            self._open[other][side] -= 1
+            if not self._used[other]:
+                self._look(turn if other > m else turn + 1, other)
 
-    def _first_open(self, m: int) -> tuple[int, int]:
-        """The side and the entry of the lowest open pose on a mate's chains, its first connector's before the other."""
-        for side, (begin, end) in enumerate(self.table.chains[m]):
-            for at in range(begin, end):
-                if not self.known[self._nodes[at]]:
-                    return side, at
-        raise AssertionError("a mate without an open pose")
+    def _first_open(self, m: int, side: int, begin: int = -1) -> int:
+        """The entry of the lowest open pose on a chain of a mate, from an entry on; its last where there is none."""
+        first, end = self.table.chains[m][side]
+        at = max(first, begin)
+        while at < end - 1 and self.known[self._nodes[at]]:
+            at += 1
+        return at
 
     def _formula(self, placed: Placed) -> str:
         """N^-1 A P^-1 in names."""
