@@ -63,8 +63,9 @@ def close_loops(
     moved = False
     if loops:
         paths = dict(zip(loops, _paths(table, solved_by, loops), strict=True))
+        order = {m: rank for rank, m in enumerate(solved_by.values())}
         for group in _groups(loops, paths):
-            mechanism = _Mechanism(table, poses, values, {m: paths[m] for m in group}, list(solved_by.values()))
+            mechanism = _Mechanism(table, poses, values, {m: paths[m] for m in group}, order)
             moved |= mechanism.close()
             steps += mechanism.steps
             left -= mechanism.constraints
@@ -159,7 +160,7 @@ class _Mechanism:
         poses: FloatArray,
         values: dict[int, FloatArray],
         paths: dict[int, Path],
-        order: list[int],
+        order: dict[int, int],
     ) -> None:
         self.steps: list[Step] = []
         self._table, self._poses, self._values, self._paths = table, poses, values, paths
@@ -167,7 +168,7 @@ class _Mechanism:
         for m in self._loops:
             self._meet_halfway(m)
         on_paths = {index for path in paths.values() for kind, index, _ in path if kind == "mate"}
-        mates = [*(m for m in order if m in on_paths), *self._loops]
+        mates = [*sorted(on_paths, key=order.__getitem__), *self._loops]
         self._unknowns: list[Unknown] = [(m, at) for m in mates for at in self._positions(m)]
         self._index = {unknown: k for k, unknown in enumerate(self._unknowns)}
         free = {(m, k) for m in mates for k in free_parts(table.mates[m])}

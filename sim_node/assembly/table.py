@@ -12,7 +12,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.bodies import Body
 from sim_node.world.model import Motion, StaticFrame, World
 from sim_node.world.problems import Place, Problem, did_you_mean, quoted, shown_key
-from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System
+from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System, connector_poses
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None
 MOST_COMPARED = 10_000
@@ -163,7 +163,7 @@ def _finished(rows: _Rows) -> Table:
         tuple(rows.connectors),
         tuple(rows.owners),
         tuple(rows.carriers),
-        np.array([connector.pose for connector in rows.connector]).reshape(-1, 7),
+        connector_poses(rows.connector),
         tuple(names),
         tuple(mates),
         tuple(ends),

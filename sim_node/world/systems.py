@@ -6,7 +6,7 @@ A name in a reference is a path of names from the system that makes the referenc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -67,13 +67,7 @@ class MateConnector(_Said):
     @cached_property
     def pose(self) -> FloatArray:
         """Its pose (7,) in its owner."""
-        z = self.main_axis / np.linalg.norm(self.main_axis)
-        x = _implied_normal(z) if self.normal is None else self.normal / np.linalg.norm(self.normal)
-        x = x - (x @ z) * z
-        x /= np.linalg.norm(x)
-        x -= (x @ z) * z  # once more: what a nearly parallel normal leaves is known to fewer digits
-        x /= np.linalg.norm(x)
-        return poses.pose(self.position, quaternions.from_matrix(np.stack([x, np.cross(z, x), z], axis=1)))
+        return np.asarray(connector_poses([self])[0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +93,28 @@ def axes_fault(main_axis: list[float], normal: list[float] | None) -> str | None
     return None
 
 
-def _implied_normal(axis: FloatArray) -> FloatArray:
-    along = np.abs(axis)
-    return np.asarray(np.eye(3)[int(np.flatnonzero(along <= along.min() + 1e-9)[0])])
+def connector_poses(connectors: Sequence[MateConnector]) -> FloatArray:
+    """The pose (C, 7) of each connector in its owner."""
+    if not connectors:
+        return np.zeros((0, 7))
+    z = _unit(np.array([connector.main_axis for connector in connectors]))
+    implied = _implied_normals(z)
+    given = [implied[k] if c.normal is None else c.normal for k, c in enumerate(connectors)]
+    x = _unit(np.array(given))
+    for _ in range(2):  # twice: what a nearly parallel normal leaves is known to fewer digits
+        x = _unit(x - np.sum(x * z, axis=1, keepdims=True) * z)
+    turned = quaternions.from_matrix(np.stack([x, np.cross(z, x), z], axis=-1))
+    return poses.pose(np.array([connector.position for connector in connectors]), turned)
+
+
+def _implied_normals(axes: FloatArray) -> FloatArray:
+    """Of X, Y, Z the first that lies furthest from each unit axis (C, 3)."""
+    along = np.abs(axes)
+    return np.asarray(np.eye(3)[np.argmax(along <= along.min(axis=1, keepdims=True) + 1e-9, axis=1)])
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True, eq=False)
