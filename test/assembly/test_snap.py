@@ -140,8 +140,10 @@ def test_what_no_mate_determines_stays_undefined_and_is_named():
     system = System("s", bodies=(loose, RigidBody("placed", IDENTITY)), systems=(System("empty"),))
     assembly = snapped(system)
     assert [assembly.table.names[row] for row in assembly.undefined] == ["s/loose", "s/empty"]
-    with pytest.warns(WorldWarning, match="s/loose: no pose is given and no mate determines one"):
+    with pytest.warns(WorldWarning) as warned:
         assemble(World("test", systems=(system,)))
+    told = "no pose is given and no mate determines one; it stands where its owner does"
+    assert [str(warning.message) for warning in warned] == [f"s/loose: {told}", f"s/empty: {told}"]
 
 
 def test_a_mate_between_two_connectors_that_stand_still_is_ignored():
@@ -314,6 +316,34 @@ def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(tree
         found = matrix(in_root(assembly, f"top/{name}/body"))
         np.testing.assert_allclose(found, world_body[k], rtol=0, atol=1e-10)
         np.testing.assert_allclose(matrix(in_root(assembly, f"top/{name}")), world_system[k], rtol=0, atol=1e-10)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 100), poses(), poses(), st.booleans()), min_size=2, max_size=12), st.randoms())
+def test_open_systems_of_open_bodies_fit_in_any_order(links, random):
+    """Which poses become the identity is open; where the bodies stand, each on one before it, is not."""
+    count = len(links)
+    names = [f"s{k // 3}/b{k % 3}" for k in range(count)]
+    connectors: list[list[MateConnector]] = [[] for _ in range(count)]
+    expected, mates = [], []
+    for k, (draw, near, far, swap) in enumerate(links):
+        host = draw % k if k else -1
+        above = np.eye(4) if host < 0 else expected[host]
+        expected.append(above @ matrix(near) @ inv(matrix(far)))
+        connectors[k].append(connector_at("in", far))
+        if host >= 0:
+            connectors[host].append(connector_at(f"out{k}", near))
+        pair = ("ground" if host < 0 else f"{names[host]}/out{k}", f"{names[k]}/in")
+        mates.append(Mate(f"m{k}", "lock", pair[::-1] if swap else pair))
+    random.shuffle(mates)
+    bodies = [RigidBody(f"b{k % 3}", connectors=tuple(connectors[k])) for k in range(count)]
+    systems = tuple(System(f"s{k // 3}", bodies=tuple(bodies[k : k + 3])) for k in range(0, count, 3))
+    ground = connector_at("ground", links[0][1])
+    assembly = snapped(System("top", systems=systems, connectors=(ground,), mates=tuple(mates)))
+    assert assembly.conflicts == ()
+    assert assembly.undefined == ()
+    for k, name in enumerate(names):
+        np.testing.assert_allclose(matrix(in_root(assembly, f"top/{name}")), expected[k], rtol=0, atol=1e-10)
 
 
 @settings(deadline=None)
