@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 
+from sim_node.assembly import assemble
 from sim_node.cli.worlds import add_allow, add_randomised, drawn
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
@@ -25,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     faults = 0
     for file in arguments.files:
         try:
-            world = drawn(load(file, allow=arguments.allow), arguments)
+            world = assemble(drawn(load(file, allow=arguments.allow), arguments))
             layout = lay_out(world)
             sensors = sum(len(group.names) for group in groups_of(world))
         except WorldError as error:  # noqa: PERF203  each file on its own

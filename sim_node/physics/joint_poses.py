@@ -24,15 +24,18 @@ def write_joint_poses(
     axes: FloatArray,
     q_at: _Indices,
     origins: FloatArray,
+    anchors: FloatArray,
     poses: FloatArray,
 ) -> None:
     """Writes rows (B,) of poses (N, 7) [x y z qx qy qz qw].
 
     Body b has the parts first[b] to first[b + 1]: kinds (P,) 0 slide, 1 hinge, 2 ball; axes (P, 3); q_at (P,) where
-    in qpos each begins, balls as [w x y z]. origins (B, 3) is taken from the positions.
+    in qpos each begins, balls as [w x y z]. origins (B, 3) is taken from the positions;
+    anchors (B, 3): the point in each body that it turns about.
     """
     for b in range(rows.shape[0]):
-        px, py, pz = -origins[b, 0], -origins[b, 1], -origins[b, 2]
+        cx, cy, cz = anchors[b, 0], anchors[b, 1], anchors[b, 2]
+        px, py, pz = cx - origins[b, 0], cy - origins[b, 1], cz - origins[b, 2]
         x, y, z, w = 0.0, 0.0, 0.0, 1.0
         for p in range(first[b], first[b + 1]):
             at = q_at[p]
@@ -56,6 +59,10 @@ def write_joint_poses(
                 w * bz + x * by - y * bx + z * bw,
                 w * bw - x * bx - y * by - z * bz,
             )
+        tx, ty, tz = 2.0 * (y * cz - z * cy), 2.0 * (z * cx - x * cz), 2.0 * (x * cy - y * cx)
+        px -= cx + w * tx + y * tz - z * ty
+        py -= cy + w * ty + z * tx - x * tz
+        pz -= cz + w * tz + x * ty - y * tx
         row = rows[b]
         poses[row, 0], poses[row, 1], poses[row, 2] = px, py, pz
         poses[row, 3], poses[row, 4], poses[row, 5], poses[row, 6] = x, y, z, w

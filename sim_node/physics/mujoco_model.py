@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.followers import followed_rows
+from sim_node.physics.mujoco_loops import add_loops, set_distances
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import Part
 from sim_node.world.layout import Layout
@@ -50,7 +51,8 @@ class Compiled:
     """A MuJoCo model, and where in its arrays the world's frames are.
 
     rows (B,): frame table row of each body that a joint moves; first (B + 1,): its parts; kinds (P,) in KINDS,
-    axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from.
+    axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from;
+    anchors (B, 3): the point in each body that it turns about.
     qpos, qvel: the initial state. carriers (N,): the MuJoCo body that each frame is fixed to, -1 where keyframes
     carry it; offsets (N, 7): each frame's pose in that body. solids (N,): the MuJoCo body whose shapes each frame is
     fixed to, those on keyframes too, 0 for none. followed: the rows of the frames that are MuJoCo's mocap bodies, in
@@ -64,6 +66,7 @@ class Compiled:
     axes: FloatArray
     q_at: npt.NDArray[np.int64]
     origins: FloatArray
+    anchors: FloatArray
     qpos: FloatArray
     qvel: FloatArray
     carriers: npt.NDArray[np.int64]
@@ -97,13 +100,16 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         _add_masses(node, body)
+    add_loops(spec, world, layout, nodes, offsets)
+    for first, second in world.touchless:
+        spec.add_exclude(bodyname1=first, bodyname2=second)
     return _compiled(spec.compile(), world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
     """Whether MuJoCo's free joint does for it: at top level, along the fixed frame's axes, without springs."""
     along = np.array_equal(np.abs(mount[3:]), (0.0, 0.0, 0.0, 1.0))
-    return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None
+    return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None and not body.anchor.any()
 
 
 def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
@@ -139,7 +145,7 @@ def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: 
             node.mass, node.inertia = CARRIER_MASS, np.full(3, CARRIER_MASS)
             node, dofs = node.add_body(name=body.name), 0
         along = (0.0, 0.0, 1.0) if part.kind == "ball" else axis
-        node.add_joint(name=f"{body.name}#{k}", type=_JOINTS[part.kind], axis=along)
+        node.add_joint(name=f"{body.name}#{k}", type=_JOINTS[part.kind], axis=along, pos=body.anchor)
         dofs += part.qd_size
     return node
 
@@ -210,6 +216,7 @@ def _compiled(
         first.append(len(kinds))
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
+    set_distances(model, world)
 
     carriers = np.full(len(layout.frames), -1, dtype=np.int64)
     in_carrier = np.tile(poses.IDENTITY, (len(layout.frames), 1))
@@ -226,6 +233,7 @@ def _compiled(
         axes=np.array(axes, dtype=np.float64).reshape(-1, 3),
         q_at=np.array(q_at, dtype=np.int64),
         origins=origins,
+        anchors=np.array([body.anchor for _, body in moved]).reshape(-1, 3),
         qpos=qpos,
         qvel=qvel,
         carriers=carriers,

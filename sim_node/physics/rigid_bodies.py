@@ -116,7 +116,7 @@ class RigidBodyEngine:
                 "physics.timestep, or more damping, may help"
             )
         c = self._compiled
-        self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, poses)
+        self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, c.anchors, poses)
 
     def state(self) -> bytes:
         """All that the future depends on."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from sim_node.assembly import assemble
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import Vehicle, engines_for, vehicles_in
 from sim_node.sensors import Suite
@@ -22,7 +23,7 @@ from sim_node.world.model import World
 
 
 class Simulation:
-    """Steps a world. The same world, seed and calls give the same bytes.
+    """Steps a world, assembled first. The same world, seed and calls give the same bytes.
 
     sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
     frames: the FrameTable, fixed for the run. vehicles: those of the world by name, with their commands.
@@ -30,6 +31,7 @@ class Simulation:
     """
 
     def __init__(self, world: World, seed: int = 0, *, sensors: bool = True) -> None:
+        world = assemble(world)
         layout = lay_out(world)
         self.world = world
         self.frames: FrameTable = layout.frames

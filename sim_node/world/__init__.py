@@ -1,18 +1,29 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
-from sim_node.world.bodies import Body, Geometry, Inertial, Physics
+from sim_node.world.bodies import Body, Geometry, Inertial, Loop, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
+from sim_node.world.systems import (
+    Attachment,
+    ContactGeometry,
+    Mate,
+    MateConnector,
+    RedirectedMateConnector,
+    RigidBody,
+    System,
+)
 from sim_node.world.vehicles import Multirotor, Pilot, Rotor, Waypoint
 
 __all__ = [
+    "Attachment",
     "Body",
     "Buoyancy",
     "ConstantForce",
+    "ContactGeometry",
     "Diverged",
     "Drag",
     "FrameTable",
@@ -20,6 +31,9 @@ __all__ = [
     "Gusts",
     "Inertial",
     "Layout",
+    "Loop",
+    "Mate",
+    "MateConnector",
     "Motion",
     "Multirotor",
     "Origin",
@@ -27,9 +41,12 @@ __all__ = [
     "Pilot",
     "Place",
     "Problem",
+    "RedirectedMateConnector",
+    "RigidBody",
     "Rotor",
     "Sensor",
     "StaticFrame",
+    "System",
     "TimeGrid",
     "UnknownFrame",
     "Waypoint",

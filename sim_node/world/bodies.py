@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses
+from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.fields import floats, same
 from sim_node.world.joints import JOINTS, JointType
@@ -135,7 +135,8 @@ class Body:
     """A rigid body and the joint that it hangs on.
 
     pose (7,): of the joint frame in the parent; where q is neutral the body is there. joint: one of JOINTS;
-    axes (K, 3): those that its type leaves open, made unit. geometry gives mass and inertia unless `inertial` does.
+    axes (K, 3): those that its type leaves open, made unit. anchor (3,): the point in the body, m, that its joint turns
+    it about. geometry gives mass and inertia unless `inertial` does.
     damping, armature, spring_stiff (qd_size,), spring_zero (q_size,): per degree of freedom; None for none. q, qd:
     the initial state; None for neutral and rest. position_range (2, 3): least and largest position, for `randomised`.
     Arrays are kept read-only. Raises ValueError for one of another shape.
@@ -156,6 +157,7 @@ class Body:
     qd: FloatArray | None = None
     position_range: FloatArray | None = None
     marker: Marker | None = None
+    anchor: FloatArray = field(default_factory=lambda: np.zeros(3))
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
@@ -172,6 +174,7 @@ class Body:
             if given is not None:
                 object.__setattr__(self, what, floats(given, (size,), self.name, what))
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
+        object.__setattr__(self, "anchor", floats(self.anchor, (3,), self.name, "anchor"))
         axes = np.array(floats(self.axes, (joint.open_axes, 3), self.name, "axes"))
         lengths = np.linalg.norm(axes, axis=1, keepdims=True)
         if not np.all(np.isfinite(lengths) & (lengths > 0.0)):
@@ -197,8 +200,34 @@ class Body:
 
     def start(self) -> FloatArray:
         """Its initial pose (7,) in its joint frame."""
-        return self.type.pose(self.axes, self.type.neutral() if self.q is None else self.q)
+        pose = self.type.pose(self.axes, self.type.neutral() if self.q is None else self.q)
+        pose[:3] += self.anchor - quaternions.rotate(pose[3:], self.anchor)
+        return pose
 
     def own_mass(self) -> float:
         """Its mass in kg."""
         return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loop:
+    """What holds two frames together beside the joints of the tree.
+
+    kind: of a mate, one of MATES; frames: their names; poses (2, 7): in each, the end that is held. distance: between
+    the two ends, m, where that is what is held. Raises ValueError for poses of another shape.
+    """
+
+    name: str
+    kind: str
+    frames: tuple[str, str]
+    poses: FloatArray
+    distance: float = 0.0
+    place: Place = NO_PLACE
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "poses", floats(self.poses, (2, 7), self.name, "poses"))
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]

@@ -24,6 +24,7 @@ from sim_node.world.model import (
 )
 from sim_node.world.pose_checks import pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.systems import System
 from sim_node.world.vehicle_checks import vehicle_problems
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
@@ -58,7 +59,17 @@ def entries_of(world: World) -> list[Entry]:
         *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
         *(entry for body in world.bodies for entry in _body_entries(body)),
+        *(entry for system in world.systems for entry in _system_entries(system, world.fixed_frame)),
     ]
+
+
+def _system_entries(system: System, fixed_frame: str) -> Iterator[Entry]:
+    """A system and all systems and bodies in it, which become frames as it is assembled."""
+    for path, of in system.frames():
+        if of is system:
+            yield Entry(path, system.parent or fixed_frame, None, of.place, system.parent_place)
+        else:
+            yield Entry(path, path.rpartition("/")[0], None, of.place, of.place)
 
 
 def _body_entries(body: Body) -> Iterator[Entry]:
@@ -143,6 +154,8 @@ def number_problems(world: World) -> Iterator[Problem]:
     yield from body_problems(world)
     yield from vehicle_problems(world)
     yield from force_problems(world)
+    if world.systems or world.attachments:
+        yield Problem(file, "systems", "are not assembled; sim_node.assembly.assemble(world) does that")
 
 
 def _motion_problems(motion: Motion) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-_PROVENANCE = {"place", "parent_place", "parameter_places"}
+_PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places"}
 
 
 def same(left: object, right: object) -> bool:

@@ -1,8 +1,8 @@
 """Joint types: what a joint lets move, as slides, hinges and balls one after the other. A new one is one entry.
 
-    register(JointType("cylindrical", (slide(Z), hinge(Z))))
+    register(JointType("turret", (hinge(Z), hinge(Y))))
 
-is all that worlds, x_xy models and the physics need to know of a cylindrical joint.
+is all that worlds, x_xy models and the physics need to know of a turret's joint.
 """
 
 from __future__ import annotations
@@ -153,6 +153,9 @@ register(
     JointType("rr", (hinge(),), draw=lambda random: _directions(random, 1)),
     JointType("rr_imp", (hinge(), hinge()), draw=_perpendicular),
     JointType("rsaddle", (hinge(), hinge()), draw=lambda random: _directions(random, 2)),
+    # Each slides before it turns; the axes are for whoever builds one to keep parallel, or perpendicular.
+    JointType("cylindrical", (slide(), hinge())),
+    JointType("planar", (slide(), slide(), hinge())),
     # Free, about a centre of rotation that moves in the body.
     JointType("cor", (*_slides(), BALL, *_slides()), x_xy_order=(3, 0, 1, 2, 4, 5, 6), redundant=True),
 )

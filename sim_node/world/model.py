@@ -11,10 +11,11 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.world.bodies import Body, Physics
+from sim_node.world.bodies import Body, Loop, Physics
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.forces import Force, Wind
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
+from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
 
 DEFAULT_FIXED_FRAME = "map"
@@ -139,7 +140,9 @@ class Motion:
 class World:
     """A world: one tree of frames below `fixed_frame` (ENU), what moves in it, and its time.
 
-    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`.
+    What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. loops: what holds bodies beside
+    their joints; touchless: pairs of bodies that never touch. systems and attachments: what `assembly.assemble` turns
+    into frames, bodies, loops, and poses of frames.
     """
 
     name: str
@@ -154,5 +157,9 @@ class World:
     forces: tuple[Force, ...] = ()
     wind: Wind | None = None
     vehicles: tuple[Multirotor, ...] = ()
+    loops: tuple[Loop, ...] = ()
+    touchless: tuple[tuple[str, str], ...] = ()
+    systems: tuple[System, ...] = ()
+    attachments: tuple[Attachment, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""

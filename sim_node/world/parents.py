@@ -16,6 +16,7 @@ def with_default_parents(world: World) -> World:
     """
     known = {frame.name for frame in (*world.frames, *world.sensors)} | {m.frame for m in world.motions}
     known |= {body.name for body in world.bodies}
+    known |= {path for system in world.systems for path, _ in system.frames()}
     known.add(world.fixed_frame)
 
     def parent(name: str) -> str:
@@ -27,6 +28,7 @@ def with_default_parents(world: World) -> World:
         sensors=tuple(s if s.parent else replace(s, parent=_base_link(s.name, known)) for s in world.sensors),
         motions=tuple(m if m.parent else replace(m, parent=parent(m.frame)) for m in world.motions),
         bodies=tuple(b if b.parent else replace(b, parent=parent(b.name)) for b in world.bodies),
+        systems=tuple(s if s.parent else replace(s, parent=parent(s.name)) for s in world.systems),
     )
 
 

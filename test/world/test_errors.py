@@ -9,7 +9,7 @@ from sim_node.world.problems import LONGEST_QUOTED, MOST_SHOWN
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "forces, vehicles)"
+    "forces, vehicles, systems)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
@@ -28,7 +28,7 @@ def check(faults, text, *lines):
         ("'a b': 1", f"1:1: 'a b': unknown key {SECTIONS}"),
         (
             "frames:\n  - name: a\n    parant: map\n",
-            "3:5: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose)",
+            "3:5: frames[0].parant: unknown key; did you mean parent? (known: name, parent, pose, mate)",
         ),
         (
             "motions:\n  - {frame: a, aftr: loop, keyframes: [{t: 0}]}\n",
@@ -79,7 +79,7 @@ def test_unknown_keys(faults, write, text, line):
         ("time: {start: １}", "1:15: time.start: a number is needed, found '１'"),
         ("frames: {name: a}", "1:9: frames: a list is needed, found a mapping"),
         ("frames:", "1:8: frames: a list is needed, found nothing"),
-        ("frames: [a]", "1:10: frames[0]: a mapping is needed (name, parent, pose), found 'a'"),
+        ("frames: [a]", "1:10: frames[0]: a mapping is needed (name, parent, pose, mate), found 'a'"),
         ("frames: [{parent: map}]", "1:10: frames[0]: name is missing"),
         ("frames: [{name: ''}]", "1:17: frames[0].name: is empty; a frame needs a name"),
         ("frames: [{name: a, parent: ''}]", "1:28: frames[0].parent: is empty; a frame needs a name"),

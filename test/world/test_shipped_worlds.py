@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.assembly import assemble
 from sim_node.world import lay_out, load
 from sim_node.world.locate import shipped_worlds
 
@@ -28,7 +29,7 @@ def test_each_loads_without_a_warning(name):
         warnings.simplefilter("error")
         world = load(name)
     assert world.name == name
-    layout = lay_out(world)
+    layout = lay_out(assemble(world))
     assert not layout.frames.static.all(), "an example moves"
     assert np.isfinite(layout.poses).all()
 
@@ -44,7 +45,7 @@ def test_the_drone_of_orbit_flies_a_circle_with_its_nose_along_it():
 
 def test_the_imu_of_orbit_is_mounted_upside_down_in_both_axes():
     """Given in FRD as half a turn about x, which FLU says the same way; z = 1 cm down in FRD is below."""
-    layout = lay_out(load("orbit"))
+    layout = lay_out(assemble(load("orbit")))
     imu = layout.poses[layout.frames.index("drone/IMU_MAIN")]
     np.testing.assert_allclose(np.abs(imu), [0, 0, 0.01, 1, 0, 0, 0], atol=1e-15)
     assert imu[2] == -0.01
@@ -52,7 +53,7 @@ def test_the_imu_of_orbit_is_mounted_upside_down_in_both_axes():
 
 def test_cameras_of_orbit_look_ahead_and_down():
     """The optical z axis (REP 103): ten degrees below the nose, and straight down."""
-    layout = lay_out(load("orbit"))
+    layout = lay_out(assemble(load("orbit")))
     looks = {}
     for camera in ("drone/CAM_FRONT_optical", "drone/CAM_DOWN_optical"):
         pose = layout.frames.lookup(layout.poses, "drone/base_link", camera)
@@ -74,7 +75,7 @@ def test_the_scout_flies_a_figure_of_eight_from_csv():
 
 def test_the_two_vehicles_have_their_own_prefixes_and_places():
     world = load("two_vehicles")
-    layout = lay_out(world)
+    layout = lay_out(assemble(world))
     table = layout.frames
     assert table.path("rover/GNSS_REAR") == "map/rover/base_link/GNSS_REAR"
     assert table.path("scout/CAM_FRONT") == "map/scout/map/base_link/CAM_FRONT"
@@ -83,7 +84,7 @@ def test_the_two_vehicles_have_their_own_prefixes_and_places():
 
 
 def test_the_arm_hangs_link_below_link():
-    table = lay_out(load("arm_on_cart")).frames
+    table = lay_out(assemble(load("arm_on_cart"))).frames
     assert [table.names[row] for row in reversed(table.chain(table.index("tool0")))] == [
         "world",
         "world/track",

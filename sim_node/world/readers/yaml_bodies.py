@@ -16,7 +16,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
-from sim_node.world.readers.yaml_values import FALSE, TRUE, Value
+from sim_node.world.readers.yaml_values import TRUE, Value, boolean
 
 PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
@@ -39,7 +39,7 @@ def read_physics(value: Value, context: Context) -> None:
         timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
         integrator=table.choice("integrator", INTEGRATORS, default.integrator),
         gravity=default.gravity if vector is None else np.array(vector),
-        contact=default.contact if contact is None else read_boolean(contact),
+        contact=boolean(table, "contact", default.contact),
         engine=table.choice("engine", ENGINES, default.engine),
         armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
         place=Place(value.where if timestep is None else timestep.where, value.path),
@@ -144,11 +144,12 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
 
 def read_geometry(value: Value | None) -> tuple[Geometry, ...]:
     """A list of shapes, each a mapping with the shape's name and sizes."""
-    return () if value is None else tuple(g for entry in value.items() if (g := _shape(entry)) is not None)
+    return () if value is None else tuple(g for entry in value.items() if (g := read_shape(entry)) is not None)
 
 
-def _shape(entry: Value) -> Geometry | None:
-    table = entry.table(GEOMETRY_KEYS)
+def read_shape(entry: Value, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry | None:
+    """One shape of a mapping whose keys are all `known`; None with the fault recorded."""
+    table = entry.table(known)
     given = [name for name in SHAPES if name in table]
     if len(given) != 1:
         found = f"found {' and '.join(given)}" if given else "found none"
@@ -220,11 +221,11 @@ def read_inertial(value: Value | None) -> Inertial | None:
         return None
     kilograms = mass.number(0.0, HEAVIEST)
     position = None if centre is None else centre.vector(3, largest=FARTHEST)
-    matrix = _inertia(moments)
+    matrix = read_inertia(moments)
     return None if matrix is None else Inertial(kilograms, matrix, np.array(position or (0.0, 0.0, 0.0)))
 
 
-def _inertia(value: Value) -> FloatArray | None:
+def read_inertia(value: Value) -> FloatArray | None:
     """[ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] as a matrix (3, 3)."""
     size = 6 if isinstance(value.node, Sequence) and len(value.node.items) == 6 else 3
     moments = value.vector(size)
@@ -232,8 +233,3 @@ def _inertia(value: Value) -> FloatArray | None:
         return None
     xx, yy, zz, xy, xz, yz = (*moments, 0.0, 0.0, 0.0)[:6]
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-
-
-def read_boolean(value: Value) -> bool:
-    """true or false."""
-    return value.choice((*TRUE, *FALSE), "false") in TRUE

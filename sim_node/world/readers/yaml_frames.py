@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from sim_node import names
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted
+from sim_node.world.readers.yaml_mates import read_attachment
 from sim_node.world.readers.yaml_nodes import Mapping
 from sim_node.world.readers.yaml_parameters import read_parameters
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, named, section
-from sim_node.world.readers.yaml_values import Value
+from sim_node.world.readers.yaml_values import Table, Value
 
-FRAME_KEYS = ("name", "parent", "pose")
+FRAME_KEYS = ("name", "parent", "pose", "mate")
 SENSOR_KEYS = (*FRAME_KEYS, "type")
 
 
@@ -73,7 +75,7 @@ def read_frames(value: Value, context: Context) -> None:
     for entry in value.items():
         table = entry.table(FRAME_KEYS, required=("name",))
         name, place = named(table, "name")
-        pose, scale = read_pose(table.get("pose"))
+        pose, scale = _pose_or_mate(table, name, context)
         if name:
             context.frames.append(StaticFrame(name, pose=pose, scale=scale, **place))
 
@@ -89,7 +91,7 @@ def read_sensors(value: Value, context: Context) -> None:
         typed = isinstance(entry.node, Mapping) and "type" in entry.node.entries
         table = entry.table((*SENSOR_KEYS, *parameters) if typed else SENSOR_KEYS, required=("name",))
         name, place = named(table, "name")
-        pose, scale = read_pose(table.get("pose"))
+        pose, scale = _pose_or_mate(table, name, context)
         kind = table.get("type")
         if kind is not None:
             places["type"] = KeyPlace(kind.place, kind.place)
@@ -105,3 +107,12 @@ def read_sensors(value: Value, context: Context) -> None:
                     **place,
                 )
             )
+
+
+def _pose_or_mate(table: Table, name: str, context: Context) -> tuple[FloatArray, FloatArray | None]:
+    """A frame's pose and scale; a mate beside it is for the assembly, which gives the pose then."""
+    pose, mate = table.get("pose"), table.get("mate")
+    if pose is not None and mate is not None:
+        mate.error("a second way to say where it is; give pose or mate")
+    read_attachment(mate, name, context)
+    return read_pose(pose)

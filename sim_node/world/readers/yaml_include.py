@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
+from sim_node.world.systems import Attachment, System
 
 # Files that a world may consist of, and includes one within the other: a few small files could include each other
 # more often than any machine can read.
@@ -64,7 +66,7 @@ def _take_in(world: World, prefix: str, root: str, root_place: Place | None, con
     def renamed(name: str) -> str:
         return root if name == world.fixed_frame else names.prefixed(prefix, name)
 
-    def below(frame: StaticFrame | Motion | Body) -> dict[str, Any]:
+    def below(frame: StaticFrame | Motion | Body | System) -> dict[str, Any]:
         on_root = frame.parent == world.fixed_frame and root_place is not None
         return {"parent": renamed(frame.parent), "parent_place": root_place if on_root else frame.parent_place}
 
@@ -74,8 +76,16 @@ def _take_in(world: World, prefix: str, root: str, root_place: Place | None, con
     context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
     context.forces += [replace(f, body=renamed(f.body)) for f in world.forces]
     context.vehicles += [replace(v, name=names.prefixed(prefix, v.name), body=renamed(v.body)) for v in world.vehicles]
+    context.systems += [replace(s, name=renamed(s.name), **below(s)) for s in world.systems]
+    context.attachments += [_renamed(a, renamed) for a in world.attachments]
     if world.static_patterns != SENSOR_PATTERNS:
         context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
+
+
+def _renamed(attachment: Attachment, renamed: Callable[[str], str]) -> Attachment:
+    mate = attachment.mate
+    first, second = map(renamed, mate.connectors)
+    return replace(attachment, frame=renamed(attachment.frame), mate=replace(mate, connectors=(first, second)))
 
 
 def _prefix(value: Value | None) -> str | None:

@@ -25,6 +25,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
 
 
@@ -57,6 +58,8 @@ class Context:
     forces: list[Force] = field(default_factory=list)
     wind: Wind | None = None
     vehicles: list[Multirotor] = field(default_factory=list)
+    systems: list[System] = field(default_factory=list)
+    attachments: list[Attachment] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -87,6 +90,8 @@ class Context:
             forces=tuple(self.forces),
             wind=self.wind,
             vehicles=tuple(self.vehicles),
+            systems=tuple(self.systems),
+            attachments=tuple(self.attachments),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

@@ -183,6 +183,12 @@ class Table:
         return default if value is None else value.choice(allowed, default)
 
 
+def boolean(table: Table, key: str, default: bool) -> bool:
+    """The truth value under `key`, or the default."""
+    value = table.get(key)
+    return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
+
+
 def _number(node: Node) -> float:
     """The number that a node is, NaN where it is none; what is quoted is no number."""
     return as_number(node.text) if isinstance(node, Scalar) and node.plain else math.nan

@@ -17,12 +17,12 @@ from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import FARTHEST, Sensor, StaticFrame
 from sim_node.world.problems import WorldError, did_you_mean, quoted
 from sim_node.world.readers.files import read_text
-from sim_node.world.readers.yaml_bodies import read_boolean, read_geometry, read_inertial
+from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import read_frames, read_sensors
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence, compose
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import NULL, Table, Value
+from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MOST_DRAG, MOST_ROTORS, PILOT_RANGES, ROTOR_RANGES, WAYPOINT_RANGES
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor, Waypoint
 
@@ -55,12 +55,12 @@ def read_vehicles(value: Value, context: Context) -> None:
     for entry in value.items():
         errors = len(entry.report.errors)
         table = entry.table(VEHICLE_KEYS, required=("name", "model"))
-        name, parent, sensors = (table.get(key) for key in ("name", "parent", "sensors"))
+        name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
         pilot = _pilot(table.get("pilot"))
         model = _model(table.get("model"), context, models)
-        with_sensors = sensors is None or read_boolean(sensors)
+        with_sensors = boolean(table, "sensors", True)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
             context.report.missing.append(entry.path)
             continue

@@ -1,0 +1,73 @@
+"""A world without systems from one with them: the one place where what is left open is filled in."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sim_node.assembly.motion import set_in_motion
+from sim_node.assembly.snap import snap
+from sim_node.assembly.steps import Assembly
+from sim_node.assembly.table import tabulate
+from sim_node.world.checks import entries_of, tree_problems
+from sim_node.world.model import World
+from sim_node.world.problems import Problem, Where, WorldError, WorldWarning, shown_lines
+
+
+def assembly_of(world: World) -> Assembly:
+    """The assembly of a world's systems: what mates gave, what they could not. Raises WorldError.
+
+    That is for names and parents that are not sound and references that lead nowhere.
+    """
+    problems = list(tree_problems(entries_of(world)))
+    if problems:
+        raise WorldError(problems)
+    table, problems = tabulate(world)
+    if problems:
+        raise WorldError(problems)
+    return snap(table)
+
+
+def assemble(world: World) -> World:
+    """The world with its systems assembled: frames, bodies on joints, loops, under their hierarchical names.
+
+    A world without systems is returned as it is. Raises WorldError for mates that cannot be met, with what is left of
+    them; warns WorldWarning of poses that no mate determines, which become the identity.
+    """
+    if not world.systems and not world.attachments:
+        return world
+    assembly = assembly_of(world)
+    moving, problems = set_in_motion(assembly)
+    problems = [*_conflicts(assembly), *problems]
+    if problems:
+        raise WorldError(problems)
+    for line in shown_lines(_undefined(assembly)):
+        warnings.warn(WorldWarning(line), stacklevel=2)
+    table = assembly.table
+    attached = {attachment.frame for attachment in world.attachments}
+    poses = {name: assembly.poses[row] for row, name in enumerate(table.names) if name in attached}
+    return replace(
+        world,
+        frames=(*(replace(f, pose=poses.get(f.name, f.pose)) for f in world.frames), *moving.frames),
+        sensors=tuple(replace(s, pose=poses.get(s.name, s.pose)) for s in world.sensors),
+        bodies=(*world.bodies, *moving.bodies),
+        loops=(*world.loops, *moving.loops),
+        touchless=(*world.touchless, *moving.touchless),
+        systems=(),
+        attachments=(),
+    )
+
+
+def _conflicts(assembly: Assembly) -> Iterator[Problem]:
+    mates = dict(zip(assembly.table.mate_names, assembly.table.mates, strict=True))
+    for step in assembly.conflicts:
+        place = mates[step.mate].place
+        yield Problem(place.where, place.key or step.mate, str(step).removeprefix(f"{step.mate}: "))
+
+
+def _undefined(assembly: Assembly) -> Iterator[Problem]:
+    for row in assembly.undefined:
+        name, of = assembly.table.names[row], assembly.table.of[row]
+        where = of.place.where if of is not None else Where()
+        yield Problem(where, name, "no pose is given and no mate determines one; it stands where its owner does")

@@ -1,0 +1,143 @@
+"""The compiled inner loops: a pose along a chain, and how far a cycle of poses and motions is from closing."""
+
+# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# The types are numba's, inferred.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from sim_node.geometry.kernel_cache import CACHE
+
+CONSTANT, SLIDE, HINGE = 0, 1, 2
+
+
+@njit(cache=CACHE)
+def solve(poses, nodes, upper, lower, target, end, motion, out):
+    """Writes S = N^-1 A P^-1 to out (7,): the pose that closes a chain, as a unit quaternion.
+
+    poses (N, 7): local; nodes (K,): the two chains, each from a connector's owner up. upper, lower: the first and
+    last (exclusive) entries of the moved chain above and below the node that is solved, N and P without its
+    connector; target: those of the other chain. end (2, 7): the connectors in their owners, the target's first.
+    motion (7,): from the target's connector to the other.
+    """
+    above = _along(poses, nodes, upper[0], upper[1])
+    goal = _compose(_along(poses, nodes, target[0], target[1]), _compose(_tuple(end[0]), _tuple(motion)))
+    below = _compose(_along(poses, nodes, lower[0], lower[1]), _tuple(end[1]))
+    x, y, z, qx, qy, qz, qw = _compose(_compose(_invert(above), goal), _invert(below))
+    scale = 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
+    out[0], out[1], out[2] = x, y, z
+    out[3], out[4], out[5], out[6] = qx * scale, qy * scale, qz * scale, qw * scale
+
+
+@njit(cache=CACHE)
+def gap(poses, nodes, first, second, ends, out):
+    """Writes the pose of the second connector in the first to out (7,); arguments as of `solve`."""
+    a = _compose(_along(poses, nodes, first[0], first[1]), _tuple(ends[0]))
+    b = _compose(_along(poses, nodes, second[0], second[1]), _tuple(ends[1]))
+    out[:] = _compose(_invert(a), b)
+
+
+@njit(cache=CACHE)
+def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
+    """Writes how far a cycle is from closing: residual (6,), m and rad, and jacobian (6, U), of all unknowns.
+
+    Element e is a pose data[e] (kinds CONSTANT) or a motion along or about the axis data[e, :3] by signs[e] times
+    values[unknowns[e]]. The residual is the product's position and twice its quaternion's vector part: its rotation
+    vector to third order, with the exact derivative
+        d(2 v)/dt = w omega + omega x v    for    dq/dt = omega q / 2.
+    """
+    jacobian[:] = 0.0
+    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    for e in range(kinds.shape[0]):
+        kind = kinds[e]
+        if kind == CONSTANT:
+            total = _compose(total, _tuple(data[e]))
+            continue
+        u, sign = unknowns[e], signs[e]
+        ax, ay, az = _rotate(total, data[e, 0] * sign, data[e, 1] * sign, data[e, 2] * sign)
+        if kind == SLIDE:
+            amount = values[u] * sign
+            step = (data[e, 0] * amount, data[e, 1] * amount, data[e, 2] * amount, 0.0, 0.0, 0.0, 1.0)
+            jacobian[0, u] += ax
+            jacobian[1, u] += ay
+            jacobian[2, u] += az
+        else:
+            sine, cosine = math.sin(0.5 * values[u] * sign), math.cos(0.5 * values[u])
+            step = (0.0, 0.0, 0.0, data[e, 0] * sine, data[e, 1] * sine, data[e, 2] * sine, cosine)
+            # For now the velocity at the origin: that at the end is known when the end is.
+            jacobian[0, u] -= ay * total[2] - az * total[1]
+            jacobian[1, u] -= az * total[0] - ax * total[2]
+            jacobian[2, u] -= ax * total[1] - ay * total[0]
+            jacobian[3, u] += ax
+            jacobian[4, u] += ay
+            jacobian[5, u] += az
+        total = _compose(total, step)
+    px, py, pz, x, y, z, w = total
+    residual[0], residual[1], residual[2] = px, py, pz
+    residual[3], residual[4], residual[5] = 2.0 * x, 2.0 * y, 2.0 * z
+    for u in range(jacobian.shape[1]):
+        ox, oy, oz = jacobian[3, u], jacobian[4, u], jacobian[5, u]
+        jacobian[0, u] += oy * pz - oz * py
+        jacobian[1, u] += oz * px - ox * pz
+        jacobian[2, u] += ox * py - oy * px
+        jacobian[3, u] = w * ox + oy * z - oz * y
+        jacobian[4, u] = w * oy + oz * x - ox * z
+        jacobian[5, u] = w * oz + ox * y - oy * x
+
+
+@njit(cache=CACHE)
+def in_roots(poses, parents, out):
+    """Writes every pose (N, 7) in the root of its tree to out (N, 7); a parent's row is before its children's."""
+    for row in range(parents.shape[0]):
+        if parents[row] < 0:
+            out[row] = np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+        else:
+            out[row] = np.array(_compose(_tuple(out[parents[row]]), _tuple(poses[row])))
+
+
+@njit(cache=CACHE)
+def _along(poses, nodes, begin, end):
+    """The product of the poses of a chain's nodes, which are listed from the lowest up."""
+    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    for k in range(end - 1, begin - 1, -1):
+        total = _compose(total, _tuple(poses[nodes[k]]))
+    return total
+
+
+@njit(cache=CACHE)
+def _tuple(row):
+    return (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
+
+
+@njit(cache=CACHE)
+def _rotate(pose, x, y, z):
+    _, _, _, qx, qy, qz, qw = pose
+    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
+    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+
+
+@njit(cache=CACHE)
+def _compose(a, b):
+    ax, ay, az, aqx, aqy, aqz, aqw = a
+    bx, by, bz, bqx, bqy, bqz, bqw = b
+    x, y, z = _rotate(a, bx, by, bz)
+    return (
+        ax + x,
+        ay + y,
+        az + z,
+        aqw * bqx + aqx * bqw + aqy * bqz - aqz * bqy,
+        aqw * bqy - aqx * bqz + aqy * bqw + aqz * bqx,
+        aqw * bqz + aqx * bqy - aqy * bqx + aqz * bqw,
+        aqw * bqw - aqx * bqx - aqy * bqy - aqz * bqz,
+    )
+
+
+@njit(cache=CACHE)
+def _invert(a):
+    x, y, z, qx, qy, qz, qw = a
+    x, y, z = _rotate((0.0, 0.0, 0.0, -qx, -qy, -qz, qw), x, y, z)
+    return -x, -y, -z, -qx, -qy, -qz, qw

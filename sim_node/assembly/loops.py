@@ -1,0 +1,116 @@
+"""Closing loops: mates between frames that stand already, met by moving what other mates have left free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sim_node.assembly.mechanism import Mechanism, Path
+from sim_node.assembly.steps import Step
+from sim_node.assembly.table import Table
+from sim_node.geometry.arrays import FloatArray
+
+
+class Closing(NamedTuple):
+    """What closing loops came to.
+
+    moved: whether any position changed; steps: what was done; degrees_of_freedom: how many are left in all; rates: of
+    mates in loops of which some have a speed at the start, for each of their parts' degrees of freedom.
+    """
+
+    moved: bool
+    steps: list[Step]
+    degrees_of_freedom: int
+    rates: dict[int, FloatArray]
+
+
+def close_loops(
+    table: Table,
+    poses: FloatArray,
+    solved_by: dict[int, int],
+    values: dict[int, FloatArray],
+    loops: Sequence[int],
+) -> Closing:
+    """Moves `values` until the mates in `loops` are met.
+
+    poses (N, 7): local, at `values`; solved_by: the mate of each frame that one gave its pose.
+    """
+    left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
+    steps: list[Step] = []
+    rates: dict[int, FloatArray] = {}
+    moved = False
+    if loops:
+        paths = dict(zip(loops, _paths(table, solved_by, loops), strict=True))
+        order = {m: rank for rank, m in enumerate(solved_by.values())}
+        for group in _groups(loops, paths):
+            mechanism = Mechanism(table, poses, values, {m: paths[m] for m in group}, order)
+            moved |= mechanism.close()
+            steps += mechanism.steps
+            left -= mechanism.constraints
+            rates.update(mechanism.rates())
+    return Closing(moved, steps, left, rates)
+
+
+def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:
+    """The way from the first to the second connector's owner of each loop, over mates that placed frames."""
+    neighbours: list[list[tuple[int, str, int, bool]]] = [[] for _ in table.names]
+    for row, parent in enumerate(table.parents.tolist()):
+        if row in solved_by:
+            m = solved_by[row]
+            a, b = (table.owners[end] for end in table.ends[m])
+            neighbours[a].append((b, "mate", m, True))
+            neighbours[b].append((a, "mate", m, False))
+        elif parent >= 0:
+            neighbours[row].append((parent, "frame", row, True))
+            neighbours[parent].append((row, "frame", row, False))
+    # Rooted anew: over each row the edge to the one that it was come from, as it is walked upwards.
+    above: list[tuple[int, str, int, bool] | None] = [None] * len(table.names)
+    depth = [-1] * len(table.names)
+    for root in range(len(table.names)):
+        if depth[root] >= 0:
+            continue
+        depth[root] = 0
+        stack = [root]
+        while stack:
+            row = stack.pop()
+            for other, kind, index, forward in neighbours[row]:
+                if depth[other] < 0:
+                    depth[other] = depth[row] + 1
+                    above[other] = (row, kind, index, not forward)
+                    stack.append(other)
+    for m in loops:
+        a, b = (table.owners[end] for end in table.ends[m])
+        up: Path = []
+        down: Path = []
+        while a != b:
+            if depth[a] >= depth[b]:
+                edge = above[a]
+                assert edge is not None
+                up.append(edge[1:])
+                a = edge[0]
+            else:
+                edge = above[b]
+                assert edge is not None
+                down.append((edge[1], edge[2], not edge[3]))
+                b = edge[0]
+        yield up + down[::-1]
+
+
+def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
+    """Loops that share a mate, together; the rest alone."""
+    group_of: dict[int, int] = {}
+
+    def find(item: int) -> int:
+        while group_of.setdefault(item, item) != item:
+            group_of[item] = group_of[group_of[item]]
+            item = group_of[item]
+        return item
+
+    for m in loops:
+        for kind, index, _ in paths[m]:
+            if kind == "mate":
+                group_of[find(index)] = find(m)
+    groups: dict[int, list[int]] = {}
+    for m in loops:
+        groups.setdefault(find(m), []).append(m)
+    return list(groups.values())

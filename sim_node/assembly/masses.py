@@ -1,0 +1,99 @@
+"""Masses, centres and inertias of bodies from the shapes, sizes and densities of their geometries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Geometry, Inertial
+from sim_node.world.systems import ContactGeometry, RigidBody
+
+# m^3 from the sizes of world.bodies.SHAPES.
+_VOLUMES: dict[str, Callable[..., float]] = {
+    "box": lambda x, y, z: x * y * z,
+    "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
+    "cylinder": lambda r, length: math.pi * r**2 * length,
+    "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
+    "ellipsoid": lambda a, b, c: 4.0 / 3.0 * math.pi * a * b * c,
+}
+
+
+def _box(x: float, y: float, z: float) -> tuple[float, float, float]:
+    return (y * y + z * z) / 12.0, (x * x + z * z) / 12.0, (x * x + y * y) / 12.0
+
+
+def _cylinder(r: float, length: float) -> tuple[float, float, float]:
+    across = (3.0 * r * r + length * length) / 12.0
+    return across, across, r * r / 2.0
+
+
+def _capsule(r: float, length: float) -> tuple[float, float, float]:
+    caps = 4.0 * r / (4.0 * r + 3.0 * length)  # their part of the mass
+    along = (1.0 - caps) * r * r / 2.0 + caps * 0.4 * r * r
+    # A half ball's centre is 3/8 r from its flat side.
+    across = (1.0 - caps) * (3.0 * r * r + length * length) / 12.0
+    across += caps * (0.4 * r * r + length * length / 4.0 + 3.0 / 8.0 * length * r)
+    return across, across, along
+
+
+# Principal moments per kg about the centre (m^2): Beer & Johnston, Vector Mechanics for Engineers: Dynamics, app. B.
+_MOMENTS: dict[str, Callable[..., tuple[float, float, float]]] = {
+    "box": _box,
+    "sphere": lambda r: (0.4 * r * r,) * 3,
+    "cylinder": _cylinder,
+    "capsule": _capsule,
+    "ellipsoid": lambda a, b, c: ((b * b + c * c) / 5.0, (a * a + c * c) / 5.0, (a * a + b * b) / 5.0),
+}
+
+
+def with_mass(part: ContactGeometry) -> Geometry:
+    """Its shape with its mass: its own if it has one, else from its density; none where it does not count."""
+    shape = part.geometry
+    if not part.massive or shape.shape in SHAPES_WITHOUT_MASS:
+        return replace(shape, mass=0.0)
+    return shape if shape.mass > 0.0 else replace(shape, mass=part.density * _VOLUMES[shape.shape](*shape.size))
+
+
+def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
+    """Mass, centre and inertia of shapes that are fixed together; zeros for none that has mass."""
+    heavy = [shape for shape in shapes if shape.mass > 0.0]
+    mass = sum(shape.mass for shape in heavy)
+    if not heavy:
+        return Inertial(0.0, np.zeros((3, 3)))
+    centre = sum((shape.mass * shape.pose[:3] for shape in heavy), np.zeros(3)) / mass
+    inertia = np.zeros((3, 3))
+    for shape in heavy:
+        turn = quaternions.to_matrix(shape.pose[3:])
+        inertia += shape.mass * (turn * _MOMENTS[shape.shape](*shape.size)) @ turn.T
+        inertia += shape.mass * _steiner(shape.pose[:3] - centre)
+    return Inertial(mass, (inertia + inertia.T) / 2.0, centre)
+
+
+def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
+    """The shapes of a body with their masses, and what is to be said beside them.
+
+    A mass of the body's own is spread over its shapes as their masses were, so that the inertia grows with it; a
+    centre or an inertia of its own goes before theirs, which then show and touch but do not weigh.
+    """
+    shapes = tuple(map(with_mass, body.geometries))
+    total = sum(shape.mass for shape in shapes)
+    if body.mass is not None and total > 0.0:
+        shapes = tuple(replace(shape, mass=shape.mass * (body.mass / total)) for shape in shapes)
+    if body.inertia is None and body.centre is None and (total > 0.0 or body.mass is None):
+        return shapes, None
+    derived = mass_properties(shapes)
+    return shapes, Inertial(
+        derived.mass if body.mass is None else body.mass,
+        derived.inertia if body.inertia is None else body.inertia,
+        derived.centre if body.centre is None else body.centre,
+    )
+
+
+def _steiner(offset: FloatArray) -> FloatArray:
+    """The inertia of 1 kg at an offset (3,): Huygens and Steiner's theorem."""
+    return np.asarray(float(offset @ offset) * np.eye(3) - np.outer(offset, offset))

@@ -1,0 +1,68 @@
+"""The pose that a mate's motion comes to, and the motion that comes to a pose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.joints import JointType
+from sim_node.world.mate_types import MateType
+from sim_node.world.systems import Mate
+
+
+def at_rest(mate: Mate) -> FloatArray:
+    """Its positions (q_size,), the slides' and hinges' at their initial values, or near, or zero."""
+    q = as_joint(mate.type).neutral()
+    offsets = part_offsets(mate.type)
+    for k, value, near in zip(mate.type.valued, given_values(mate), mate.near or [None] * 9, strict=False):
+        q[offsets[k]] = value if value is not None else near if near is not None else 0.0
+    return q
+
+
+def given_values(mate: Mate) -> tuple[float | None, ...]:
+    """Its initial values; a distance that is not given is 0."""
+    values = mate.values or (None,) * len(mate.type.values)
+    return tuple(value or 0.0 for value in values) if mate.type.distance else values
+
+
+def free_parts(mate: Mate) -> tuple[int, ...]:
+    """Which of its parts the assembly may move: those without an initial value."""
+    held = {k for k, value in zip(mate.type.valued, given_values(mate), strict=True) if value is not None}
+    return tuple(k for k in range(len(mate.type.parts)) if k not in held)
+
+
+def part_offsets(mate: MateType) -> list[int]:
+    """Where in its positions each part's begin."""
+    sizes = [part.q_size for part in mate.parts]
+    return [sum(sizes[:k]) for k in range(len(sizes))]
+
+
+def as_joint(mate: MateType) -> JointType:
+    """Its parts as a joint from the first connector's frame to the second's."""
+    return JointType(mate.name, mate.parts)
+
+
+def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
+    """The pose (7,) of the second connector in the first at positions q."""
+    return as_joint(mate).pose(np.zeros((0, 3)), q)
+
+
+def positions_of(mate: MateType, pose: FloatArray) -> FloatArray:
+    """The positions q at which a mate comes nearest to a pose (7,) of its second connector in its first.
+
+    Exact where it can come there. Slides come before hinges, hinges are about Z: all but a distance's, which has none.
+    """
+    q: list[float] = []
+    for part in mate.parts:
+        if part.kind == "slide":
+            assert part.axis is not None
+            q.append(float(np.dot(part.axis, pose[:3])))
+        elif part.kind == "hinge":
+            assert part.axis is not None
+            along = float(np.dot(part.axis, pose[3:6]))
+            angle = 2.0 * np.arctan2(along, pose[6])
+            q.append(float(angle - 2.0 * np.pi * np.round(angle / (2.0 * np.pi))))
+        else:
+            q.extend(quaternions.normalise(pose[3:]).tolist())
+    return np.array(q)

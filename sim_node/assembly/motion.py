@@ -1,0 +1,350 @@
+"""From assembly to motion: bodies on joints along a spanning tree of the mates, and loops for the rest."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_node.assembly.masses import masses_of, with_mass
+from sim_node.assembly.mate_motion import given_values, positions_of
+from sim_node.assembly.steps import Assembly
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.bodies import Body, Loop
+from sim_node.world.joints import JOINTS
+from sim_node.world.model import Motion, StaticFrame
+from sim_node.world.problems import Problem
+from sim_node.world.systems import Mate, RigidBody, System
+
+
+@dataclass(frozen=True)
+class Moving:
+    """What systems become: frames that stand still, bodies on joints, loops between them, pairs that never touch."""
+
+    frames: tuple[StaticFrame, ...]
+    bodies: tuple[Body, ...]
+    loops: tuple[Loop, ...]
+    touchless: tuple[tuple[str, str], ...]
+
+
+class _Link(NamedTuple):
+    """A mate between two carriers: rows of bodies, or of the roots that stand for the world; its ends in them."""
+
+    mate: int
+    carriers: tuple[int, int]
+    ends: FloatArray
+
+
+def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
+    """What moves in an assembly, and which loops cannot be held."""
+    table = assembly.table
+    roots = _roots(table.parents.tolist())
+    links = list(_links(assembly, roots))
+    tree, rest = _spanning_tree(assembly, links, roots)
+    hangs = _hanging(assembly, tree, roots)
+    standing = _standing(assembly, hangs)
+    frames: list[StaticFrame] = []
+    bodies: list[Body] = []
+    for row, of in enumerate(table.of):
+        if isinstance(of, System):
+            _add_system(assembly, row, of, roots, frames, bodies)
+        elif isinstance(of, RigidBody):
+            _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
+    loops, problems = _loops(assembly, rest, tree, roots)
+    return Moving(tuple(frames), tuple(bodies), loops, tuple(_touchless(assembly, links, bodies))), problems
+
+
+def _roots(parents: list[int]) -> list[int]:
+    """The root of each row's tree."""
+    roots: list[int] = []
+    for row, parent in enumerate(parents):
+        roots.append(row if parent < 0 else roots[parent])
+    return roots
+
+
+def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
+    """The mates that hold bodies: a connector that stands still is on the root, a redirected one on its body."""
+    table = assembly.table
+    for m in range(len(table.mates)):
+        if m in table.still or m in table.apart:
+            continue
+        carriers, ends = [], np.empty((2, 7))
+        for side, end in enumerate(table.ends[m]):
+            owner, carrier = table.owners[end], table.carriers[end]
+            carrier = carrier if carrier >= 0 and isinstance(table.of[carrier], RigidBody) else roots[owner]
+            in_root = pose_math.compose(assembly.in_roots[owner], table.connectors[end])
+            ends[side] = pose_math.relative(assembly.in_roots[carrier], in_root)
+            carriers.append(carrier)
+        if carriers[0] != carriers[1]:
+            yield _Link(m, (carriers[0], carriers[1]), ends)
+
+
+def _spanning_tree(assembly: Assembly, links: list[_Link], roots: list[int]) -> tuple[list[_Link], list[_Link]]:
+    """The links that carry bodies, and those that close loops.
+
+    Locks first, so that no loop is within one rigid part; then what slides, which no equality holds well; then
+    those that placed a body in the assembly.
+    """
+    group = list(range(len(roots)))
+
+    def find(row: int) -> int:
+        while group[row] != row:
+            group[row] = group[group[row]]
+            row = group[row]
+        return row
+
+    for row, of in enumerate(assembly.table.of):
+        if isinstance(of, RigidBody) and of.static:
+            group[find(row)] = find(roots[row])
+    placed = set(assembly.tree)
+
+    def rank(link: _Link) -> tuple[int, bool]:
+        mate = assembly.table.mates[link.mate].type
+        if mate.distance:
+            return 3, True
+        slides = any(part.kind == "slide" for part in mate.parts)
+        return (0 if not mate.parts else 1 if slides else 2), link.mate not in placed
+
+    tree: list[_Link] = []
+    rest: list[_Link] = []
+    for link in sorted(links, key=rank):
+        first, second = find(link.carriers[0]), find(link.carriers[1])
+        if first == second or assembly.table.mates[link.mate].type.distance:
+            rest.append(link)
+        else:
+            group[first] = second
+            tree.append(link)
+    return tree, rest
+
+
+class _Hung(NamedTuple):
+    """What carries a body: a carrier's row, by a link from which the body is at `side`."""
+
+    on: int
+    link: _Link
+    side: int
+
+
+def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[int, _Hung]:
+    """The carrier of each body that a mate carries: what is fixed in the world first, then outwards."""
+    links_of: dict[int, list[_Link]] = {}
+    for link in tree:
+        for row in link.carriers:
+            links_of.setdefault(row, []).append(link)
+    table = assembly.table
+    fixed = [
+        row for row, of in enumerate(table.of) if table.parents[row] < 0 or (isinstance(of, RigidBody) and of.static)
+    ]
+    floating = [row for row, of in enumerate(table.of) if isinstance(of, RigidBody) and not of.static]
+    hangs: dict[int, _Hung] = {}
+    seen = set(fixed)
+    floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
+    # A part that nothing fixes floats on its first body that has a mass.
+    for start in (fixed, *([row] for row in floating)):
+        queue = deque(start if start is fixed else [row for row in start if row not in seen])
+        seen.update(queue)
+        while queue:
+            on = queue.popleft()
+            for link in links_of.get(on, ()):
+                side = 1 if link.carriers[0] == on else 0
+                row = link.carriers[side]
+                if row not in seen:
+                    seen.add(row)
+                    hangs[row] = _Hung(on, link, side)
+                    queue.append(row)
+    return hangs
+
+
+def _standing(assembly: Assembly, hangs: dict[int, _Hung]) -> set[int]:
+    """The bodies that stand still in their root: static ones, what has no mass and no mate, what is locked to such."""
+    table = assembly.table
+    standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
+    for row, of in enumerate(table.of):
+        if isinstance(of, RigidBody) and (of.static or (row not in hangs and _massless(of))):
+            standing.add(row)
+    for row, hung in hangs.items():  # carriers before what they carry
+        if hung.on in standing and not table.mates[hung.link.mate].type.parts:
+            standing.add(row)
+    return standing
+
+
+def _add_system(
+    assembly: Assembly, row: int, system: System, roots: list[int], frames: list[StaticFrame], bodies: list[Body]
+) -> None:
+    """A system is a frame, and a body that stands still where it has shapes."""
+    name, parent, pose = assembly.table.names[row], _parent(assembly, row), assembly.poses[row]
+    if system.geometries and not _is_moving(assembly, roots[row]):
+        shapes = tuple(map(with_mass, system.geometries))
+        bodies.append(
+            Body(name, parent, pose=pose, geometry=shapes, place=system.place, parent_place=system.parent_place)
+        )
+    else:
+        frames.append(StaticFrame(name, parent, pose, None, system.place, system.parent_place))
+
+
+def _add_body(
+    assembly: Assembly,
+    row: int,
+    body: RigidBody,
+    hung: _Hung | None,
+    stands: bool,
+    roots: list[int],
+    frames: list[StaticFrame],
+    bodies: list[Body],
+) -> None:
+    name = assembly.table.names[row]
+    geometry, inertial = masses_of(body)
+    if stands:
+        parent, pose = _parent(assembly, row), assembly.poses[row]
+        if not geometry or _is_moving(assembly, roots[row]):
+            frames.append(StaticFrame(name, parent, pose, None, body.place))
+        else:
+            bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, place=body.place))
+        return
+    mounting = _floating(assembly, row, body) if hung is None else _jointed(assembly, row, hung, roots)
+    bodies.append(Body(name, geometry=geometry, inertial=inertial, place=body.place, **mounting))
+
+
+def _floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
+    """A free joint in its owner."""
+    pose = assembly.poses[row]
+    speed = np.zeros(6) if body.speed is None else np.array(body.speed)
+    # A ball's velocity is about the body's axes.
+    speed[3:] = quaternions.rotate(quaternions.conjugate(pose[3:]), speed[3:])
+    return {"parent": _parent(assembly, row), "joint": "free", "q": pose, "qd": speed}
+
+
+def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dict[str, Any]:
+    """The joint of the mate that carries a body: at its own end of it, as far moved as it is assembled.
+
+    With A and B the ends of the mate in the carrier and in the body, the body is at A J B^-1 = (A B^-1) (B J B^-1): in
+    a joint frame A B^-1 it moves along and about the axes of B.
+    """
+    table, on = assembly.table, hung.on
+    mate = table.mates[hung.link.mate]
+    near, far = hung.link.ends[1 - hung.side], hung.link.ends[hung.side]
+    mount = pose_math.compose(near, pose_math.invert(far))
+    here, there = assembly.in_roots[[on, row]]
+    parent = table.names[on]
+    if on == roots[row]:  # said from its owner, which stands still there as well
+        parent = _parent(assembly, row)
+        mount = pose_math.relative(assembly.in_roots[int(table.parents[row])], pose_math.compose(here, mount))
+    joint = JOINTS[mate.type.joint]
+    if not joint.parts:
+        return {"parent": parent, "pose": mount}
+    between = pose_math.relative(pose_math.compose(here, near), pose_math.compose(there, far))
+    q = positions_of(mate.type, between)
+    rates = _rates(assembly, hung.link.mate)
+    sign = 1.0
+    if not hung.side and _goes_back_the_same_way(mate):
+        # Carried by its second connector: the same positions along axes the other way.
+        q, sign = -q, -1.0
+    elif not hung.side:
+        rates = _seen_from_the_other(mate, between, rates)
+    axes = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
+    if mate.type.parts[-1].kind == "ball":
+        # About the body's axes instead of the connector's.
+        q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
+        rates[-3:] = quaternions.rotate(far[3:], rates[-3:])
+    return {
+        "parent": parent,
+        "pose": mount,
+        "joint": joint.name,
+        "axes": np.array(axes).reshape(-1, 3),
+        "anchor": far[:3],
+        "q": q,
+        "qd": rates,
+        "damping": np.full(joint.qd_size, mate.damping) if mate.damping else None,
+    }
+
+
+def _goes_back_the_same_way(mate: Mate) -> bool:
+    """Whether the way back is along the same axes: not with two slides that a hinge turns."""
+    return all(part.kind != "ball" for part in mate.type.parts) and len(mate.type.parts) < 3
+
+
+def _rates(assembly: Assembly, m: int) -> FloatArray:
+    """A mate's rates at the start, for each of its parts' degrees of freedom."""
+    mate = assembly.table.mates[m]
+    if m in assembly.rates:
+        return np.array(assembly.rates[m])
+    rates = np.zeros(mate.type.qd_size)
+    sizes = [part.qd_size for part in mate.type.parts]
+    for k, speed in zip(mate.type.valued, mate.speeds or (), strict=False):
+        rates[sum(sizes[:k])] = speed
+    return rates
+
+
+def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> FloatArray:
+    """The rates of a ball or a planar mate with its connectors changed; between (7,): the first in the second."""
+    if mate.type.parts[-1].kind == "ball":
+        return -quaternions.rotate(quaternions.conjugate(between[3:]), rates)
+    spin, (x, y) = rates[2], between[:2]
+    back = quaternions.rotate(between[3:], (rates[0], rates[1], 0.0))
+    return np.array([spin * y - back[0], -spin * x - back[1], -spin])
+
+
+def _loops(
+    assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int]
+) -> tuple[tuple[Loop, ...], list[Problem]]:
+    """What the links beside the tree hold, those within one rigid part left out."""
+    table = assembly.table
+    rigid = [roots[row] if isinstance(of, RigidBody) and of.static else row for row, of in enumerate(table.of)]
+
+    def part(row: int) -> int:
+        while rigid[row] != row:
+            row = rigid[row]
+        return row
+
+    for link in tree:
+        if not table.mates[link.mate].type.parts:
+            first, second = sorted(map(part, link.carriers))
+            rigid[second] = first
+    loops: list[Loop] = []
+    problems: list[Problem] = []
+    for link in rest:
+        mate, name = table.mates[link.mate], table.mate_names[link.mate]
+        if part(link.carriers[0]) == part(link.carriers[1]):
+            continue
+        if not mate.type.distance and any(part.kind == "slide" for part in mate.type.parts):
+            message = f"closes a loop of nothing but what slides; a {mate.kind} mate cannot be held there yet"
+            problems.append(Problem(mate.place.where, mate.place.key or name, message))
+            continue
+        distance = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
+        frames = (table.names[link.carriers[0]], table.names[link.carriers[1]])
+        loops.append(Loop(name, mate.kind, frames, link.ends, distance, mate.place))
+    return tuple(loops), problems
+
+
+def _touchless(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
+    """Mated parts overlap where they meet: pairs of bodies, and of a body and the system whose connector holds it."""
+    table = assembly.table
+    shaped = {body.name for body in bodies}
+    seen: set[tuple[str, str]] = set()
+    for link in links:
+        rows = [
+            carrier if isinstance(table.of[carrier], RigidBody) else table.owners[end]
+            for carrier, end in zip(link.carriers, table.ends[link.mate], strict=True)
+        ]
+        pair = (table.names[min(rows)], table.names[max(rows)])
+        if shaped.issuperset(pair) and pair not in seen:
+            seen.add(pair)
+            yield pair
+
+
+def _massless(body: RigidBody) -> bool:
+    return not body.mass and body.inertia is None and not any(with_mass(part).mass for part in body.geometries)
+
+
+def _parent(assembly: Assembly, row: int) -> str:
+    return assembly.table.names[int(assembly.table.parents[row])]
+
+
+def _is_moving(assembly: Assembly, root: int) -> bool:
+    """Whether keyframes move it: there is no body that could stand there."""
+    return isinstance(assembly.table.of[root], Motion)

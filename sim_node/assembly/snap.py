@@ -1,0 +1,222 @@
+"""SNAP: poses that are not given, from the mates between what is.
+
+The algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode), mate after mate until nothing changes: a mate with one open
+pose on its two chains solves it, N S P = A with S = N^-1 A P^-1; one with none closes a loop; where all that are left
+have more, one open pose becomes the identity, here one whose choice does not change how parts fit. Loops are closed
+when all else stands, over the degrees of freedom that the mates have left, so that it does not matter which of them
+was come upon first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_node.assembly import kernels
+from sim_node.assembly.loops import close_loops
+from sim_node.assembly.mate_motion import at_rest, motion_pose
+from sim_node.assembly.steps import Assembly, Step
+from sim_node.assembly.table import Table
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.systems import Mate, System
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A mate that gave a frame its pose: on the chain of its connector `side`, at entry `at` of the table's nodes."""
+
+    mate: int
+    side: int
+    at: int
+
+
+def snap(table: Table) -> Assembly:
+    """The assembly of a table. What mates cannot meet and what they leave open is told in it, not raised."""
+    run = _Run(table)
+    run.to_the_end()
+    closing = close_loops(table, run.poses, {int(table.nodes[p.at]): p.mate for p in run.placed}, run.values, run.loops)
+    if closing.moved:
+        for placed in run.placed:
+            run.place(placed)
+    in_roots = np.empty_like(run.poses)
+    kernels.in_roots(run.poses, table.parents, in_roots)
+    return Assembly(
+        table=table,
+        poses=run.poses,
+        in_roots=in_roots,
+        solved=tuple(run.solved),
+        undefined=tuple(row for row, known in enumerate(run.known) if not known),
+        values=run.values,
+        tree=tuple(placed.mate for placed in run.placed),
+        loops=tuple(run.loops),
+        degrees_of_freedom=closing.degrees_of_freedom,
+        rates=closing.rates,
+        steps=(*run.steps, *closing.steps),
+    )
+
+
+class _Run:
+    """The state of the algorithm: poses, and for each mate how many of those on its chains are open."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.poses = np.array(table.poses)
+        self.known = list(table.known)
+        self.steps: list[Step] = []
+        self.solved: list[int] = []
+        self.placed: list[Placed] = []
+        self.loops: list[int] = []
+        self.values: dict[int, FloatArray] = {}
+        self._nodes = table.nodes.tolist()
+        self._used = [False] * len(table.mates)
+        self._open = [[0, 0] for _ in table.mates]
+        # Frames in which something that mates hold stands already: these will be placed by that.
+        self._anchored = [False] * len(table.names)
+        self._half_known: list[int] = []
+        self._waiting: dict[int, list[tuple[int, int]]] = {}
+        # Mates to look at, in the order of the pseudocode's passes over all mates.
+        self._due: list[tuple[int, int]] = []
+        for m, mate in enumerate(table.mates):
+            if m in table.apart or m in table.still or not mate.snap:
+                self._leave_out(m, mate)
+                continue
+            for side, (begin, end) in enumerate(table.chains[m]):
+                for node in self._nodes[begin:end]:
+                    if not self.known[node]:
+                        self._open[m][side] += 1
+                        self._waiting.setdefault(node, []).append((m, side))
+            self._look(0, m)
+
+    def to_the_end(self) -> None:
+        """Solves until every mate is used."""
+        first_unused, turn = 0, 0
+        while True:
+            while self._due:
+                turn, m = heapq.heappop(self._due)
+                if not self._used[m]:
+                    self._use(turn, m)
+            while first_unused < len(self._used) and self._used[first_unused]:
+                first_unused += 1
+            if first_unused == len(self._used):
+                return
+            self._force_identity(turn + 1, first_unused)
+
+    def _look(self, turn: int, m: int) -> None:
+        """A mate is due where one pose is open, or none; else what hangs on its ends holds the frames above."""
+        first, second = self._open[m]
+        if first + second <= 1:
+            heapq.heappush(self._due, (turn, m))
+            return
+        if not first or not second:
+            heapq.heappush(self._half_known, m)
+        for side in (0, 1):
+            if self._open[m][side]:
+                at = self._first_open(m, side)
+                node = self._nodes[at]
+                if at > self.table.chains[m][side][0] or isinstance(self.table.of[node], System):
+                    self._anchored[node] = True
+
+    def place(self, placed: Placed) -> Step:
+        """Solves for the pose that a mate gives, at its present values."""
+        table, m, side, at = self.table, placed.mate, placed.side, placed.at
+        begin, end = table.chains[m][side]
+        mate, (first, second) = table.mates[m], table.ends[m]
+        # From the first connector to the second; the other way round where it is the first that is moved.
+        motion = motion_pose(mate.type, self.values[m])
+        moving, fixed = (second, first) if side else (first, second)
+        node = self._nodes[at]
+        kernels.solve(
+            self.poses,
+            table.nodes,
+            (at + 1, end),
+            (begin, at),
+            table.chains[m][1 - side],
+            table.connectors[[fixed, moving]],
+            motion if side else pose_math.invert(motion),
+            self.poses[node],
+        )
+        return Step("solved", table.mate_names[m], table.names[node], self._formula(placed), self.poses[node].copy())
+
+    def _leave_out(self, m: int, mate: Mate) -> None:
+        self._used[m] = True
+        if m in self.table.still:
+            self.steps.append(Step("ignored", self.table.mate_names[m]))
+        elif mate.snap:
+            self.steps.append(Step("apart", self.table.mate_names[m]))
+
+    def _use(self, turn: int, m: int) -> None:
+        self._used[m] = True
+        self.values[m] = at_rest(self.table.mates[m])
+        if not any(self._open[m]):
+            self.loops.append(m)
+            return
+        side = 0 if self._open[m][0] else 1
+        placed = Placed(m, side, self._first_open(m, side))
+        self.steps.append(self.place(placed))
+        self.placed.append(placed)
+        self._define(turn, m, self._nodes[placed.at])
+
+    def _force_identity(self, turn: int, first_unused: int) -> None:
+        """Of several open poses on a chain one becomes the identity: which one must not change how parts fit.
+
+        Where the other end stands, the lowest open pose may be anything as long as the frame above it is to be placed
+        by nothing else: where that is so for no mate, parts float, and one is put down where its owner is.
+        """
+        while self._half_known:
+            m = heapq.heappop(self._half_known)
+            side = 0 if self._open[m][0] else 1
+            if not self._used[m] and self._open[m][side] > 1:
+                at = self._first_open(m, side)
+                if not self._anchored[self._nodes[self._first_open(m, side, at + 1)]]:
+                    self._put_down(turn, m, at)
+                    return
+        m = first_unused
+        side = 0 if self._open[m][0] else 1
+        at = self._first_open(m, side)
+        if self._open[m][side] > 1:
+            above = self._first_open(m, side, at + 1)
+            at = above if self._anchored[self._nodes[above]] else at
+        self._put_down(turn, m, at)
+
+    def _put_down(self, turn: int, m: int, at: int) -> None:
+        node = self._nodes[at]
+        self.poses[node] = pose_math.IDENTITY
+        self.steps.append(Step("identity", self.table.mate_names[m], self.table.names[node]))
+        self._define(turn, -1, node)
+
+    def _define(self, turn: int, m: int, node: int) -> None:
+        """A node's pose stands; mates after the one at work are looked at in the same turn, others in the next."""
+        self.known[node] = True
+        self.solved.append(node)
+        for other, side in self._waiting.pop(node, ()):
+            self._open[other][side] -= 1
+            if not self._used[other]:
+                self._look(turn if other > m else turn + 1, other)
+
+    def _first_open(self, m: int, side: int, begin: int = -1) -> int:
+        """The entry of the lowest open pose on a chain of a mate, from an entry on; its last where there is none."""
+        first, end = self.table.chains[m][side]
+        at = max(first, begin)
+        while at < end - 1 and self.known[self._nodes[at]]:
+            at += 1
+        return at
+
+    def _formula(self, placed: Placed) -> str:
+        """N^-1 A P^-1 in names."""
+        table, side = self.table, placed.side
+        begin, end = table.chains[placed.mate][side]
+        mate = table.mates[placed.mate]
+        ends = [table.connector_names[row] for row in table.ends[placed.mate]]
+
+        def product(first: int, last: int) -> list[str]:
+            return [table.names[node] for node in reversed(self._nodes[first:last])]
+
+        upper = product(placed.at + 1, end)
+        goal = [*product(*table.chains[placed.mate][1 - side]), ends[1 - side]]
+        if mate.type.parts:
+            goal.append(f"{mate.kind}" if side else f"inv({mate.kind})")
+        lower = [*product(begin, placed.at), ends[side]]
+        return " * ".join([*([f"inv({' * '.join(upper)})"] if upper else []), *goal, f"inv({' * '.join(lower)})"])

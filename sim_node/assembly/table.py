@@ -1,0 +1,233 @@
+"""The systems of a world as one flat table: frames by row, connectors by row, the two chains of each mate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.world.bodies import Body
+from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.problems import Place, Problem, did_you_mean, quoted, shown_key
+from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System, connector_poses
+
+Frame = System | RigidBody | StaticFrame | Motion | Body | None
+MOST_COMPARED = 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Everything that the assembly places, and what holds it.
+
+    Frames (N rows, owners first): names, parents -1 for a root, poses (N, 7) in the parent, known (N,) whether that
+    pose is given; of: what stands there. A root is the fixed frame, or a frame that moves in the world.
+    Connectors (C rows): connector_names, owners and connectors (C, 7) in their owner; carriers: the frame that moves
+    with it, -1 where it stands still in the world.
+    Mates (M rows): mate_names, mates, ends (M, 2) their connectors; nodes and chains (M, 2, 2): each connector's owner
+    and what it hangs on, up to the nearest ancestor of both, is nodes[chains[m, side, 0] : chains[m, side, 1]].
+    apart: the mates whose connectors hang on two roots. still: those between two connectors that stand still.
+    """
+
+    names: tuple[str, ...]
+    parents: IntArray
+    poses: FloatArray
+    known: tuple[bool, ...]
+    of: tuple[Frame, ...]
+    connector_names: tuple[str, ...]
+    owners: tuple[int, ...]
+    carriers: tuple[int, ...]
+    connectors: FloatArray
+    mate_names: tuple[str, ...]
+    mates: tuple[Mate, ...]
+    ends: tuple[tuple[int, int], ...]
+    nodes: IntArray
+    chains: tuple[tuple[tuple[int, int], tuple[int, int]], ...]
+    apart: frozenset[int]
+    still: frozenset[int]
+
+
+class _Rows:
+    """A table as it is filled."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.parents: list[int] = []
+        self.poses: list[FloatArray | None] = []
+        self.of: list[Frame] = []
+        self.row: dict[str, int] = {}
+        self.connectors: dict[str, int] = {}
+        self.owners: list[int] = []
+        self.carriers: list[int] = []
+        self.connector: list[MateConnector] = []
+        self.redirected: list[tuple[int, str, RedirectedMateConnector]] = []
+        self.mates: list[tuple[str, str, Mate]] = []
+        self.problems: list[Problem] = []
+
+    def frame(self, name: str, parent: int, pose: FloatArray | None, of: Frame) -> int:
+        self.row[name] = len(self.names)
+        self.names.append(name)
+        self.parents.append(parent)
+        self.poses.append(pose)
+        self.of.append(of)
+        return len(self.names) - 1
+
+    def connect(self, owner: int, path: str, connectors: Iterable[MateConnector], *, moves: bool) -> None:
+        for connector in connectors:
+            name = f"{path}/{connector.name}"
+            if isinstance(connector, RedirectedMateConnector):
+                self.redirected.append((len(self.owners), path, connector))
+            self.connectors[name] = len(self.owners)
+            self.owners.append(owner)
+            self.carriers.append(owner if moves else -1)
+            self.connector.append(connector)
+
+    def system(self, name: str, parent: int, system: System, pose: FloatArray | None) -> None:
+        row = self.frame(name, parent, pose, system)
+        self.connect(row, name, system.connectors, moves=False)
+        for body in system.bodies:
+            path = f"{name}/{body.name}"
+            self.connect(self.frame(path, row, body.pose, body), path, body.connectors, moves=True)
+        for inner in system.systems:
+            self.system(f"{name}/{inner.name}", row, inner, inner.pose)
+        self.mates.extend((f"{name}/{mate.name}", name, mate) for mate in system.mates if mate.enabled)
+
+
+def tabulate(world: World) -> tuple[Table, list[Problem]]:
+    """The table of a world whose tree is sound, and the references of its mates that lead nowhere.
+
+    Mates with such a reference are left out, and those that are not enabled.
+    """
+    rows = _Rows()
+    _add_world(rows, world)
+    for system in world.systems:
+        parent = rows.row.get(system.parent or world.fixed_frame, 0)
+        pose = np.array(pose_math.IDENTITY) if system.pose is None else system.pose
+        rows.system(system.name, parent, system, pose)
+    for attachment in world.attachments:
+        rows.connect(rows.row[attachment.frame], attachment.frame, [attachment.connector], moves=True)
+        rows.mates.append((f"{attachment.frame}/{attachment.mate.name}", "", attachment.mate))
+    for index, path, connector in rows.redirected:
+        body = rows.row.get(f"{path}/{connector.body}")
+        if body is None or not isinstance(rows.of[body], RigidBody):
+            rows.problems.append(_no_body(connector, path, rows))
+        else:
+            rows.carriers[index] = body
+    return _finished(rows), rows.problems
+
+
+def _add_world(rows: _Rows, world: World) -> None:
+    """The frames that systems may hang on, parents first; what moves is a root of its own."""
+    attached = {attachment.frame for attachment in world.attachments}
+    rows.frame(world.fixed_frame, -1, np.array(pose_math.IDENTITY), None)
+    children: dict[str, list[tuple[str, Frame]]] = {}
+    for frame in (*world.frames, *world.sensors):
+        children.setdefault(frame.parent, []).append((frame.name, frame))
+    for motion in world.motions:
+        children.setdefault(motion.parent, []).append((motion.frame, motion))
+    for body in world.bodies:
+        children.setdefault(body.parent, []).append((body.name, body))
+    stack = [0]
+    while stack:
+        row = stack.pop()
+        for name, of in children.get(rows.names[row], ()):
+            if isinstance(of, StaticFrame):
+                stack.append(rows.frame(name, row, None if name in attached else of.pose, of))
+            elif isinstance(of, Body) and not of.type.parts:
+                stack.append(rows.frame(name, row, of.pose, of))
+            else:
+                stack.append(rows.frame(name, -1, np.array(pose_math.IDENTITY), of))
+
+
+def _finished(rows: _Rows) -> Table:
+    names: list[str] = []
+    mates: list[Mate] = []
+    ends: list[tuple[int, int]] = []
+    for name, path, mate in rows.mates:
+        found = [_connector(rows, path, mate, side) for side in (0, 1)]
+        if None not in found:
+            names.append(name)
+            mates.append(mate)
+            ends.append((found[0], found[1]))  # type: ignore[arg-type]
+    nodes, chains, apart = _chains(rows, ends)
+    still = frozenset(m for m, (a, b) in enumerate(ends) if rows.carriers[a] < 0 and rows.carriers[b] < 0)
+    poses = np.array([pose_math.IDENTITY if pose is None else pose for pose in rows.poses]).reshape(-1, 7)
+    return Table(
+        tuple(rows.names),
+        np.array(rows.parents, dtype=np.int64),
+        poses,
+        tuple(pose is not None for pose in rows.poses),
+        tuple(rows.of),
+        tuple(rows.connectors),
+        tuple(rows.owners),
+        tuple(rows.carriers),
+        connector_poses(rows.connector),
+        tuple(names),
+        tuple(mates),
+        tuple(ends),
+        nodes,
+        chains,
+        frozenset(apart),
+        still,
+    )
+
+
+def _chains(
+    rows: _Rows, ends: list[tuple[int, int]]
+) -> tuple[IntArray, tuple[tuple[tuple[int, int], tuple[int, int]], ...], list[int]]:
+    """The two chains of each mate, and the mates whose connectors have no common ancestor."""
+    depth = [0] * len(rows.parents)
+    for row, parent in enumerate(rows.parents):
+        depth[row] = 0 if parent < 0 else depth[parent] + 1
+    nodes: list[int] = []
+    chains: list[tuple[tuple[int, int], tuple[int, int]]] = []
+    apart: list[int] = []
+    for mate, (first, second) in enumerate(ends):
+        a, b = rows.owners[first], rows.owners[second]
+        up: tuple[list[int], list[int]] = ([], [])
+        while a != b:
+            if depth[a] >= depth[b]:
+                up[0].append(a)
+                a = rows.parents[a]
+            else:
+                up[1].append(b)
+                b = rows.parents[b]
+            if a < 0 or b < 0:
+                apart.append(mate)
+                break
+        at = len(nodes)
+        middle = at + len(up[0])
+        nodes += up[0] + up[1]
+        chains.append(((at, middle), (middle, len(nodes))))
+    return np.array(nodes, dtype=np.int64), tuple(chains), apart
+
+
+def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:
+    """The row of a mate's connector; None with the fault recorded."""
+    reference = mate.connectors[side]
+    found = rows.connectors.get(f"{path}/{reference}" if path else reference)
+    if found is None:
+        below = path and f"{path}/"
+        known = [name.removeprefix(below) for name in rows.connectors if name.startswith(below)]
+        hint = did_you_mean(reference, known) if len(rows.problems) * len(known) < MOST_COMPARED else ""
+        place = mate.connector_places[side]
+        message = f"no connector {quoted(reference)}" + (f" in {path}" if path else "") + hint
+        rows.problems.append(_problem(place, mate.place, mate.name, message))
+    return found
+
+
+def _no_body(connector: RedirectedMateConnector, path: str, rows: _Rows) -> Problem:
+    known: Iterator[str] = (
+        name.removeprefix(f"{path}/")
+        for name, of in zip(rows.names, rows.of, strict=True)
+        if isinstance(of, RigidBody) and name.startswith(f"{path}/")
+    )
+    message = f"no body {quoted(connector.body)} in {path}{did_you_mean(connector.body, known)}"
+    return _problem(connector.place, connector.place, connector.name, message)
+
+
+def _problem(place: Place, otherwise: Place, name: str, message: str) -> Problem:
+    at = place if place.where.line or place.key else otherwise
+    return Problem(at.where, at.key or shown_key(name), message)

@@ -1,0 +1,111 @@
+"""Assemble the systems of a world: the poses that mates give, and what they leave open."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from typing import Any
+
+from sim_node.assembly import Assembly, assembly_of
+from sim_node.assembly.steps import as_json, shown
+from sim_node.cli.errors import UsageError
+from sim_node.cli.worlds import add_world, loaded
+from sim_node.world import World
+from sim_node.world.problems import counted, did_you_mean, quoted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """FILE, --model, --trace and --json."""
+    add_world(parser)
+    parser.add_argument("--model", metavar="NAME", help="only the system of that name")
+    parser.add_argument("--trace", action="store_true", help="every step: which mate gave which pose, by what formula")
+    parser.add_argument("--loglevel", choices=("info", "trace"), default="info", help="trace is as --trace")
+    parser.add_argument("--json", action="store_true", help="JSON, for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """0 where all that can be asked for is met, 1 where mates contradict each other."""
+    world = loaded(arguments)
+    if not world.systems and not world.attachments:
+        raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
+    assembly = assembly_of(_only(world, arguments.model) if arguments.model else world)
+    trace = arguments.trace or arguments.loglevel == "trace"
+    if arguments.json:
+        print(json.dumps(_report(assembly, trace=trace), indent=1))
+    else:
+        _print(world.name, assembly, trace=trace)
+    return 1 if assembly.conflicts else 0
+
+
+def _only(world: World, name: str) -> World:
+    """The world with one of its systems, and what is mated to that."""
+    systems = tuple(system for system in world.systems if system.name == name)
+    if not systems:
+        names = [system.name for system in world.systems]
+        raise UsageError(f"no system {quoted(name)}{did_you_mean(name, names)} (there are: {', '.join(names)})")
+    attached = tuple(a for a in world.attachments if a.mate.connectors[0].startswith(f"{name}/"))
+    return replace(world, systems=systems, attachments=attached)
+
+
+def _print(name: str, assembly: Assembly, *, trace: bool) -> None:
+    table = assembly.table
+    solved = sorted(assembly.solved)
+    left = assembly.degrees_of_freedom
+    print(
+        f"{name}: {counted(len(table.mates), 'mate')}, {counted(len(solved), 'pose')} solved, "
+        f"{left} degree{'' if left == 1 else 's'} of freedom left"
+    )
+    if trace:
+        print("steps:")
+        for number, step in enumerate(assembly.steps, 1):
+            print(f"  {number}. {step}")
+    if solved:
+        print("in their owners:")
+        for row in solved:
+            print(f"  {table.names[row]}  {shown(assembly.poses[row])}")
+    for root, rows in _by_root(assembly).items():
+        print(f"in {root}:")
+        for row in rows:
+            print(f"  {table.names[row]}  {shown(assembly.in_roots[row])}")
+    for row in assembly.undefined:
+        print(f"undefined: {table.names[row]}")
+    for step in assembly.conflicts:
+        print(f"conflict: {step}")
+
+
+def _by_root(assembly: Assembly) -> dict[str, list[int]]:
+    """The solved rows below each root: the fixed frame, and frames that move in it."""
+    parents = assembly.table.parents.tolist()
+    found: dict[str, list[int]] = {}
+    for row in sorted(assembly.solved):
+        root = row
+        while parents[root] >= 0:
+            root = parents[root]
+        found.setdefault(assembly.table.names[root], []).append(row)
+    return found
+
+
+def _report(assembly: Assembly, *, trace: bool) -> dict[str, Any]:
+    table = assembly.table
+    free = {
+        table.mate_names[m]: {
+            "kind": table.mates[m].kind,
+            "translations": table.mates[m].type.translations,
+            "rotations": table.mates[m].type.rotations,
+            "positions": assembly.values[m].tolist(),
+        }
+        for m in (*assembly.tree, *assembly.loops)
+        if table.mates[m].type.parts
+    }
+    report: dict[str, Any] = {
+        "transforms": {table.names[row]: as_json(assembly.poses[row]) for row in sorted(assembly.solved)},
+        "in": {
+            root: {table.names[row]: as_json(assembly.in_roots[row]) for row in rows}
+            for root, rows in _by_root(assembly).items()
+        },
+        "degrees_of_freedom": {"left": assembly.degrees_of_freedom, "mates": free},
+        "undefined": [table.names[row] for row in assembly.undefined],
+        "conflicts": [step.as_json() for step in assembly.conflicts],
+    }
+    return {**report, "trace": [step.as_json() for step in assembly.steps]} if trace else report

@@ -1,0 +1,165 @@
+"""The `systems` of a world file: bodies, shapes and connectors, and the mates that put them together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.body_checks import HEAVIEST
+from sim_node.world.model import FARTHEST
+from sim_node.world.problems import Place, shown_key
+from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, read_inertia, read_shape
+from sim_node.world.readers.yaml_mates import read_connector, read_mate
+from sim_node.world.readers.yaml_nodes import Mapping
+from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_section import Context, frame_name, section
+from sim_node.world.readers.yaml_values import Table, Value, boolean
+from sim_node.world.systems import (
+    ContactGeometry,
+    MateConnector,
+    RigidBody,
+    System,
+)
+
+PART_KEYS = ("systems", "bodies", "geometry", "connectors", "mates")
+SYSTEM_KEYS = ("name", "parent", "pose", *PART_KEYS)
+INNER_KEYS = ("name", "pose", *PART_KEYS)
+BODY_KEYS = ("name", "pose", "geometry", "connectors", "mass", "center", "inertia", "static", "velocity", "spin")
+SHAPE_KEYS = (*GEOMETRY_KEYS, "density")
+DENSEST = 1e6  # kg/m^3
+
+
+@section("systems")
+def read_systems(value: Value, context: Context) -> None:
+    """A list of systems."""
+    for entry in value.items():
+        table = entry.table(SYSTEM_KEYS, required=("name",))
+        parent = table.get("parent")
+        system = _system(entry, table)
+        if system is not None:
+            at = Place(entry.where, f"{entry.path}.parent") if parent is None else parent.place
+            context.systems.append(replace(system, parent=frame_name(parent), parent_place=at))
+
+
+def _system(entry: Value, table: Table) -> System | None:
+    """A system and what it owns; what is faulty is left out."""
+    name = frame_name(table.get("name"))
+    owned = _Names()
+    systems: list[System] = []
+    bodies: list[RigidBody] = []
+    for inner in _items(table, "systems"):
+        system = _system(inner, inner.table(INNER_KEYS, required=("name",)))
+        if system is not None and owned.take(system.name, inner):
+            systems.append(system)
+    for part in _items(table, "bodies"):
+        body = _body(part)
+        if body is not None and owned.take(body.name, part):
+            bodies.append(body)
+    mates = [read_mate(part, index) for index, part in enumerate(_items(table, "mates"))]
+    if not name:
+        return None
+    return System(
+        name,
+        _pose(table),
+        tuple(systems),
+        tuple(bodies),
+        _geometries(table),
+        _connectors(table),
+        tuple(mate for mate in mates if mate is not None),
+        place=entry.place,
+    )
+
+
+class _Names:
+    """What a system owns is told apart by name."""
+
+    def __init__(self) -> None:
+        self._first: dict[str, Value] = {}
+
+    def take(self, name: str, value: Value) -> bool:
+        """Whether a name may stand; a fault where it may not."""
+        if "/" in name:
+            value.error(f"the name {name!r} has a slash; inside a system names have one part")
+            return False
+        first = self._first.setdefault(name, value)
+        if first is not value:
+            value.error(f"a second {name!r} in one system, the first is at {first.where}")
+        return first is value
+
+
+def _body(entry: Value) -> RigidBody | None:
+    table = entry.table(BODY_KEYS, required=("name",))
+    name = frame_name(table.get("name"))
+    errors = len(entry.report.errors)
+    mass, centre, inertia, velocity, spin = (
+        table.get(key) for key in ("mass", "center", "inertia", "velocity", "spin")
+    )
+    kilograms = None if mass is None else mass.number(0.0, HEAVIEST)
+    middle = None if centre is None else centre.vector(3, largest=FARTHEST)
+    speeds = [[0.0, 0.0, 0.0] if v is None else v.vector(3) or [0.0, 0.0, 0.0] for v in (velocity, spin)]
+    fields: dict[str, Any] = {
+        "pose": _pose(table),
+        "geometries": _geometries(table),
+        "connectors": _connectors(table),
+        "mass": kilograms,
+        "centre": None if middle is None else np.array(middle),
+        "inertia": None if inertia is None else read_inertia(inertia),
+        "static": boolean(table, "static", default=False),
+        "speed": None if velocity is None and spin is None else np.array(speeds).reshape(6),
+    }
+    if not name:
+        return None
+    # Enough for the tree to be judged.
+    return RigidBody(name, place=entry.place, **(fields if len(entry.report.errors) == errors else {}))
+
+
+def _geometries(table: Table) -> tuple[ContactGeometry, ...]:
+    """Shapes with a density (kg/m^3), unless they say their mass."""
+    shapes = []
+    for index, entry in enumerate(_items(table, "geometry")):
+        shape = read_shape(entry, SHAPE_KEYS)
+        density = entry.node.entries.get("density") if isinstance(entry.node, Mapping) else None
+        number = 1000.0
+        if density is not None:
+            at = Value(density[1], entry.report, "density", entry)
+            number = at.number(0.0, DENSEST)
+            if shape is not None and shape.mass > 0.0:
+                at.error("a second way to say the mass; give mass or density")
+        if shape is not None:
+            shapes.append(ContactGeometry(f"geometry_{index}", shape, number, number > 0.0, entry.place))
+    return tuple(shapes)
+
+
+def _pose(table: Table) -> FloatArray | None:
+    """A pose, or None where it is left open."""
+    value = table.get("pose")
+    if value is None:
+        return None
+    pose, scale = read_pose(value)
+    if scale is not None:
+        value.error("systems and bodies have sizes of their own; scale is for frames")
+    return np.array(poses.IDENTITY) if pose is None else pose
+
+
+def _items(table: Table, key: str) -> Iterator[Value]:
+    value = table.get(key)
+    return iter(()) if value is None else value.items()
+
+
+def _connectors(table: Table) -> tuple[MateConnector, ...]:
+    """A mapping of connectors by name."""
+    value = table.get("connectors")
+    if value is None:
+        return ()
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping by name is needed, found {value.found()}")
+        return ()
+    entries = (
+        (name, Value(node, value.report, shown_key(name), value)) for name, (_, node) in value.node.entries.items()
+    )
+    return tuple(c for name, entry in entries if (c := read_connector(name, entry)) is not None)
