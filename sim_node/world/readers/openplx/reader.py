@@ -54,7 +54,7 @@ def read_openplx(
     except RecursionError:
         report.error("its models are nested too deep")
         return None
-    return World(name=chosen.name, fixed_frame=FIXED_FRAME, physics=physics, systems=(system,), source=str(shown))
+    return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, systems=(system,), source=str(shown))
 
 
 def check(own: Iterable[Definition], instances: Instances, report: Report) -> dict[str, Object]:
