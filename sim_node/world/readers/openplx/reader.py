@@ -32,15 +32,8 @@ def read_openplx(
 
     model: the name of the system; without one it is the last in the file. Every model of the file is checked.
     """
-    library = Library(roots, report)
-    source, namespace = library.open(path, shown)
-    if source is None or report.errors:
-        return None
-    own = [found for found in namespace.definitions.values() if found.source is source]
-    models = Models(library)
-    instances = Instances(models, evaluate)
-    objects = check(own, instances, report)
-    if report.errors:
+    objects = read_objects(path, shown, roots, report)
+    if objects is None or report.errors:
         return None
     chosen = _chosen(objects, model, report)
     if chosen is None:
@@ -55,6 +48,16 @@ def read_openplx(
         report.error("its models are nested too deep")
         return None
     return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, systems=(system,), source=str(shown))
+
+
+def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[str, Object] | None:
+    """An object of each model in a file, by the model's name; None where the file cannot be read."""
+    library = Library(roots, report)
+    source, namespace = library.open(path, shown)
+    if source is None or report.errors:
+        return None
+    own = [found for found in namespace.definitions.values() if found.source is source]
+    return check(own, Instances(Models(library), evaluate), report)
 
 
 def check(own: Iterable[Definition], instances: Instances, report: Report) -> dict[str, Object]:
