@@ -6,7 +6,7 @@ from typing import Any
 
 from sim_node.world.problems import Place
 from sim_node.world.readers.openplx.models import UNKNOWN, Fault, Kind, Model
-from sim_node.world.readers.openplx.values import OPAQUE, VALUES, Undefined, is_real, kind_of, members
+from sim_node.world.readers.openplx.values import OPAQUE, VALUES, Undefined, is_real, kind_of, members, with_article
 
 _NO = object()
 
@@ -64,4 +64,4 @@ def _article(kind: Kind) -> str:
     if isinstance(kind, type):
         kind = next(name for name, value in VALUES.items() if value is kind)
     name = kind.name if isinstance(kind, Model) else str(kind)
-    return f"an {name}" if name[0] in "AEIOU" else f"a {name}"
+    return with_article(name)

@@ -193,7 +193,7 @@ def _called(value: Any, step: syntax.Call, scope: Scope) -> Any:
     try:
         found = value.call(value.name, arguments, places, scope.place(step.at))
     except (ValueError, OverflowError, ZeroDivisionError) as error:
-        raise scope.fault(step.at, f"{value.name}: {str(error).removeprefix(chr(39) * 2 + ': ')}") from None
+        raise scope.fault(step.at, f"{value.name}: {error}") from None
     return found
 
 

@@ -147,6 +147,16 @@ def _symmetric_tensor(diagonal: Vec3, e01: float, e02: float, e12: float) -> Mat
     return Matrix3x3(diagonal.x, e01, e02, e01, diagonal.y, e12, e02, e12, diagonal.z)
 
 
+def _where_defined(of: Callable[..., float]) -> Callable[..., float]:
+    def defined(*values: float) -> float:
+        try:
+            return of(*values)
+        except (ValueError, OverflowError):  # whose texts are another in each Python
+            raise ValueError(f"has no value for {', '.join(f'{value:g}' for value in values)}") from None
+
+    return defined
+
+
 def _whole(round_: Callable[[float], int]) -> Callable[[float], int]:
     def whole(value: float) -> int:
         if not math.isfinite(value):
@@ -216,11 +226,11 @@ function("Math.Line.from_points", Vec3, Vec3)(Line)
 method(Line, "length")(Line.length)
 
 for _name in ("sin", "cos", "tan", "sqrt"):
-    function(f"Math.Functions.{_name}", R)(getattr(math, _name))
+    function(f"Math.Functions.{_name}", R)(_where_defined(getattr(math, _name)))
 for _name in ("asin", "acos", "atan"):
-    function(f"Math.Functions.arc{_name[1:]}", R)(getattr(math, _name))
+    function(f"Math.Functions.arc{_name[1:]}", R)(_where_defined(getattr(math, _name)))
 function("Math.Functions.arctan2", R, R)(math.atan2)
-function("Math.Functions.pow", R, R)(math.pow)
+function("Math.Functions.pow", R, R)(_where_defined(math.pow))
 function("Math.Functions.mean", [R])(_of_some(statistics.fmean))
 function("Math.Functions.median", [R])(_of_some(statistics.median))
 function("Math.Functions.harmonic_mean", [R])(_of_some(statistics.harmonic_mean))

@@ -120,7 +120,7 @@ class Library:
     report: Report
     _bundles: dict[str, Namespace | None] = field(default_factory=dict)
     _sources: dict[Path, Source | None] = field(default_factory=dict)
-    _importing: int = 0
+    _reading: list[Path] = field(default_factory=list)
 
     def open(self, path: Path, shown: Path) -> tuple[Source | None, Namespace]:
         """The file that a user names, and the namespace that its models are in."""
@@ -145,7 +145,7 @@ class Library:
         key = path.resolve()
         if key in self._sources:
             return self._sources[key]
-        self._sources[key] = None  # while it is read, and where it cannot be
+        self._sources[key] = None
         report = self.report.about(str(shown))
         if len(self._sources) > MOST_FILES:
             report.error(f"one file too many; a world has at most {MOST_FILES}")
@@ -154,8 +154,10 @@ class Library:
         if document is None:
             return None
         source = self._sources[key] = Source(path, str(shown), (namespace, *namespace.parents))
+        self._reading.append(key)
         for statement in document.statements:
             self._take_in(statement, source, namespace, report)
+        self._reading.pop()
         return source
 
     def _take_in(self, statement: syntax.Statement, source: Source, namespace: Namespace, report: Report) -> None:
@@ -189,7 +191,7 @@ class Library:
 
     def _import(self, statement: syntax.Import, source: Source, namespace: Namespace, report: Report) -> None:
         key = "import"
-        if self._importing >= DEEPEST_IMPORTS:
+        if len(self._reading) > DEEPEST_IMPORTS:
             report.error(f"imports within imports more than {DEEPEST_IMPORTS} deep", statement.at, key)
             return
         try:
@@ -197,29 +199,24 @@ class Library:
         except LocateError as error:
             report.error(str(error), statement.at, key)
             return
-        self._importing += 1
-        try:
-            if path.name == CONFIG:
-                bundle = self._add_bundle(path.parent, shown.parent)
-                source.imported[str(statement.name or bundle.name)] = bundle
-                return
-            target = Namespace(namespace.name, self)
-            read = self.read(path, shown, target)
-        finally:
-            self._importing -= 1
+        if path.name == CONFIG:
+            bundle = self._add_bundle(path.parent, shown.parent)
+            source.imported[str(statement.name or bundle.name)] = bundle
+            return
+        if path.resolve() in self._reading:
+            report.error(f"{quoted(statement.file)} imports this file", statement.at, key)
+            return
+        read = self.read(path, shown, Namespace(namespace.name, self))
         if read is None:
-            if not self.report.errors:
-                report.error(f"{quoted(statement.file)} imports this file", statement.at, key)
             return
         imported = read.scope[0]
         if statement.name is not None:
             source.imported[str(statement.name)] = imported
-        else:
-            for name, definition in imported.definitions.items():
-                if namespace.definitions.setdefault(name, definition) is not definition:
-                    report.error(
-                        f"{quoted(statement.file)} has a model {name} too; import it `as` something", statement.at, key
-                    )
+            return
+        for name, definition in imported.definitions.items():
+            if namespace.definitions.setdefault(name, definition) is not definition:
+                message = f"{quoted(statement.file)} has a model {name} too; import it `as` something"
+                report.error(message, statement.at, key)
 
     def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
         """The file of an import, or the config of an imported bundle. Raises LocateError."""

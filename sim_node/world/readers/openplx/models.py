@@ -10,7 +10,7 @@ from sim_node.world.readers.openplx.library import Definition, Library, Source, 
 from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
 from sim_node.world.readers.report import LineColumn
 
-LONGEST_LINEAGE = 200
+DEEPEST_LINEAGE = 60
 
 
 class Fault(Exception):
@@ -111,6 +111,7 @@ class Models:
         self._models: dict[Definition, Model | None] = {}
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
+        self._depth = 0
 
     def of(self, definition: Definition, asking: Place) -> Model:
         """The model of a definition. Raises Fault for one that inherits from itself."""
@@ -119,12 +120,17 @@ class Models:
             if found is None:
                 raise Fault(asking, f"{definition.name} inherits from itself")
             return found
+        if self._depth >= DEEPEST_LINEAGE:
+            raise Fault(asking, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
         self._models[definition] = None
+        self._depth += 1
         try:
             model = self._flatten(definition)
-        except Fault:
+        except BaseException:
             del self._models[definition]
             raise
+        finally:
+            self._depth -= 1
         self._models[definition] = model
         return model
 
@@ -151,8 +157,6 @@ class Models:
             else:
                 lineage |= dict.fromkeys(base.lineage)
                 model.opaque = model.opaque or base.opaque
-        if len(lineage) >= LONGEST_LINEAGE:
-            raise Fault(model.place, f"inherits from more than {LONGEST_LINEAGE} models")
         for base in lineage:
             model.slots |= base.slots
             model.methods |= base.methods

@@ -12,7 +12,7 @@ from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.coerce import coerced
 from sim_node.world.readers.openplx.library import Definition
 from sim_node.world.readers.openplx.models import UNKNOWN, Entry, Fault, Kind, Model, Models, SlotType
-from sim_node.world.readers.openplx.values import OPAQUE, Undefined, members, with_member
+from sim_node.world.readers.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.world.readers.report import LineColumn
 
 MOST_OBJECTS = 200_000
@@ -209,7 +209,7 @@ class Object:
 
     def unknown(self, name: str) -> str:
         """A message for an attribute that it has not, with the nearest that it has."""
-        return f"a {self.kind} has no {name}{did_you_mean(name, [*self.names(), *self.model.methods])}"
+        return f"{with_article(self.kind)} has no {name}{did_you_mean(name, [*self.names(), *self.model.methods])}"
 
     def _work_out(self, name: str) -> Any:
         lines = self.lines(name)

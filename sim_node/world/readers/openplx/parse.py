@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from sim_node.world.problems import quoted
 from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.report import Report
+from sim_node.world.readers.report import LineColumn, Report
 
 if TYPE_CHECKING:
     from lark import Lark, Token
@@ -70,7 +70,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         report.error(inner.message, inner.at)
     except UnexpectedToken as error:
         token: Token = error.token  # type: ignore[attr-defined]
-        at = (token.line, token.column) if token.line and token.line > 0 else (text.count("\n") + 1, 1)
+        at = _end(text) if token.type == "$END" else (token.line or 1, token.column or 1)
         if token.type == "_INDENT":
             report.error("indented further than the line above it, which opens no block", at)
             return None
@@ -92,6 +92,11 @@ def _parser() -> Lark:
 
     grammar = GRAMMAR.read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", postlex=Indentation(), transformer=Builder(), maybe_placeholders=False)
+
+
+def _end(text: str) -> LineColumn:
+    text = text.rstrip()
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
 def _allowed(terminals: object) -> str:

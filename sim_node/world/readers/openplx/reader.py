@@ -15,6 +15,7 @@ from sim_node.world.readers.openplx.evaluate import evaluate
 from sim_node.world.readers.openplx.library import Definition, Library
 from sim_node.world.readers.openplx.models import Fault, Models
 from sim_node.world.readers.openplx.objects import Instances, Object
+from sim_node.world.readers.openplx.parts import value_of
 from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
 from sim_node.world.readers.openplx.values import components
 from sim_node.world.readers.registry import reader
@@ -99,6 +100,7 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
         return systems[list(systems)[-1]]
     if not systems:
         report.error(f"no model in it is a {SYSTEM}, so that there is nothing to simulate")
+        report.errors.extend(report.warnings)  # a type that is not known may be why
     elif name not in systems:
         known = ", ".join(systems)
         report.error(f"no system {quoted(str(name))} in it{did_you_mean(str(name), systems)} (there are: {known})")
@@ -113,7 +115,7 @@ def _physics(root: Object, report: Report) -> Physics:
     if not isinstance(field, Object):
         return Physics()
     if field.is_a(UNIFORM_GRAVITY):
-        return Physics(gravity=np.array(components(field.value("vector"))))
+        return Physics(gravity=np.array(components(value_of(field, "vector"))))
     if field.kind != "Simulation.GravitationalField":
         where = field.place.where
         report.about(where.file).warning(

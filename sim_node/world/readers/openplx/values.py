@@ -285,6 +285,11 @@ def with_member(value: Any, name: str, member: Any) -> Any:
     return replace(value, **{name: member})
 
 
+def with_article(name: str) -> str:
+    """`a Rod`, `an Arm`."""
+    return f"an {name}" if name[:1] in "AEIOU" else f"a {name}"
+
+
 def kind_of(value: object) -> str:
     """How messages call the type of a value."""
     if isinstance(value, bool):
@@ -301,4 +306,4 @@ def kind_of(value: object) -> str:
         return f"the method {value.name} without ()"
     if type(value) in _MEMBERS:
         return f"a Math.{type(value).__name__}"
-    return f"a {getattr(value, 'kind', type(value).__name__)}"
+    return with_article(getattr(value, "kind", type(value).__name__))
