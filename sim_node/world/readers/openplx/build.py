@@ -10,7 +10,7 @@ from typing import Any
 from lark import Token, Transformer
 
 from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.indentation import SyntaxFault
+from sim_node.world.readers.openplx.syntax import SyntaxFault
 from sim_node.world.readers.openplx.values import LARGEST_INT
 from sim_node.world.readers.report import LineColumn
 

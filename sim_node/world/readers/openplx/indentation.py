@@ -6,19 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from lark import Token
 
+from sim_node.world.readers.openplx.syntax import SyntaxFault
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_BLOCKS, DEEPEST_BRACKETS = 50, 50
 TAB = 4
 _OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
-
-
-class SyntaxFault(Exception):
-    """What is wrong with the form of a file, and where."""
-
-    def __init__(self, message: str, at: LineColumn) -> None:
-        super().__init__(message)
-        self.message, self.at = message, at
 
 
 class Indentation:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sim_node.world.problems import quoted
 from sim_node.world.readers.openplx import syntax
+from sim_node.world.readers.openplx.syntax import SyntaxFault
 from sim_node.world.readers.report import LineColumn, Report
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ def parse(text: str, report: Report) -> syntax.Document | None:
     # Here and not above: worlds in other formats need no lark.
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
-    from sim_node.world.readers.openplx.indentation import SyntaxFault
-
     if len(text) > LONGEST:
         report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {LONGEST // 1024**2}")
         return None
@@ -75,7 +75,7 @@ def parse(text: str, report: Report) -> syntax.Document | None:
             report.error("indented further than the line above it, which opens no block", at)
             return None
         found = _TERMINALS[token.type] if token.type in ("_NL", "_DEDENT", "$END") else quoted(str(token))
-        report.error(f"found {found}; allowed here: {_allowed(error.accepts or error.expected)}", at)
+        report.error(f"found {found}; allowed here: {_allowed(_expected(error))}", at)
     except UnexpectedCharacters as error:
         char = text[error.pos_in_stream]
         message = "a string that does not end" if char == '"' else f"found {quoted(char)}"
@@ -99,8 +99,15 @@ def _end(text: str) -> LineColumn:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def _allowed(terminals: object) -> str:
-    names = set(cast("set[str]", terminals)) - {"_NL_DOT", "_ANNOTATION"}
+def _expected(error: Any) -> set[str]:
+    try:
+        return set(error.accepts or error.expected)
+    except SyntaxFault:  # lark 0.12 tries it with what builds the tree
+        return set(error.expected)
+
+
+def _allowed(terminals: Iterable[str]) -> str:
+    names = set(terminals) - {"_NL_DOT", "_ANNOTATION"}
     words = set()
     if "NUMBER" in names:
         names -= _BEGIN_VALUES

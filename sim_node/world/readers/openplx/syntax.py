@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from sim_node.world.readers.report import LineColumn
 
 
+class SyntaxFault(Exception):
+    """What is wrong with the form of a file, and where."""
+
+    def __init__(self, message: str, at: LineColumn) -> None:
+        super().__init__(message)
+        self.message, self.at = message, at
+
+
 @dataclass(frozen=True, slots=True)
 class Path:
     """Names with dots between them, and where each stands."""
