@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,7 @@ SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
 GEOMETRY = "Physics3D.Geometries.ContactGeometry"
 CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
 MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
+INTERACTION_1DOF, RANGE = "Physics.Interactions.Interaction1DOF", "Physics3D.Interactions.RangeInteraction1DOF"
 MOTOR = "Physics3D.Interactions.VelocityMotor"
 ORIGIN = "Physics3D.Interactions.World"
 # The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
@@ -119,7 +121,7 @@ class _Gathering:
                         self._motor(motor)
             elif of.is_a(MOTOR):
                 self._motor(of)
-            elif of.is_a(INTERACTION):
+            elif of.is_a(INTERACTION) and _acts(of):
                 self._left_out(of, f"{with_article(of.kind)} is not simulated")
 
     def _body(self, of: Object) -> RigidBody:
@@ -259,6 +261,13 @@ def _owned(of: Object) -> Iterator[Object]:
         if isinstance(value, Object) and value.owner is of and value.name == name:
             _refuse_itself(value)
             yield value
+
+
+def _acts(interaction: Object) -> bool:
+    """Whether it would do something: one of no special type does not, nor does a range without ends."""
+    if interaction.is_a(RANGE):
+        return any(interaction.value(end) not in (-math.inf, math.inf) for end in ("start", "end"))
+    return interaction.kind != INTERACTION_1DOF
 
 
 def _physical(kinds: tuple[Any, ...]) -> bool:

@@ -18,7 +18,7 @@ from sim_node.world.readers.openplx.objects import Instances, Object
 from sim_node.world.readers.openplx.parts import value_of
 from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
 from sim_node.world.readers.openplx.values import components
-from sim_node.world.readers.registry import reader
+from sim_node.world.readers.registry import model_reader, reader
 from sim_node.world.readers.report import Report
 
 FIXED_FRAME = "world"
@@ -26,6 +26,7 @@ ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGrav
 
 
 @reader(".openplx")
+@model_reader(".openplx")
 def read_openplx(
     path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = (), model: str | None = None
 ) -> World | None:
