@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sim_node.world import WorldError, WorldWarning, load
 from sim_node.world.readers.openplx.values import Vec3
 
 
@@ -200,6 +201,30 @@ def test_a_bundle_beside_the_file_needs_no_search_path(objects, write):
     write(BUNDLE, "Tools/config.openplx")
     write("Box:\n    size is Real: 2\n", "Tools/Box.openplx")
     assert objects("Mine is Tools.Box\n")["Mine"].value("size") == 2
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        ("Tools", pytest.warns(WorldWarning, match=r"Tools\.Box is not known")),
+        ("Tools/Drills", pytest.warns(WorldWarning, match=r"Drills\.Bit is not known")),
+        ("Tools/Box.openplx", pytest.raises(WorldError, match=r"no type Tools\.Box")),
+    ],
+)
+def test_links_out_of_a_bundle_or_a_world_are_not_followed(write, tmp_path, link, told):
+    """A file of a stranger reads nothing beside its folder, whatever links come with it."""
+    outside = tmp_path / "outside"
+    write(BUNDLE, "world/Tools/config.openplx")
+    write("Box is Drills.Bit\n", "world/Tools/Box.openplx")
+    write("Bit:\n    size is Real: 2\n", "world/Tools/Drills/Bit.openplx")
+    path = write("Mine is Physics3D.System:\n    box is Tools.Box\n    x is Real: box.size\n", "world/w.openplx")
+    load(path)
+    outside.mkdir()
+    target = tmp_path / "world" / link
+    moved = target.rename(outside / target.name)
+    target.symlink_to(moved)
+    with told:
+        load(path)
 
 
 def test_a_file_in_a_bundle_is_in_its_namespace(objects, write):

@@ -75,7 +75,7 @@ class Namespace:
                 Namespace(
                     f"{self.name}.{name}", self.library, folder, self.shown / name, (self, *self.parents), self.complete
                 )
-                if folder is not None and folder.is_dir()
+                if folder is not None and folder.is_dir() and _inside(folder, self.folder)
                 else None
             )
         return self._inner[name]
@@ -108,7 +108,7 @@ class Namespace:
             return
         self._read.add(file)
         path = self.folder / file
-        if path.is_file():
+        if path.is_file() and _inside(path, self.folder):
             self.library.read(path, self.shown / file, self)
 
 
@@ -223,8 +223,8 @@ class Library:
         if statement.bundles:
             for folder, shown in self._search():
                 for name in (statement.file, f"{statement.file}/{CONFIG}"):
-                    path = (folder / name).resolve()
-                    if path.is_file() and path.is_relative_to(folder.resolve()):
+                    path = folder / name
+                    if path.is_file() and _inside(path, folder):
                         return path, shown / name
             raise LocateError(f"no {quoted(statement.file)} on the search path of bundles ({SEARCH_PATH})")
         name = statement.file if statement.file.endswith(SUFFIX) else f"{statement.file.rstrip('/')}/{CONFIG}"
@@ -242,7 +242,7 @@ class Library:
         if name not in self._bundles:
             self._bundles[name] = None
             for folder, shown in self._search():
-                if (folder / name / CONFIG).is_file():
+                if (folder / name / CONFIG).is_file() and _inside(folder / name, folder):
                     self._bundles[name] = Namespace(name, self, folder / name, shown / name)
                     break
             else:
@@ -289,7 +289,7 @@ def nearest(parts: tuple[str, ...], source: Source, library: Library) -> str:
         names = {name for namespace in source.scope for name in namespace.names()} | set(source.imported)
         if len(parts) > 1:
             names |= library.bundle_names()
-        return did_you_mean(parts[0], names)
+        return "" if parts[0] in names else did_you_mean(parts[0], names)
     at, before = bundle, [parts[0]]
     for part in parts[1:]:
         inner = at.inner(part)
@@ -317,6 +317,11 @@ def _bundle_folder(folder: Path) -> Path | None:
         if (candidate / CONFIG).is_file():
             return candidate
     return None
+
+
+def _inside(path: Path, folder: Path | None) -> bool:
+    """Whether a path leads to somewhere in a folder: no `..` and no link out of it."""
+    return folder is not None and path.resolve().is_relative_to(folder.resolve())
 
 
 def _document(path: Path, report: Report) -> syntax.Document | None:
