@@ -110,6 +110,19 @@ def test_the_hands_of_the_running_clock():
         np.testing.assert_allclose(along, expected, atol=1e-6)
 
 
+def test_a_yaml_world_includes_one(write):
+    """Under a prefix and at a place, as it includes other worlds."""
+    text = """\
+    world: shop
+    include:
+      - {file: "package://sim_node/config/worlds/clock.openplx", prefix: wall, pose: {position: [0, 3, 0]}}
+    """
+    simulation = Simulation(load(write(text)))
+    simulation.run(1.0)
+    hand = simulation.frames.lookup(simulation.snapshot().poses, "map", "wall/Clock/second_hand")
+    np.testing.assert_allclose(hand[:3], [0, 3 - 0.015, 1.5], atol=1e-9)
+
+
 def test_models_are_chosen_by_name(write):
     with pytest.raises(WorldError) as raised:
         load(MODELS / "snap_parent.openplx", model="SnapRodd")

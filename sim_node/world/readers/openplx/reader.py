@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,7 @@ def read_openplx(
         return None
     try:
         system = system_of(chosen, report)
+        system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
         physics = _physics(chosen, report)
     except Fault as fault:
         _tell(fault, report)
