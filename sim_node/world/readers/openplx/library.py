@@ -25,7 +25,7 @@ BUILT_IN = Path(__file__).parent / "bundles"
 DEEPEST_IMPORTS, MOST_FILES = 32, 5000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Source:
     """A file of models. scope: the namespaces that its names are looked up in, the nearest first."""
 
@@ -55,7 +55,11 @@ class Definition:
 
 @dataclass(eq=False)
 class Namespace:
-    """A folder of a bundle, or the models of one file that is in no bundle. complete: what it lacks is not anywhere."""
+    """A folder of a bundle, or the models of one file that is in no bundle.
+
+    definitions: those of the files read so far. complete: what it lacks is not anywhere, as it may be where it stands
+    in for a bundle.
+    """
 
     name: str
     library: Library
@@ -64,7 +68,7 @@ class Namespace:
     parents: tuple[Namespace, ...] = ()
     complete: bool = True
     definitions: dict[str, Definition] = field(default_factory=dict)
-    _read: set[str] = field(default_factory=set)
+    files_read: set[str] = field(default_factory=set)
     _inner: dict[str, Namespace | None] = field(default_factory=dict)
 
     def inner(self, name: str) -> Namespace | None:
@@ -104,9 +108,9 @@ class Namespace:
 
     def _read_file(self, file: str) -> None:
         assert self.folder is not None
-        if file in self._read:
+        if file in self.files_read:
             return
-        self._read.add(file)
+        self.files_read.add(file)
         path = self.folder / file
         if path.is_file() and _inside(path, self.folder):
             self.library.read(path, self.shown / file, self)
@@ -137,7 +141,7 @@ class Library:
             inner = namespace.inner(part)
             assert inner is not None
             namespace = inner
-        namespace._read.add(path.name)
+        namespace.files_read.add(path.name)
         return self.read(path, shown, namespace), namespace
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:

@@ -80,7 +80,7 @@ class _Gathering:
         self._root = _Part(root)
         self._parts: dict[Object, _Part] = {root: self._root}
         self._mates: list[Object] = []
-        self._motors: dict[tuple[Object, ...], tuple[str, float]] = {}
+        self._motors: dict[tuple[Object, ...], float] = {}
         self._redirected: list[tuple[_Part, Object]] = []
         self._static: set[Object] = set()
         self._origin: Object | None = None
@@ -174,7 +174,7 @@ class _Gathering:
         connectors = _objects(of.value("connectors"))
         speed = value_of(of, "target_speed")
         if of.value("enabled") is not False and len(connectors) == 2 and speed:
-            self._motors[tuple(connectors)] = (of.name, speed)
+            self._motors[tuple(connectors)] = speed
 
     def _mate(self, of: Object) -> None:
         kind, attributes = next(
@@ -196,7 +196,7 @@ class _Gathering:
         assert paths[0] is not None
         assert paths[1] is not None
         values = [value_of(of, name) if of.given(name) else None for name in attributes]
-        _, speed = self._motors.get(tuple(connectors), ("", 0.0))
+        speed = self._motors.get(tuple(connectors), 0.0)
         place = line_of(of, "connectors")
         owner.mates.append(
             Mate(
