@@ -32,7 +32,10 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.10",
     packages=find_packages(include=[NAME, NAME + ".*"]),
-    package_data={NAME: ["py.typed"]},
+    package_data={
+        NAME: ["py.typed"],
+        f"{NAME}.world.readers.openplx": ["openplx.lark", "bundles/**/*.openplx"],
+    },
     zip_safe=False,
     # What Ubuntu 24.04 packages, where a ROS 2 Jazzy workspace gets them from, is new enough.
     install_requires=[
@@ -42,6 +45,7 @@ setup(
         "PyYAML>=6.0",
         "defusedxml>=0.7",
         "tqdm>=4.60",
+        "lark>=1.1",
     ],
     extras_require={
         # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
@@ -61,7 +65,17 @@ setup(
         "physics": ["mujoco>=3.3"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
-        "test": ["pytest", "pytest-xdist", "pytest-timeout", "hypothesis", "scipy", "psutil", "pyproj", "pymap3d"],
+        "test": [
+            "pytest",
+            "pytest-xdist",
+            "pytest-timeout",
+            "hypothesis",
+            "scipy",
+            "psutil",
+            "pyproj",
+            "pymap3d",
+            "openplx-bundles",
+        ],
     },
     entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},
     data_files=[

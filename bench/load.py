@@ -3,7 +3,8 @@
 Run from the repository: python -m bench.load [--out bench/results/load.json]
 
 10,000 frames beside PyYAML's yaml.load with libyaml (CSafeLoader), which gives dicts and lists; 100,000 keyframes
-from CSV beside numpy.loadtxt, which gives one array. Garbage is not collected while it is measured: with it, as
+from CSV beside numpy.loadtxt, which gives one array; 1,000 hinged bodies in OpenPLX beside lark's own tree of the
+same text. Garbage is not collected while it is measured: with it, as
 programs run, yaml.load takes two to three times as long; load pauses it by itself. Exit code 1 where the 10,000
 frames take a second or more, or a third longer than yaml.load.
 """
@@ -13,16 +14,30 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import yaml
+from lark import Lark
 
 from bench.pairs import Pairs
 from sim_node.world import load
+from sim_node.world.readers.openplx.indentation import Indentation
+from sim_node.world.readers.openplx.parse import GRAMMAR
 
-FRAMES, KEYFRAMES = 10_000, 100_000
+FRAMES, KEYFRAMES, BODIES = 10_000, 100_000, 1_000
+CHAIN = """\
+Link is Physics3D.Bodies.RigidBody:
+    box is Physics3D.Geometries.Box:
+        size: {0.1, 0.1, 1}
+    start is Physics3D.Interactions.MateConnector:
+        position.z: -box.size.z / 2
+    end is Physics3D.Interactions.MateConnector:
+        position.z: box.size.z / 2
+Chain is Physics3D.System:
+    origin is Physics3D.Interactions.MateConnector"""
 LONGEST_S = 1.0
 
 
@@ -41,6 +56,14 @@ def main() -> int:
             rounds=7,
         )
         world, csv = write_keyframes(Path(folder))
+        chain = write_chain(Path(folder))
+        pairs.measure(
+            f"load {BODIES:,} hinged bodies, OpenPLX",
+            partial(load, chain),
+            {"lark, tree only": partial(lark_tree(), chain.read_text(encoding="utf-8"))},
+            rounds=3,
+        )
+        pairs.measure("load clock.openplx", partial(load, "clock"), {"yaml, orbit": partial(load, "orbit")}, rounds=7)
         pairs.measure(
             f"load {KEYFRAMES:,} keyframes, CSV",
             partial(load, world),
@@ -86,6 +109,26 @@ def write_keyframes(folder: Path) -> tuple[Path, Path]:
         "world: recorded\nmotions: [{frame: base_link, keyframes: {csv: recorded.csv}}]\n", encoding="utf-8"
     )
     return world, csv
+
+
+def write_chain(folder: Path) -> Path:
+    """An OpenPLX system of bodies hinged to each other, 0.1 MB for a thousand."""
+    lines = [CHAIN]
+    for i in range(BODIES):
+        above = "origin" if i == 0 else f"link{i - 1}.end"
+        lines.append(f"    link{i} is Link")
+        lines.append(f"    hinge{i} is Physics3D.Interactions.Hinge:")
+        lines.append(f"        connectors: [{above}, link{i}.start]")
+        lines.append("        initial_angle: 0.1")
+    path = folder / "chain.openplx"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def lark_tree() -> Callable[[str], object]:
+    """lark with the same grammar, which gives a tree without places and checks nothing."""
+    grammar = GRAMMAR.read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", postlex=Indentation(), maybe_placeholders=False).parse
 
 
 def half_angle(angle: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

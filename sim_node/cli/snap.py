@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sim_node.assembly import Assembly, assembly_of
 from sim_node.assembly.steps import as_json, shown
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_world, loaded
-from sim_node.world import World
+from sim_node.cli.worlds import add_world
+from sim_node.world import World, load
 from sim_node.world.problems import counted, did_you_mean, quoted
+from sim_node.world.readers.registry import MODEL_READERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE, --model, --trace and --json."""
     add_world(parser)
-    parser.add_argument("--model", metavar="NAME", help="only the system of that name")
+    parser.add_argument("--model", metavar="NAME", help="only the system of that name; of an OpenPLX file, that model")
     parser.add_argument("--trace", action="store_true", help="every step: which mate gave which pose, by what formula")
     parser.add_argument("--loglevel", choices=("info", "trace"), default="info", help="trace is as --trace")
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
@@ -26,10 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """0 where all that can be asked for is met, 1 where mates contradict each other."""
-    world = loaded(arguments)
+    chosen = arguments.model if Path(arguments.world).suffix in MODEL_READERS else None
+    world = load(arguments.world, allow=arguments.allow, model=chosen)
     if not world.systems and not world.attachments:
         raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
-    assembly = assembly_of(_only(world, arguments.model) if arguments.model else world)
+    assembly = assembly_of(_only(world, arguments.model) if arguments.model and not chosen else world)
     trace = arguments.trace or arguments.loglevel == "trace"
     if arguments.json:
         print(json.dumps(_report(assembly, trace=trace), indent=1))

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Registers the readers, YAML first.
-from sim_node.world.readers import yaml_world, x_xy  # isort: skip  # noqa: F401
+from sim_node.world.readers import yaml_world, x_xy, openplx  # isort: skip  # noqa: F401
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World
@@ -19,12 +19,12 @@ from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report
 
 
-def load(path: str | Path, allow: Iterable[str | Path] = ()) -> World:
+def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:
     """The world in a file.
 
-    path: a file, a package:// URI, or the name of a shipped example. allow: folders, beside the world's
-    own, that its references may lead to. Raises WorldError with every fault found, each with its file, line
-    and column; warns WorldWarning of what was mended, the first fifty times.
+    path: a file, a package:// URI, or the name of a shipped example. allow: folders, beside the world's own, that its
+    references may lead to. model: which model of a file that holds several. Raises WorldError with every fault found,
+    each with its file, line and column; warns WorldWarning of what was mended or left out, the first fifty times.
     """
     try:
         found = locate(path)
@@ -32,7 +32,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = ()) -> World:
         raise WorldError([Problem(NOWHERE, "", str(error))]) from None
     report = Report(str(found))
     with _collection_paused():
-        world = read_file(found, found, Roots.of(found, map(Path, allow)), report)
+        world = read_file(found, found, Roots.of(found, map(Path, allow)), report, model=model)
         # Without a part that could not be read, frames that are only in it would be told missing.
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))

@@ -59,7 +59,7 @@ def shipped_worlds() -> dict[str, Path]:
     if folder is None:
         return {}
     files = (folder / "config" / "worlds").iterdir()
-    return {path.stem: path for path in sorted(files) if path.suffix in (".yaml", ".xml")}
+    return {path.stem: path for path in sorted(files) if path.suffix in (".yaml", ".xml", ".openplx")}
 
 
 def shipped_vehicles() -> dict[str, Path]:

@@ -29,6 +29,7 @@ KEYS = {
     "yaml": "python3-yaml",
     "defusedxml": "python3-defusedxml",
     "tqdm": "python3-tqdm",
+    "lark": "python3-lark-parser",
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "mujoco", "pygeomag"}

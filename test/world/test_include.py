@@ -209,7 +209,9 @@ def test_prefixes_are_names(write, prefix):
 
 def test_only_world_files_are_included(write):
     write("t,x,y,z\n", "path.csv")
-    assert lines(write("include: [path.csv]")) == ["path.csv: worlds are read from .yaml, .yml, .xml, not from '.csv'"]
+    assert lines(write("include: [path.csv]")) == [
+        "path.csv: worlds are read from .yaml, .yml, .xml, .openplx, not from '.csv'"
+    ]
 
 
 def test_a_chain_of_includes_ends_at_32(write):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from sim_node.registry import registering
 from sim_node.world.model import World
@@ -13,17 +14,37 @@ from sim_node.world.readers.report import Report
 
 # path, the path as shown to the user, what may be referenced, where faults go, the files being read above this one
 Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
+ReaderT = TypeVar("ReaderT", bound=Reader)
 READERS: dict[str, Reader] = {}
+# The same, and the name of the model in the file; without one the reader chooses.
+ModelReader = Callable[[Path, Path, Roots, Report, tuple[Path, ...], "str | None"], World | None]
+ModelReaderT = TypeVar("ModelReaderT", bound=ModelReader)
+MODEL_READERS: dict[str, ModelReader] = {}
 
 
-def reader(*suffixes: str) -> Callable[[Reader], Reader]:
+def reader(*suffixes: str) -> Callable[[ReaderT], ReaderT]:
     """Registers a reader for file suffixes such as ".yaml"."""
 
     return registering(READERS, "reader", *suffixes)
 
 
-def read_file(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """The world in a file by the reader of its suffix; None, with the faults in `report`, where there is none."""
+def model_reader(*suffixes: str) -> Callable[[ModelReaderT], ModelReaderT]:
+    """Registers a reader of files that hold several models, beside `reader`."""
+    return registering(MODEL_READERS, "reader of models", *suffixes)
+
+
+def read_file(
+    path: Path,
+    shown: Path,
+    roots: Roots,
+    report: Report,
+    including: tuple[Path, ...] = (),
+    model: str | None = None,
+) -> World | None:
+    """The world in a file by the reader of its suffix; None, with the faults in `report`, where there is none.
+
+    model: which of the models in the file, where it may hold several.
+    """
     report = report.about(str(shown))
     suffix = path.suffix.lower()
     read = READERS.get(suffix)
@@ -32,4 +53,10 @@ def read_file(path: Path, shown: Path, roots: Roots, report: Report, including: 
         report.error(f"worlds are read from {', '.join(READERS)}, not from {found}{did_you_mean(suffix, READERS)}")
         return None
     report.files.append(path)
-    return read(path, shown, roots, report, including)
+    if model is None:
+        return read(path, shown, roots, report, including)
+    choose = MODEL_READERS.get(suffix)
+    if choose is None:
+        report.error(f"is one world, of which no model can be chosen; those of {', '.join(MODEL_READERS)} files can")
+        return None
+    return choose(path, shown, roots, report, including, model)

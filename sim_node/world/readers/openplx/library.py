@@ -1,0 +1,341 @@
+"""Where models come from: the file that is read, what it imports, and bundles on the search path."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from sim_node.world.locate import LocateError
+from sim_node.world.problems import Place, Where, did_you_mean, quoted
+from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.openplx import syntax
+from sim_node.world.readers.openplx.parse import parse
+from sim_node.world.readers.report import LineColumn, Report
+
+SUFFIX = ".openplx"
+CONFIG = "config.openplx"
+# Folders that hold bundles, as PATH does commands.
+SEARCH_PATH = "OPENPLX_BUNDLE_PATH"
+# The types of Physics3D, Math and others that this package knows by itself, as far as it reads them.
+BUILT_IN = Path(__file__).parent / "bundles"
+DEEPEST_IMPORTS, MOST_FILES = 32, 5000
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file of models. scope: the namespaces that its names are looked up in, the nearest first."""
+
+    path: Path
+    shown: str
+    scope: tuple[Namespace, ...]
+    imported: dict[str, Namespace] = field(default_factory=dict)
+
+    def place(self, at: LineColumn, key: str = "") -> Place:
+        """A place in it."""
+        return Place(Where(self.shown, *at), key)
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A model or a constant at the top of a file."""
+
+    name: str
+    statement: syntax.Declaration
+    source: Source
+
+    @property
+    def place(self) -> Place:
+        """Where its name stands."""
+        return self.source.place(self.statement.at, self.name)
+
+
+@dataclass(eq=False)
+class Namespace:
+    """A folder of a bundle, or the models of one file that is in no bundle.
+
+    definitions: those of the files read so far. complete: what it lacks is not anywhere, as it may be where it stands
+    in for a bundle.
+    """
+
+    name: str
+    library: Library
+    folder: Path | None = None
+    shown: Path = Path()
+    parents: tuple[Namespace, ...] = ()
+    complete: bool = True
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    files_read: set[str] = field(default_factory=set)
+    _inner: dict[str, Namespace | None] = field(default_factory=dict)
+
+    def inner(self, name: str) -> Namespace | None:
+        """The namespace in it of that name."""
+        if name not in self._inner:
+            folder = None if self.folder is None else self.folder / name
+            self._inner[name] = (
+                Namespace(
+                    f"{self.name}.{name}", self.library, folder, self.shown / name, (self, *self.parents), self.complete
+                )
+                if folder is not None and folder.is_dir() and _inside(folder, self.folder)
+                else None
+            )
+        return self._inner[name]
+
+    def definition(self, name: str, *, anywhere: bool = False) -> Definition | None:
+        """What is called so: from the file of that name, or from any file of the folder."""
+        found = self.definitions.get(name)
+        if found is None and self.folder is not None:
+            self._read_file(f"{name}{SUFFIX}")
+            if anywhere and name not in self.definitions:
+                for file in self.files():
+                    self._read_file(file)
+            found = self.definitions.get(name)
+        return found
+
+    def files(self) -> list[str]:
+        """The names of the files in its folder."""
+        if self.folder is None:
+            return []
+        return sorted(entry.name for entry in self.folder.iterdir() if entry.suffix == SUFFIX and entry.name != CONFIG)
+
+    def names(self) -> set[str]:
+        """What can be found in it, without reading what was not read."""
+        inner = {entry.name for entry in self.folder.iterdir() if entry.is_dir()} if self.folder is not None else set()
+        return {*self.definitions, *(Path(file).stem for file in self.files()), *inner}
+
+    def _read_file(self, file: str) -> None:
+        assert self.folder is not None
+        if file in self.files_read:
+            return
+        self.files_read.add(file)
+        path = self.folder / file
+        if path.is_file() and _inside(path, self.folder):
+            self.library.read(path, self.shown / file, self)
+
+
+@dataclass(eq=False)
+class Library:
+    """All that names may lead to while a world is read."""
+
+    roots: Roots
+    report: Report
+    _bundles: dict[str, Namespace | None] = field(default_factory=dict)
+    _sources: dict[Path, Source | None] = field(default_factory=dict)
+    _reading: list[Path] = field(default_factory=list)
+
+    def open(self, path: Path, shown: Path) -> tuple[Source | None, Namespace]:
+        """The file that a user names, and the namespace that its models are in."""
+        home = _bundle_folder(path.resolve().parent)
+        if home is None:
+            namespace = Namespace("", self)
+            return self.read(path, shown, namespace), namespace
+        inside = path.resolve().parent.relative_to(home)
+        shown_home = shown.parent
+        for _ in inside.parts:
+            shown_home = shown_home.parent
+        namespace = self._bundles[home.name] = Namespace(home.name, self, home, shown_home)
+        for part in inside.parts:
+            inner = namespace.inner(part)
+            assert inner is not None
+            namespace = inner
+        namespace.files_read.add(path.name)
+        return self.read(path, shown, namespace), namespace
+
+    def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
+        """Reads a file's models into a namespace, once; None, with the faults told, where it has none."""
+        key = path.resolve()
+        if key in self._sources:
+            return self._sources[key]
+        self._sources[key] = None
+        report = self.report.about(str(shown))
+        if len(self._sources) > MOST_FILES:
+            report.error(f"one file too many; a world has at most {MOST_FILES}")
+            return None
+        document = _document(path, report)
+        if document is None:
+            return None
+        source = self._sources[key] = Source(path, str(shown), (namespace, *namespace.parents))
+        self._reading.append(key)
+        for statement in document.statements:
+            self._take_in(statement, source, namespace, report)
+        self._reading.pop()
+        return source
+
+    def _take_in(self, statement: syntax.Statement, source: Source, namespace: Namespace, report: Report) -> None:
+        if isinstance(statement, syntax.Import):
+            self._import(statement, source, namespace, report)
+        elif isinstance(statement, syntax.Assignment):
+            # A name by itself, or with a block, is a model without a base.
+            model = syntax.Declaration(
+                frozenset(), statement.path, False, (), False, (), statement.value, statement.block
+            )
+            self._define(model, source, namespace, report)
+        elif isinstance(statement, syntax.Declaration):
+            self._define(statement, source, namespace, report)
+        elif isinstance(statement, syntax.With):
+            report.error("traits are taken on in a model; indent it below one", statement.at, "with")
+
+    def _define(self, model: syntax.Declaration, source: Source, namespace: Namespace, report: Report) -> None:
+        name = str(model.path)
+        if len(model.path.parts) > 1:
+            report.error("a model has a name without dots; what is in a model is indented below it", model.at, name)
+        elif model.value is not None and not model.types:
+            report.error(
+                "a value outside of a model; indent it below one, or say its type: NAME is TYPE: VALUE", model.at, name
+            )
+        elif name in namespace.definitions:
+            before = namespace.definitions[name].place.where
+            report.error(f"defined twice; first at {before}", model.at, name)
+        else:
+            full = f"{namespace.name}.{name}" if namespace.name else name
+            namespace.definitions[name] = Definition(full, model, source)
+
+    def _import(self, statement: syntax.Import, source: Source, namespace: Namespace, report: Report) -> None:
+        key = "import"
+        if len(self._reading) > DEEPEST_IMPORTS:
+            report.error(f"imports within imports more than {DEEPEST_IMPORTS} deep", statement.at, key)
+            return
+        try:
+            path, shown = self._imported_file(statement, source)
+        except LocateError as error:
+            report.error(str(error), statement.at, key)
+            return
+        if path.name == CONFIG:
+            bundle = self._add_bundle(path.parent, shown.parent)
+            source.imported[str(statement.name or bundle.name)] = bundle
+            return
+        if path.resolve() in self._reading:
+            report.error(f"{quoted(statement.file)} imports this file", statement.at, key)
+            return
+        read = self.read(path, shown, Namespace(namespace.name, self))
+        if read is None:
+            return
+        imported = read.scope[0]
+        if statement.name is not None:
+            source.imported[str(statement.name)] = imported
+            return
+        for name, definition in imported.definitions.items():
+            if namespace.definitions.setdefault(name, definition) is not definition:
+                message = f"{quoted(statement.file)} has a model {name} too; import it `as` something"
+                report.error(message, statement.at, key)
+
+    def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
+        """The file of an import, or the config of an imported bundle. Raises LocateError."""
+        if statement.bundles:
+            for folder, shown in self._search():
+                for name in (statement.file, f"{statement.file}/{CONFIG}"):
+                    path = folder / name
+                    if path.is_file() and _inside(path, folder):
+                        return path, shown / name
+            raise LocateError(f"no {quoted(statement.file)} on the search path of bundles ({SEARCH_PATH})")
+        name = statement.file if statement.file.endswith(SUFFIX) else f"{statement.file.rstrip('/')}/{CONFIG}"
+        return self.roots.resolve(name, source.path), Path(source.shown).parent / name
+
+    def _add_bundle(self, folder: Path, shown: Path) -> Namespace:
+        name = folder.resolve().name
+        found = self._bundles.get(name)
+        if found is None or found.folder is None or found.folder.resolve() != folder.resolve():
+            found = self._bundles[name] = Namespace(name, self, folder, shown)
+        return found
+
+    def bundle(self, name: str) -> Namespace | None:
+        """The bundle of that name on the search path, or the built-in one."""
+        if name not in self._bundles:
+            self._bundles[name] = None
+            for folder, shown in self._search():
+                if (folder / name / CONFIG).is_file() and _inside(folder / name, folder):
+                    self._bundles[name] = Namespace(name, self, folder / name, shown / name)
+                    break
+            else:
+                if (BUILT_IN / name).is_dir():
+                    self._bundles[name] = Namespace(name, self, BUILT_IN / name, BUILT_IN / name, complete=False)
+        return self._bundles[name]
+
+    def bundle_names(self) -> set[str]:
+        """The bundles that there are."""
+        folders = [folder for folder, _ in self._search() if folder.is_dir()]
+        found = {entry.parent.name for folder in folders for entry in folder.glob(f"*/{CONFIG}")}
+        return found | {entry.name for entry in BUILT_IN.iterdir() if entry.is_dir()}
+
+    def _search(self) -> Iterator[tuple[Path, Path]]:
+        """Folders that hold bundles: those that the world may read, then those of the search path."""
+        for folder in self.roots.folders:
+            yield folder, folder
+        for entry in filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)):
+            yield Path(entry), Path(entry)
+
+
+def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Definition, tuple[str, ...]] | None:
+    """What a dotted name leads to from a file, and what of the name is left; the longest way in wins."""
+    for anywhere in (False, True):
+        inside = (_within(namespace, parts, anywhere) for namespace in source.scope)
+        start = known_bundle(parts, source, library) if len(parts) > 1 else None
+        outside = (_within(namespace, parts[1:], anywhere) for namespace in (start,) if namespace is not None)
+        # To look anywhere reads whole folders: first the one that the name says.
+        for found in itertools.chain(outside, inside) if anywhere else itertools.chain(inside, outside):
+            if found is not None:
+                return found
+    return None
+
+
+def known_bundle(parts: tuple[str, ...], source: Source, library: Library) -> Namespace | None:
+    """The bundle that a dotted name begins with."""
+    return source.imported.get(parts[0]) or library.bundle(parts[0])
+
+
+def nearest(parts: tuple[str, ...], source: Source, library: Library) -> str:
+    """`; did you mean NAME?` for a dotted name that leads nowhere."""
+    bundle = known_bundle(parts, source, library)
+    if bundle is None or len(parts) == 1:
+        names = {name for namespace in source.scope for name in namespace.names()} | set(source.imported)
+        if len(parts) > 1:
+            names |= library.bundle_names()
+        return "" if parts[0] in names else did_you_mean(parts[0], names)
+    at, before = bundle, [parts[0]]
+    for part in parts[1:]:
+        inner = at.inner(part)
+        if inner is None:
+            hint = did_you_mean(part, at.names())
+            return hint.replace("did you mean ", f"did you mean {'.'.join(before)}.") if hint else ""
+        at = inner
+        before.append(part)
+    return ""
+
+
+def _within(namespace: Namespace, parts: tuple[str, ...], anywhere: bool) -> tuple[Definition, tuple[str, ...]] | None:
+    if len(parts) > 1:
+        inner = namespace.inner(parts[0])
+        found = None if inner is None else _within(inner, parts[1:], anywhere)
+        if found is not None:
+            return found
+    definition = namespace.definition(parts[0], anywhere=anywhere)
+    return None if definition is None else (definition, parts[1:])
+
+
+def _bundle_folder(folder: Path) -> Path | None:
+    """The folder of the bundle that a folder is in."""
+    for candidate in (folder, *list(folder.parents)[:15]):
+        if (candidate / CONFIG).is_file():
+            return candidate
+    return None
+
+
+def _inside(path: Path, folder: Path | None) -> bool:
+    """Whether a path leads to somewhere in a folder: no `..` and no link out of it."""
+    return folder is not None and path.resolve().is_relative_to(folder.resolve())
+
+
+def _document(path: Path, report: Report) -> syntax.Document | None:
+    if not path.is_relative_to(BUILT_IN):
+        text = read_text(path, report)
+        report.files.append(path)
+        return None if text is None else parse(text, report)
+    return _built_in(path)
+
+
+@cache
+def _built_in(path: Path) -> syntax.Document | None:
+    return parse(path.read_text(encoding="utf-8"), Report(str(path)))

@@ -1,0 +1,270 @@
+"""Models with all that they inherit: what they declare and what they assign, the most general first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sim_node.world.problems import Place, did_you_mean
+from sim_node.world.readers.openplx import syntax
+from sim_node.world.readers.openplx.library import Definition, Library, Source, find, known_bundle, nearest
+from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
+from sim_node.world.readers.report import LineColumn
+
+DEEPEST_LINEAGE = 60
+
+
+class Fault(Exception):
+    """A fault in a model, and where it stands."""
+
+    def __init__(self, place: Place, message: str) -> None:
+        super().__init__(message)
+        self.place, self.message = place, message
+
+
+class UnknownType:
+    """A type that is nowhere to be found; what is of it is not looked into."""
+
+
+UNKNOWN = UnknownType()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Entry:
+    """One line of a model, with the path that the blocks around it give it: a declaration, an assignment or both.
+
+    block: how many names of the path the blocks around it say. model: the one it is written in; None for a constant.
+    """
+
+    path: tuple[str, ...]
+    places: tuple[LineColumn, ...]
+    block: int
+    source: Source
+    model: Model | None
+    declaration: syntax.Declaration | None
+    value: syntax.Expression | None
+
+    def place(self, depth: int | None = None) -> Place:
+        """Where the name at that depth of the path stands; the last one of its line without a depth."""
+        at = self.places[-1 if depth is None else depth]
+        return self.source.place(at, self.key)
+
+    @property
+    def key(self) -> str:
+        """How messages call it: MODEL.a.b."""
+        return ".".join(self.path if self.model is None else (self.model.short_name, *self.path))
+
+
+@dataclass(eq=False)
+class Model:
+    """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
+
+    lineage: what it is made of, the most general first, itself last. opaque: something in its lineage is not known.
+    """
+
+    name: str
+    place: Place
+    lineage: tuple[Model, ...] = ()
+    own: list[Entry] = field(default_factory=list)
+    heads: dict[str, list[Entry]] = field(default_factory=dict)
+    slots: dict[str, None] = field(default_factory=dict)
+    methods: set[str] = field(default_factory=set)
+    const: bool = False
+    trait: bool = False
+    opaque: bool = False
+    ancestors: frozenset[str] = frozenset()
+
+    @property
+    def short_name(self) -> str:
+        """Its name without its namespace."""
+        return self.name.rpartition(".")[2]
+
+    def is_a(self, name: str) -> bool:
+        """Whether a model of that full name is in its lineage."""
+        return name in self.ancestors
+
+
+# What a type can be: the name of a primitive, the class of a value, a model, or nothing that is known.
+Kind = str | type | Model | UnknownType
+
+
+@dataclass(frozen=True, slots=True)
+class SlotType:
+    """What an attribute may hold: one of `kinds`, or an array of them, of `array` dimensions."""
+
+    kinds: tuple[Kind, ...]
+    array: int
+    optional: bool
+    reference: bool
+    entry: Entry
+
+    @property
+    def opaque(self) -> bool:
+        """Whether all that it may hold is unknown."""
+        return all(kind is UNKNOWN for kind in self.kinds)
+
+
+class Models:
+    """The models of a library, each flattened once."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+        self._models: dict[Definition, Model | None] = {}
+        self._slot_types: dict[Entry, SlotType] = {}
+        self._warned: set[str] = set()
+        self._depth = 0
+
+    def of(self, definition: Definition, asking: Place) -> Model:
+        """The model of a definition. Raises Fault for one that inherits from itself."""
+        if definition in self._models:
+            found = self._models[definition]
+            if found is None:
+                raise Fault(asking, f"{definition.name} inherits from itself")
+            return found
+        if self._depth >= DEEPEST_LINEAGE:
+            raise Fault(asking, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
+        self._models[definition] = None
+        self._depth += 1
+        try:
+            model = self._flatten(definition)
+        except BaseException:
+            del self._models[definition]
+            raise
+        finally:
+            self._depth -= 1
+        self._models[definition] = model
+        return model
+
+    def _flatten(self, definition: Definition) -> Model:
+        statement, source = definition.statement, definition.source
+        model = Model(definition.name, definition.place, const="const" in statement.modifiers)
+        model.trait = "trait" in statement.modifiers
+        bases = [self._base(of.path, source, model) for of in statement.types[:1]]
+        traits = [*statement.traits, *_traits(statement.block)]
+        self._inherit(model, [*bases, *(self._base(path, source, model) for path in traits)])
+        self._gather(model, statement.block, source, (), ())
+        _refuse_duplicates(model)
+        for entry in model.own:
+            model.heads.setdefault(entry.path[0], []).append(entry)
+            if entry.declaration is not None and len(entry.path) == 1:
+                model.slots[entry.path[0]] = None
+        return model
+
+    def _inherit(self, model: Model, bases: list[Model | None]) -> None:
+        lineage: dict[Model, None] = {}
+        for base in bases:
+            if base is None:
+                model.opaque = True
+            else:
+                lineage |= dict.fromkeys(base.lineage)
+                model.opaque = model.opaque or base.opaque
+        for base in lineage:
+            model.slots |= base.slots
+            model.methods |= base.methods
+            for entry in base.own:
+                model.heads.setdefault(entry.path[0], []).append(entry)
+        model.lineage = (*lineage, model)
+        model.ancestors = frozenset(ancestor.name for ancestor in model.lineage)
+
+    def _base(self, path: syntax.Path, source: Source, model: Model) -> Model | None:
+        kind = self.kind(path, source, model.short_name)
+        if isinstance(kind, (str, type)):
+            raise Fault(source.place(path.at, model.short_name), f"{path} is a kind of value; no model is one")
+        return None if isinstance(kind, UnknownType) else kind
+
+    def _gather(
+        self,
+        model: Model,
+        block: tuple[syntax.Statement, ...],
+        source: Source,
+        path: tuple[str, ...],
+        places: tuple[LineColumn, ...],
+    ) -> None:
+        for line in block:
+            if isinstance(line, syntax.Method):
+                if not path:
+                    model.methods.add(line.name)
+            elif isinstance(line, syntax.Import):
+                raise Fault(source.place(line.at, "import"), "imports stand at the top of a file, before its models")
+            elif isinstance(line, (syntax.Declaration, syntax.Assignment)):
+                declaration = line if isinstance(line, syntax.Declaration) else None
+                whole, all_places = (*path, *line.path.parts), (*places, *line.path.places)
+                entry = Entry(whole, all_places, len(path), source, model, declaration, line.value)
+                if declaration is not None and not declaration.types:
+                    raise Fault(entry.place(), "what type is it? NAME is TYPE")
+                if declaration is None and line.value is None and not line.block:
+                    raise Fault(entry.place(), "a name by itself says nothing here; NAME: VALUE, or NAME is TYPE")
+                if declaration is not None or line.value is not None:
+                    model.own.append(entry)
+                self._gather(model, line.block, source, whole, all_places)
+
+    def kind(self, path: syntax.Path, source: Source, key: str) -> Kind:
+        """What a type's name means in a file. Raises Fault for a name that is near to none, or of none."""
+        if len(path.parts) == 1 and path.parts[0] in PRIMITIVES:
+            return path.parts[0]
+        found = find(path.parts, source, self.library)
+        if found is not None and not found[1]:
+            definition = found[0]
+            if definition.name in VALUES:
+                return VALUES[definition.name]
+            if definition.statement.value is not None:
+                raise Fault(source.place(path.at, key), f"{path} is a constant, no type")
+            return self.of(definition, source.place(path.at, key))
+        place = source.place(path.at, key)
+        bundle = known_bundle(path.parts, source, self.library)
+        if len(path.parts) == 1 or (bundle is not None and bundle.complete):
+            hint = nearest(path.parts, source, self.library)
+            if len(path.parts) == 1 and not hint:
+                hint = did_you_mean(path.parts[0], PRIMITIVES)
+            raise Fault(place, f"no type {path}{hint}")
+        self.warn_unknown(path.parts, str(path), place, source)
+        return UNKNOWN
+
+    def warn_unknown(self, parts: tuple[str, ...], text: str, place: Place, source: Source) -> None:
+        """Tells once that something of a bundle is not known."""
+        if text in self._warned:
+            return
+        self._warned.add(text)
+        hint = nearest(parts, source, self.library)
+        message = (
+            f"{text} is not known here and left out{hint or ' (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)'}"
+        )
+        self.library.report.about(place.where.file).warning(message, place.where[1:], place.key)
+
+    def slot_type(self, entry: Entry) -> SlotType:
+        """The type that a declaration says. Raises Fault."""
+        found = self._slot_types.get(entry)
+        if found is None:
+            declaration = entry.declaration
+            assert declaration is not None
+            key = entry.key
+            kinds = [self.kind(of.path, entry.source, key) for of in declaration.types]
+            traits = [*declaration.traits, *_traits(declaration.block)]
+            if traits:
+                kinds = [self._with_traits(kind, traits, entry) for kind in kinds]
+            optional = "optional" in declaration.modifiers
+            found = SlotType(tuple(kinds), declaration.types[0].array, optional, declaration.reference, entry)
+            self._slot_types[entry] = found
+        return found
+
+    def _with_traits(self, kind: Kind, traits: list[syntax.Path], entry: Entry) -> Kind:
+        if not isinstance(kind, Model):
+            return kind
+        model = Model(kind.name, entry.place())
+        self._inherit(model, [kind, *(self._base(path, entry.source, model) for path in traits)])
+        return model
+
+
+def _traits(block: tuple[syntax.Statement, ...]) -> list[syntax.Path]:
+    return [trait for line in block if isinstance(line, syntax.With) for trait in line.traits]
+
+
+def _refuse_duplicates(model: Model) -> None:
+    """What one model says twice of the same attribute."""
+    for what in ("declared", "assigned"):
+        seen: dict[tuple[str, ...], Entry] = {}
+        for entry in model.own:
+            if (entry.declaration if what == "declared" else entry.value) is None:
+                continue
+            before = seen.setdefault(entry.path, entry)
+            if before is not entry:
+                raise Fault(entry.place(), f"{what} twice; first at {before.place().where}")

@@ -1,0 +1,116 @@
+"""From the text of an OpenPLX file to its syntax tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from sim_node.world.problems import quoted
+from sim_node.world.readers.openplx import syntax
+from sim_node.world.readers.openplx.syntax import SyntaxFault
+from sim_node.world.readers.report import LineColumn, Report
+
+if TYPE_CHECKING:
+    from lark import Lark, Token
+
+LONGEST = 8 * 1024 * 1024
+GRAMMAR = Path(__file__).with_name("openplx.lark")
+# How messages call the terminals of the grammar.
+_TERMINALS = {
+    "NAME": "a name",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "LONG_STRING": "a string",
+    "FILE": '@"path"',
+    "IMPORTED": '@"path" or $"path"',
+    "_NL": "the end of the line",
+    "_INDENT": "an indented block",
+    "_DEDENT": "the end of the block",
+    "$END": "the end of the file",
+    "EMPTY_BRACKETS": "[]",
+    "PLUS": "+",
+    "MINUS": "-",
+    "TIMES": "*",
+    "OVER": "/",
+    "COLON": ":",
+    "COMMA": ",",
+    "DOT": ".",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LSQB": "[",
+    "RSQB": "]",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "__ANON_0": "->",
+}
+_BEGIN_VALUES = {
+    *("NUMBER", "STRING", "LONG_STRING", "FILE", "NAME", "TRUE", "FALSE", "THIS"),
+    *("LPAR", "LSQB", "LBRACE", "EMPTY_BRACKETS", "PLUS", "MINUS"),
+}
+
+
+def parse(text: str, report: Report) -> syntax.Document | None:
+    """The syntax tree of a text; None, with the fault in `report`, where it has none."""
+    # Here and not above: worlds in other formats need no lark.
+    from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
+
+    if len(text) > LONGEST:
+        report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {LONGEST // 1024**2}")
+        return None
+    try:
+        return cast(syntax.Document, _parser().parse(text + "\n"))
+    except SyntaxFault as fault:
+        report.error(fault.message, fault.at)
+    except VisitError as error:  # what the builder of the tree raises comes in this
+        inner = error.orig_exc
+        if not isinstance(inner, SyntaxFault):
+            raise
+        report.error(inner.message, inner.at)
+    except UnexpectedToken as error:
+        token: Token = error.token  # type: ignore[attr-defined]
+        at = _end(text) if token.type == "$END" else (token.line or 1, token.column or 1)
+        if token.type == "_INDENT":
+            report.error("indented further than the line above it, which opens no block", at)
+            return None
+        found = _TERMINALS[token.type] if token.type in ("_NL", "_DEDENT", "$END") else quoted(str(token))
+        report.error(f"found {found}; allowed here: {_allowed(_expected(error))}", at)
+    except UnexpectedCharacters as error:
+        char = text[error.pos_in_stream]
+        message = "a string that does not end" if char == '"' else f"found {quoted(char)}"
+        report.error(f"{message}; allowed here: {_allowed(error.allowed or ())}", (error.line, error.column))
+    return None
+
+
+@cache
+def _parser() -> Lark:
+    from lark import Lark
+
+    from sim_node.world.readers.openplx.build import Builder
+    from sim_node.world.readers.openplx.indentation import Indentation
+
+    grammar = GRAMMAR.read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", postlex=Indentation(), transformer=Builder(), maybe_placeholders=False)
+
+
+def _end(text: str) -> LineColumn:
+    text = text.rstrip()
+    return text.count("\n") + 1, len(text) - text.rfind("\n")
+
+
+def _expected(error: Any) -> set[str]:
+    try:
+        return set(error.accepts or error.expected)
+    except SyntaxFault:  # lark 0.12 tries it with what builds the tree
+        return set(error.expected)
+
+
+def _allowed(terminals: Iterable[str]) -> str:
+    names = set(terminals) - {"_NL_DOT", "_ANNOTATION"}
+    words = set()
+    if "NUMBER" in names:
+        names -= _BEGIN_VALUES
+        words = {"a value"}
+    words |= {_TERMINALS.get(name, name.lower()) for name in names}
+    return ", ".join(sorted(words, key=lambda word: (not word[0].isalpha(), word)))

@@ -1,0 +1,302 @@
+"""From objects of the Physics3D bundle to the systems of a World."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from sim_node.world.readers.openplx.models import Fault
+from sim_node.world.readers.openplx.objects import Object
+from sim_node.world.readers.openplx.parts import (
+    SHAPES,
+    connector_of,
+    contact_geometry,
+    inertial,
+    initial_speed,
+    line_of,
+    place_of,
+    pose_of,
+    value_of,
+)
+from sim_node.world.readers.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.world.readers.report import Report
+from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
+
+SYSTEM, BODY = "Physics3D.System", "Physics3D.Bodies.Body"
+GEOMETRY = "Physics3D.Geometries.ContactGeometry"
+CONNECTOR, REDIRECTED = "Physics3D.Interactions.MateConnector", "Physics3D.Interactions.RedirectedMateConnector"
+MATE, INTERACTION = "Physics3D.Interactions.Mate", "Physics.Interactions.Interaction"
+INTERACTION_1DOF, RANGE = "Physics.Interactions.Interaction1DOF", "Physics3D.Interactions.RangeInteraction1DOF"
+MOTOR = "Physics3D.Interactions.VelocityMotor"
+ORIGIN = "Physics3D.Interactions.World"
+# The kind of mate of each type, and the attributes that hold its initial values, in the order of that kind.
+MATES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "Physics3D.Interactions.Lock": ("lock", ()),
+    "Physics3D.Interactions.Hinge": ("hinge", ("initial_angle",)),
+    "Physics3D.Interactions.Prismatic": ("prismatic", ("initial_position",)),
+    "Physics3D.Interactions.Cylindrical": ("cylindrical", ("initial_position", "initial_angle")),
+    "Physics3D.Interactions.Ball": ("ball", ()),
+    "Physics3D.Interactions.Distance": ("distance", ("initial_distance",)),
+}
+
+
+@dataclass
+class _Part:
+    """A system while it is gathered; mates of systems within it may come to stand in it."""
+
+    of: Object
+    systems: list[_Part] = field(default_factory=list)
+    bodies: list[RigidBody] = field(default_factory=list)
+    geometries: list[ContactGeometry] = field(default_factory=list)
+    connectors: list[MateConnector] = field(default_factory=list)
+    mates: list[Mate] = field(default_factory=list)
+
+    def system(self) -> System:
+        """The System that it has come to."""
+        return System(
+            self.of.name,
+            pose_of(self.of, "local_transform"),
+            tuple(part.system() for part in self.systems),
+            tuple(self.bodies),
+            tuple(self.geometries),
+            tuple(self.connectors),
+            tuple(self.mates),
+            place=place_of(self.of),
+        )
+
+
+def system_of(root: Object, report: Report) -> System:
+    """The system that an object of a Physics3D.System says, with all that is in it. Raises Fault."""
+    return _Gathering(root, report).system()
+
+
+class _Gathering:
+    """The systems, mates and motors of one root while its tree is walked."""
+
+    def __init__(self, root: Object, report: Report) -> None:
+        self._report = report
+        self._root = _Part(root)
+        self._parts: dict[Object, _Part] = {root: self._root}
+        self._mates: list[Object] = []
+        self._motors: dict[tuple[Object, ...], float] = {}
+        self._redirected: list[tuple[_Part, Object]] = []
+        self._static: set[Object] = set()
+        self._origin: Object | None = None
+
+    def system(self) -> System:
+        """The root's System."""
+        self._walk(self._root)
+        for part, connector in self._redirected:
+            self._redirect(part, connector)
+        for mate in self._mates:
+            self._mate(mate)
+        return self._root.system()
+
+    def _walk(self, part: _Part) -> None:
+        listed = part.of.value("kinematically_controlled")
+        self._static.update(listed if isinstance(listed, list) else [])
+        owned = list(_owned(part.of))
+        for of in owned:
+            if of.is_a(SYSTEM):
+                self._check_name(of)
+                inner = self._parts[of] = _Part(of)
+                part.systems.append(inner)
+                self._walk(inner)
+        for of in owned:
+            if of.is_a(BODY):
+                self._check_name(of)
+                part.bodies.append(self._body(of))
+            elif of.is_a(GEOMETRY):
+                part.geometries += self._geometry(of)
+            elif of.is_a(REDIRECTED):
+                self._redirected.append((part, of))
+            elif of.is_a(CONNECTOR):
+                part.connectors.append(connector_of(of))
+            elif of.is_a(MATE):
+                self._mates.append(of)
+                for motor in _owned(of):
+                    if motor.is_a(MOTOR):
+                        self._motor(motor)
+            elif of.is_a(MOTOR):
+                self._motor(of)
+            elif of.is_a(INTERACTION) and _acts(of):
+                self._left_out(of, f"{with_article(of.kind)} is not simulated")
+
+    def _body(self, of: Object) -> RigidBody:
+        owned = list(_owned(of))
+        for one in owned:
+            if one.is_a(REDIRECTED) or not (one.is_a(GEOMETRY) or one.is_a(CONNECTOR)):
+                self._left_out(one, f"{with_article(one.kind)} is nothing that a body owns")
+        kinematics = of.value("kinematics")
+        transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
+        mass, centre, inertia = inertial(of)
+        dynamic = of.value("is_dynamic") if of.has("is_dynamic") else True
+        return RigidBody(
+            of.name,
+            transform,
+            tuple(geometry for one in owned if one.is_a(GEOMETRY) for geometry in self._geometry(one)),
+            tuple(connector_of(one) for one in owned if one.is_a(CONNECTOR) and not one.is_a(REDIRECTED)),
+            mass,
+            centre,
+            inertia,
+            static=dynamic is False or of in self._static,
+            speed=initial_speed(of),
+            place=place_of(of),
+        )
+
+    def _geometry(self, of: Object) -> list[ContactGeometry]:
+        found = contact_geometry(of)
+        if found is None and of.kind != GEOMETRY:  # a place for one that a more special model names
+            self._left_out(of, f"{with_article(of.kind)} has no shape here; known: {', '.join(SHAPES)}")
+        return [] if found is None else [found]
+
+    def _redirect(self, part: _Part, of: Object) -> None:
+        body = of.value("redirected_parent")
+        if not isinstance(body, Object):
+            self._left_out(of, f"the redirected_parent of {with_article(of.kind)} is no body")
+            return
+        below = _path(body, part.of)
+        if below is None or not body.is_a(BODY):
+            where = part.of.path or part.of.name
+            raise Fault(
+                line_of(of, "redirected_parent"),
+                f"{body.path or body.name} is no body in {where}, which owns the connector",
+            )
+        plain = connector_of(of)
+        part.connectors.append(
+            RedirectedMateConnector(plain.name, plain.position, plain.main_axis, plain.normal, plain.place, below)
+        )
+
+    def _motor(self, of: Object) -> None:
+        """A motor's target is the speed at which its mate starts; nothing keeps it there."""
+        connectors = _objects(of.value("connectors"))
+        speed = value_of(of, "target_speed")
+        if of.value("enabled") is not False and len(connectors) == 2 and speed:
+            self._motors[tuple(connectors)] = speed
+
+    def _mate(self, of: Object) -> None:
+        kind, attributes = next(
+            (MATES[model.name] for model in reversed(of.model.lineage) if model.name in MATES), ("", ())
+        )
+        if not kind:
+            self._left_out(of, f"{with_article(of.kind)} says not what it holds; known: {', '.join(MATES)}")
+            return
+        given = of.value("connectors")
+        if isinstance(given, Undefined) or given is OPAQUE or len(_objects(given)) != len(given):
+            self._left_out(of, f"{with_article(of.kind)} whose connectors are not all there")
+            return
+        connectors = _objects(given)
+        if len(connectors) != 2:
+            raise Fault(line_of(of, "connectors"), f"a mate has 2 connectors, found {len(connectors)}")
+        connectors = [self._in_the_tree(connector, of) for connector in connectors]
+        owner = self._common([of, *connectors])
+        paths = [_path(connector, owner.of) for connector in connectors]
+        assert paths[0] is not None
+        assert paths[1] is not None
+        values = [value_of(of, name) if of.given(name) else None for name in attributes]
+        speed = self._motors.get(tuple(connectors), 0.0)
+        place = line_of(of, "connectors")
+        owner.mates.append(
+            Mate(
+                (_path(of, owner.of) or of.name).replace("/", "."),
+                kind,
+                (paths[0], paths[1]),
+                None if all(value is None for value in values) else tuple(values),
+                speeds=(speed,) if speed and len(attributes) == 1 and kind != "distance" else None,
+                enabled=of.value("enabled") is not False,
+                snap=of.value("enable_snap") is not False,
+                place=place_of(of),
+                connector_places=(place, place),
+            )
+        )
+
+    def _in_the_tree(self, connector: Object, mate: Object) -> Object:
+        """The connector, if it belongs to a system or body below the root; the world's origin comes to stand in it."""
+        if connector.is_a(ORIGIN):
+            if self._origin is None:
+                self._origin = Object(
+                    connector.instances, connector.model, self._root.of, self._free_name(), {}, connector.place
+                )
+                self._root.connectors.append(connector_of(self._origin))
+            return self._origin
+        owner = connector.owner
+        inside = owner in self._parts or (owner is not None and owner.is_a(BODY) and owner.owner in self._parts)
+        if not inside or not connector.is_a(CONNECTOR):
+            name = connector.path or connector.name
+            raise Fault(
+                line_of(mate, "connectors"), f"{name} is no connector of a system or body in {self._root.of.name}"
+            )
+        return connector
+
+    def _free_name(self) -> str:
+        name = "world"
+        while self._root.of.has(name):
+            name += "_"
+        return name
+
+    def _common(self, objects: list[Object]) -> _Part:
+        """The innermost system that all of them are in."""
+        above = [list(_owners(of)) for of in objects]
+        return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))
+
+    def _check_name(self, of: Object) -> None:
+        if len(of.path) > 200:
+            raise Fault(place_of(of), f"a path of {len(of.path)} characters is too long for a frame")
+
+    def _left_out(self, of: Object, why: str) -> None:
+        place = place_of(of)
+        message = f"{why}; left out"
+        self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
+
+
+def _owned(of: Object) -> Iterator[Object]:
+    """The objects that it owns and that a physics tree can hold, in their order."""
+    for name in of.names():
+        type_ = of.slot_type(name)
+        if type_ is None or type_.array or not _physical(type_.kinds):
+            continue
+        value = of.value(name)
+        if isinstance(value, Object) and value.owner is of and value.name == name:
+            _refuse_itself(value)
+            yield value
+
+
+def _acts(interaction: Object) -> bool:
+    """Whether it would do something: one of no special type does not, nor does a range without ends."""
+    if interaction.is_a(RANGE):
+        return any(interaction.value(end) not in (-math.inf, math.inf) for end in ("start", "end"))
+    return interaction.kind != INTERACTION_1DOF
+
+
+def _physical(kinds: tuple[Any, ...]) -> bool:
+    return any(
+        getattr(kind, "ancestors", frozenset()) & {SYSTEM, BODY, GEOMETRY, CONNECTOR, INTERACTION} for kind in kinds
+    )
+
+
+def _refuse_itself(of: Object) -> None:
+    if any(owner.model is of.model for owner in _owners(of) if owner is not of):
+        raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)}, and so on without end")
+
+
+def _owners(of: Object) -> Iterator[Object]:
+    at: Object | None = of
+    while at is not None:
+        yield at
+        at = at.owner
+
+
+def _path(of: Object, root: Object) -> str | None:
+    """The names from a system down to what is in it."""
+    names: list[str] = []
+    for at in _owners(of):
+        if at is root:
+            return "/".join(reversed(names))
+        names.append(at.name)
+    return None
+
+
+def _objects(found: Any) -> list[Object]:
+    return [item for item in found if isinstance(item, Object)] if isinstance(found, list) else []

@@ -1,0 +1,132 @@
+"""Worlds from OpenPLX files: one of their systems, made into an object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sim_node.world.bodies import Physics
+from sim_node.world.model import World
+from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.readers.files import Roots
+from sim_node.world.readers.openplx.evaluate import evaluate
+from sim_node.world.readers.openplx.library import Definition, Library
+from sim_node.world.readers.openplx.models import Fault, Models
+from sim_node.world.readers.openplx.objects import Instances, Object
+from sim_node.world.readers.openplx.parts import value_of
+from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
+from sim_node.world.readers.openplx.values import components
+from sim_node.world.readers.registry import model_reader, reader
+from sim_node.world.readers.report import Report
+
+FIXED_FRAME = "world"
+ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
+
+
+@reader(".openplx")
+@model_reader(".openplx")
+def read_openplx(
+    path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = (), model: str | None = None
+) -> World | None:
+    """The world that a system of an OpenPLX file is, or None with the faults in `report`.
+
+    model: the name of the system; without one it is the last in the file. Every model of the file is checked.
+    """
+    objects = read_objects(path, shown, roots, report)
+    if objects is None or report.errors:
+        return None
+    chosen = _chosen(objects, model, report)
+    if chosen is None:
+        return None
+    try:
+        system = system_of(chosen, report)
+        system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
+        physics = _physics(chosen, report)
+    except Fault as fault:
+        _tell(fault, report)
+        return None
+    except RecursionError:
+        report.error("its models are nested too deep")
+        return None
+    return World(name=path.stem, fixed_frame=FIXED_FRAME, physics=physics, systems=(system,), source=str(shown))
+
+
+def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[str, Object] | None:
+    """An object of each model in a file, by the model's name; None where the file cannot be read."""
+    library = Library(roots, report)
+    source, namespace = library.open(path, shown)
+    if source is None or report.errors:
+        return None
+    own = [found for found in namespace.definitions.values() if found.source is source]
+    return check(own, Instances(Models(library), evaluate), report)
+
+
+def check(own: Iterable[Definition], instances: Instances, report: Report) -> dict[str, Object]:
+    """An object of each model by its name, with every line of it worked out; faults are told.
+
+    A trait may speak of what only the models that take it on have: its lines are worked out in those of them.
+    """
+    objects = {}
+    for definition in own:
+        try:
+            if definition.statement.value is not None:
+                instances.constant(definition, definition.place)
+                continue
+            model = instances.models.of(definition, definition.place)
+        except Fault as fault:
+            _tell(fault, report)
+            continue
+        if not model.trait:
+            objects[definition.statement.path.parts[0]] = _worked_out(instances.root(model), report)
+    return objects
+
+
+def _worked_out(of: Object, report: Report) -> Object:
+    file = of.place.where.file
+    traits = [model for model in of.model.lineage if model.trait and model.place.where.file == file]
+    for entry in (entry for model in (*traits, of.model) for entry in model.own):
+        try:
+            of.at(entry.path)
+        except Fault as fault:  # noqa: PERF203  each line on its own
+            _tell(fault, report)
+        except RecursionError:
+            _tell(Fault(entry.place(), "values that lead to each other too deep"), report)
+    return of
+
+
+def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Object | None:
+    systems = {key: of for key, of in objects.items() if of.is_a(SYSTEM)}
+    if name is None and systems:
+        return systems[list(systems)[-1]]
+    if not systems:
+        report.error(f"no model in it is a {SYSTEM}, so that there is nothing to simulate")
+        report.errors.extend(report.warnings)  # a type that is not known may be why
+    elif name not in systems:
+        known = ", ".join(systems)
+        report.error(f"no system {quoted(str(name))} in it{did_you_mean(str(name), systems)} (there are: {known})")
+    else:
+        return systems[name]
+    return None
+
+
+def _physics(root: Object, report: Report) -> Physics:
+    """The gravity of an Environment; that of a World's default elsewhere."""
+    field = root.value("gravity") if root.is_a(ENVIRONMENT) else None
+    if not isinstance(field, Object):
+        return Physics()
+    if field.is_a(UNIFORM_GRAVITY):
+        return Physics(gravity=np.array(components(value_of(field, "vector"))))
+    if field.kind != "Simulation.GravitationalField":
+        where = field.place.where
+        report.about(where.file).warning(
+            f"a {field.kind} is not simulated; left out", (where.line, where.column), field.path
+        )
+    return Physics()
+
+
+def _tell(fault: Fault, report: Report) -> None:
+    where = fault.place.where
+    report.about(where.file).error(fault.message, (where.line, where.column), fault.place.key)

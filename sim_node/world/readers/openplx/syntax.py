@@ -1,0 +1,231 @@
+"""The syntax tree of an OpenPLX file: frozen data that knows where it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim_node.world.readers.report import LineColumn
+
+
+class SyntaxFault(Exception):
+    """What is wrong with the form of a file, and where."""
+
+    def __init__(self, message: str, at: LineColumn) -> None:
+        super().__init__(message)
+        self.message, self.at = message, at
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Names with dots between them, and where each stands."""
+
+    parts: tuple[str, ...]
+    places: tuple[LineColumn, ...]
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+    @property
+    def at(self) -> LineColumn:
+        """Where it begins."""
+        return self.places[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A Real, or an Int where it has neither a point nor an exponent."""
+
+    value: float | int
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A String; file: written as @"path", relative to the file that it stands in."""
+
+    value: str
+    at: LineColumn
+    file: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """`true`, `false` or `this`."""
+
+    word: str
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that something else has."""
+
+    name: str
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """`[a, b]`, or `{a, b}` where `braces`: the members of a value in their order."""
+
+    items: tuple[Expression, ...]
+    at: LineColumn
+    braces: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """A minus sign before an expression."""
+
+    of: Expression
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Operands of one precedence, left to right: each of `rest` is an operator, its place and its right operand."""
+
+    first: Expression
+    rest: tuple[tuple[str, LineColumn, Expression], ...]
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`.name` after something."""
+
+    name: str
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`(a, b)` after something."""
+
+    arguments: tuple[Expression, ...]
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`[i]` after something."""
+
+    index: Expression
+    at: LineColumn
+
+
+Step = Attribute | Call | Index
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Attributes, calls and indices one after the other: `a.b(c)[0].d`."""
+
+    first: Expression
+    steps: tuple[Step, ...]
+    at: LineColumn
+
+
+Expression = Number | Text | Keyword | Name | Items | Negation | Operation | Chain
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """The path of a type; array: how many `[]` follow it."""
+
+    path: Path
+    array: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`path is type`, or `path becomes type`: at the top of a file a model or a constant, in a model an attribute.
+
+    modifiers: of const, trait, optional. types: more than one where `or` stands between them; none for a model without
+    a base. value or block: what follows the colon.
+    """
+
+    modifiers: frozenset[str]
+    path: Path
+    becomes: bool
+    types: tuple[Type, ...]
+    reference: bool
+    traits: tuple[Path, ...]
+    value: Expression | None
+    block: tuple[Statement, ...]
+
+    @property
+    def at(self) -> LineColumn:
+        """Where its name begins."""
+        return self.path.at
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """`path: value`, or a block of what is inside of `path`."""
+
+    path: Path
+    value: Expression | None
+    block: tuple[Statement, ...]
+
+    @property
+    def at(self) -> LineColumn:
+        """Where its path begins."""
+        return self.path.at
+
+
+@dataclass(frozen=True, slots=True)
+class With:
+    """`with` and the traits that a model takes on."""
+
+    traits: tuple[Path, ...]
+
+    @property
+    def at(self) -> LineColumn:
+        """Where the first trait's name begins."""
+        return self.traits[0].at
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """`import @"file" as path`; bundles: written with a $, looked for on the search path of bundles."""
+
+    file: str
+    bundles: bool
+    name: Path | None
+    at: LineColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`.path: value`, a note for other programs."""
+
+    path: Path
+    value: Expression | None
+
+    @property
+    def at(self) -> LineColumn:
+        """Where its path begins, after the point."""
+        return self.path.at
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`fn name(parameters) -> type`: that a method exists; its code is elsewhere. operator: `operator +(...)`."""
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    returns: Type | None
+    at: LineColumn
+    static: bool = False
+    operator: bool = False
+
+
+Statement = Declaration | Assignment | With | Import | Annotation | Method
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The statements of a file."""
+
+    statements: tuple[Statement, ...]

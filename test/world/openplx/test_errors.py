@@ -1,0 +1,264 @@
+"""Each class of fault in an OpenPLX file once: where it stands and what is said of it."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from sim_node.world import WorldError, WorldWarning, load
+
+
+def told(write, text: str) -> list[str]:
+    """The faults of a file, without the file's name."""
+    path = write(text, "w.openplx")
+    with pytest.raises(WorldError) as raised:
+        load(path)
+    return [line.removeprefix("w.openplx:") for line in raised.value.lines()]
+
+
+SYNTAX = [
+    ("A is\n", "1:5: found the end of the line; allowed here: a name"),
+    ("A:\n    x: 1 +\n", "2:11: found the end of the line; allowed here: a value"),
+    ("A:\n    x: [1, \n", "2:8: a bracket that is never closed"),
+    ("A:\n    x: 1)\n", "2:9: found ')'; allowed here: the end of the line"),
+    ("A:\n  x: 1\n   y: 2\n", "3:4: indented further than the line above it, which opens no block"),
+    ("A:\n    x:\n        y: 1\n      z: 2\n", "4:7: indented as far as no line above it that it could belong to"),
+    ("A:\nB\n", "2:1: found 'B'; allowed here: an indented block"),
+    ("A:", "1:3: found the end of the file; allowed here: an indented block"),
+    ('A:\n    x: "abc\n', "2:8: a string that does not end; allowed here: a value, the end of the line"),
+    ("A:\n    x: $\n", "2:8: found '$'; allowed here: a value, the end of the line"),
+    ("const const A\n", "1:7: a second const"),
+    ("A:\n    x: 9223372036854775808\n",
+     "2:8: 9223372036854775808 is out of range; an Int is at most 9223372036854775807"),
+    ("A:\n    x: " + "(" * 51, "2:58: brackets nested deeper than 50 levels"),
+    ("A:\n" + "".join(" " * i + "a:\n" for i in range(1, 60)), "51:51: indented deeper than 50 levels"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), SYNTAX, ids=[text[:30] for text, _ in SYNTAX])
+def test_syntax(write, text, expected):
+    assert told(write, text) == [expected]
+
+
+S = "A is Physics3D.System"
+MODELS = [
+    ("A\n", " no model in it is a Physics3D.System, so that there is nothing to simulate"),
+    ("A is Rodd\nRod is Physics3D.System\n", "1:6: A: no type Rodd; did you mean Rod?"),
+    ("A is A\nB is Physics3D.System\n", "1:6: A: A inherits from itself"),
+    (f"{S}\n{S}\n", "2:1: A: defined twice; first at w.openplx:1:1"),
+    (f"{S}:\n    x is Real: 1\n    x is Int: 2\n", "3:5: A.x: declared twice; first at w.openplx:2:5"),
+    (f"{S}:\n    x is Real: 1\n    x: 2\n", "3:5: A.x: assigned twice; first at w.openplx:2:5"),
+    (f"{S}:\n    foo\n", "2:5: A.foo: a name by itself says nothing here; NAME: VALUE, or NAME is TYPE"),
+    ("A is Real\n", "1:6: A: Real is a kind of value; no model is one"),
+    (f"{S}:\n    a is A\n", "2:5: A.a: an A within an A, and so on without end"),
+    ("with Foo\n", "1:6: with: traits are taken on in a model; indent it below one"),
+    ("a.b is A\n", "1:1: a.b: a model has a name without dots; what is in a model is indented below it"),
+    ("x: 3\n", "1:1: x: a value outside of a model; indent it below one, or say its type: NAME is TYPE: VALUE"),
+    (f"{S}:\n    b is B\nB is Physics3D.System\nC is A:\n    b becomes Real\n",
+     "5:5: C.b: becomes something that it is not: it was declared otherwise at w.openplx:2:5"),
+    (f"{S}:\n    b is Real\nC is A:\n    b becomes Real[]\n", "4:5: C.b: was not declared as an array"),
+    (f"trait T:\n    x: 3\n{S}:\n    with T\n", "2:5: T.x: an A has no x"),
+    (f"{S}:\n    import @\"x\"\n", "2:12: import: imports stand at the top of a file, before its models"),
+]  # fmt: skip
+VALUES = [
+    ("x is Real: \"a\"", "2:16: A.x: a Real is needed, found a String"),
+    ("x is Int: 1.5", "2:15: A.x: an Int is needed, found a Real"),
+    ("x is Real[]: 3", "2:18: A.x: an array is needed, found an Int"),
+    ("x is Real: {1, 2}", "2:16: A.x: a Real is needed, found {} of 2"),
+    ("x is Math.Vec3: {1, 2}", "2:21: A.x: a Math.Vec3 is needed, found {} of 2"),
+    ("x is Real: A", "2:16: A.x: A is a model; a value or an object is needed here"),
+    ("x is Real: y\n    y is Real: x", "2:5: A.x: leads back to itself"),
+    ("length is Real: 1\n    x is Real: lenght", "3:16: A.x: nothing is called lenght; did you mean length?"),
+    ("local_transfrom.position.x: 1",
+     "2:5: A.local_transfrom.position.x: an A has no local_transfrom; did you mean local_transform?"),
+    ("local_transform.position.w: 1", "2:30: A.local_transform.position.w: a Math.Vec3 has no w"),
+    ("x is Real\n    x.y: 1", "3:7: A.x.y: x has no members"),
+    ("x is Math.Vec3: Math.Vec3.fromxyz(1, 2, 3)",
+     "2:31: A.x: Math.Vec3 has no function fromxyz; did you mean from_xyz?"),
+    ("x is Math.Vec3: Math.Vec3.from_xyz(1, 2)", "2:39: A.x: from_xyz takes 3 arguments, found 2"),
+    ("x is Math.Vec3: Math.Vec3.from_xyz(1, 2, true)", "2:46: A.x: a Real is needed, found a Bool"),
+    ("x is Math.Vec3: Math.Vec3.X_AXIS", "2:21: A.x: a Math.Vec3 is needed, found the method X_AXIS without ()"),
+    ("x is Math.Vec3: Mat.Vec3.X_AXIS()", "2:21: A.x: nothing is called Mat; did you mean Math?"),
+    ("x is Real: Math.Vec3.X_AXIS().lenght()", "2:35: A.x: a Math.Vec3 has no lenght; did you mean length?"),
+    ("x is Real: (1 + 2)(3)", "2:23: A.x: an Int cannot be called"),
+    ("x is Real: 1 / 0", "2:18: A.x: division by zero"),
+    ("x is Real: 1 + true", "2:18: A.x: + is not for an Int and a Bool"),
+    ("x is Real: Math.Vec3.X_AXIS() / Math.Vec3.X_AXIS()", "2:35: A.x: / is not for a Math.Vec3 and a Math.Vec3"),
+    ("x is Int: 9223372036854775807 + 1",
+     "2:35: A.x: an Int is at most 9223372036854775807; write one of them as a Real, with a point"),
+    ("x is Real: [1, 2][2]", "2:23: A.x: no item 2; there are 2, counted from 0"),
+    ("x is Real: [1, 2][0.5]", "2:23: A.x: an Int is needed, found a Real"),
+    ("x is Real: Math.Functions.sqrt(-1)", "2:35: A.x: sqrt: has no value for -1"),
+    ("x is Math.Vec3: Math.Vec3.from_xyz(0, 0, 0).normal()",
+     "2:55: A.x: normal: a vector without a direction has no normal"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), MODELS, ids=[text[-30:] for text, _ in MODELS])
+def test_models(write, text, expected):
+    assert expected in told(write, text)
+
+
+@pytest.mark.parametrize(("line", "expected"), VALUES, ids=[line for line, _ in VALUES])
+def test_values(write, line, expected):
+    assert expected in told(write, f"{S}:\n    {line}\n")
+
+
+RIG = """\
+Rig is Physics3D.System:
+    part is Physics3D.Bodies.RigidBody:
+        pin is Physics3D.Interactions.MateConnector
+    base is Physics3D.Interactions.MateConnector
+"""
+LOCK = "m is Physics3D.Interactions.Lock:\n        connectors: "
+PHYSICS = [
+    (f"{LOCK}[part.pin]", "6:9: Rig.m.connectors: a mate has 2 connectors, found 1"),
+    (f"{LOCK}[part.pinn, base]",
+     "6:27: Rig.m.connectors: a Physics3D.Bodies.RigidBody has no pinn; did you mean pin?"),
+    (f"{LOCK}[part, base]", "6:21: Rig.m.connectors: a Physics3D.Interactions.MateConnector is needed, "
+     "found a Physics3D.Bodies.RigidBody"),
+    ("part.pin.normal: {0, 0, 2}", "5:14: Rig.part.pin.normal: normal [0.0, 0.0, 2.0] is parallel to main_axis "
+     "[0.0, 0.0, 1.0]; give a direction across it, or none"),
+    ("part.pin.main_axis: {0, 0, 0}", "5:14: Rig.part.pin.main_axis: main_axis [0.0, 0.0, 0.0] has no direction"),
+    ("part.pin.position.x: Math.INF", "5:23: Rig.part.pin.position.x: position is not finite: [inf, 0.0, 0.0]"),
+    ("part.inertia.mass: -1", "5:18: Rig.part.inertia.mass: a mass of -1 kg; a body's is above zero"),
+    ("part.kinematics.local_transform.rotation: {0, 0, 0, 0}",
+     "5:37: Rig.part.kinematics.local_transform.rotation: a quaternion of norm 0 is no rotation"),
+    ("part.kinematics.local_cm_transform.rotation: {0, 0, 0, 0}",
+     "5:40: Rig.part.kinematics.local_cm_transform.rotation: a quaternion of norm 0 is no rotation"),
+    ("s is Physics3D.Geometries.Sphere", "5:5: s: radius has no value"),
+    ("s is Physics3D.Geometries.Sphere:\n        radius: -1", "6:9: Rig.s.radius: sizes [-1.0] must be above zero"),
+    ("q is Real\n    part.pin.position.x: q", "6:23: Rig.part.pin.position.x: q has no value"),
+    ("in is Physics3D.System:\n        h is Physics3D.Interactions.RedirectedMateConnector:\n"
+     "            redirected_parent: part",
+     "7:13: Rig.in.h.redirected_parent: part is no body in in, which owns the connector"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "expected"), PHYSICS, ids=[line for line, _ in PHYSICS])
+def test_physics(write, line, expected):
+    assert told(write, f"{RIG}    {line}\n") == [expected]
+
+
+LEFT_OUT = [
+    (LOCK.partition(":")[0], "5:5: m: a Physics3D.Interactions.Lock whose connectors are not all there; left out"),
+    ("part.inner is Physics3D.System", "5:10: part.inner: a Physics3D.System is nothing that a body owns; left out"),
+    ("i is Physics.Interactions.Interaction", "5:5: i: a Physics.Interactions.Interaction is not simulated; left out"),
+    ("m is Physics3D.Interactions.Mate:\n        connectors: [part.pin, base]",
+     "5:5: m: a Physics3D.Interactions.Mate says not what it holds; known: Physics3D.Interactions.Lock, "),
+    ("x is Physics3D.Nothing.Here", "5:10: Rig.x: Physics3D.Nothing.Here is not known here and left out"),
+    ("x is Real: Elsewhere.Model.function(1)", "5:16: Rig.x: Elsewhere.Model.function is not known here and left out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "expected"), LEFT_OUT, ids=[line for line, _ in LEFT_OUT])
+def test_what_is_left_out_is_told(write, line, expected):
+    path = write(f"{RIG}    {line}\n", "w.openplx")
+    with pytest.warns(WorldWarning) as caught:
+        load(path)
+    assert [str(one.message).startswith(f"w.openplx:{expected}") for one in caught] == [True], caught[0].message
+
+
+def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write):
+    assert told(write, "A is Physics3D.Systm\n") == [
+        " no model in it is a Physics3D.System, so that there is nothing to simulate",
+        "1:6: A: Physics3D.Systm is not known here and left out; did you mean Physics3D.System?",
+    ]
+
+
+@pytest.mark.usefixtures("bundles")
+def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write):
+    text = f"{S}:\n    body is Physics3D.Bodies.RigidBdy\n    v is Math.Vec3: Math.Foo.bar\n"
+    assert told(write, text) == [
+        "2:13: A.body: no type Physics3D.Bodies.RigidBdy; did you mean Physics3D.Bodies.RigidBody?",
+        "3:21: A.v: nothing is called Math.Foo.bar",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('import @"../x.openplx"',
+         "'../x.openplx' is outside the world's folder {}; move it there, or allow its folder (--allow DIR)"),
+        ('import @"x.openplx"', "no file 'x.openplx' beside w.openplx; did you mean w.openplx?"),
+        ('import $"x"', "no 'x' on the search path of bundles (OPENPLX_BUNDLE_PATH)"),
+    ],
+)  # fmt: skip
+def test_imports(write, tmp_path, line, expected):
+    assert told(write, f"{line}\n{S}\n") == [f"1:8: import: {expected.format(tmp_path)}"]
+
+
+def test_faults_of_an_imported_file_are_told_where_they_stand(write):
+    write("B:\n    x is Real: 1 +\n", "parts/b.openplx")
+    path = write(f'import @"parts/b.openplx"\n{S}\n', "w.openplx")
+    with pytest.raises(WorldError) as raised:
+        load(path)
+    assert "parts/b.openplx:2:19: found the end of the line; allowed here: a value" in raised.value.lines()
+
+
+def test_files_that_import_each_other(write):
+    write('import @"w.openplx"\nB\n', "b.openplx")
+    assert told(write, f'import @"b.openplx"\n{S}\n') == ["b.openplx:1:8: import: 'w.openplx' imports this file"]
+
+
+def test_every_fault_of_a_file_is_told_at_once(write):
+    text = f"{S}:\n    x is Real: y\n    z is Real: true\nB is Foo\n"
+    assert told(write, text) == [
+        "2:16: A.x: nothing is called y",
+        "3:16: A.z: a Real is needed, found a Bool",
+        "4:6: B: no type Foo",
+    ]
+
+
+# What would take long or much memory
+
+
+def test_a_value_that_leads_on_and_on(write):
+    lines = "".join(f"    x{i} is Real: x{i + 1}\n" for i in range(5000))
+    found = told(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
+    assert "values that lead to each other more than 100 deep" in found[0]
+
+
+def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write):
+    lines = "".join(f"    x{i + 1} is Real: x{i} + 1\n" for i in range(5000))
+    load(write(f"{S}:\n    x0 is Real: 0\n{lines}", "w.openplx"))
+
+
+def test_a_model_that_multiplies(write):
+    """Ten of the next in each, eight deep: a hundred million objects."""
+    text = "".join(
+        f"S{i} is Physics3D.System:\n" + "".join(f"    a{j} is S{i - 1}\n" for j in range(10)) for i in range(8, 0, -1)
+    )
+    (found,) = told(write, f"{text}S0 is Physics3D.System\nWhole is Physics3D.System:\n    s is S8\n")
+    assert "more than 200000 objects" in found
+
+
+def test_models_that_inherit_on_and_on(write):
+    text = "".join(f"S{i} is S{i + 1}\n" for i in range(2000))
+    found = told(write, f"{text}S2000 is Physics3D.System\n")
+    assert "inherits from models that inherit, more than 60 deep" in found[0]
+
+
+def test_systems_in_systems_on_and_on(write):
+    text = "".join(f"S{i} is Physics3D.System:\n    s is S{i + 1}\n" for i in range(200))
+    found = told(write, f"{text}S200 is Physics3D.System\nWhole is Physics3D.System:\n    s is S0\n")
+    assert "objects in objects more than 60 deep; does one contain itself?" in found[0]
+
+
+def test_a_file_that_is_too_long(write):
+    assert told(write, "# " + "x" * (9 * 1024 * 1024)) == [" has 9 million characters; allowed: up to 8"]
+
+
+@pytest.mark.parametrize(
+    "text", ["1" + " + 1" * 20_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "[" + "1, " * 20_000 + "]"]
+)
+def test_long_expressions_need_no_stack(write, text):
+    path = write(f"{S}:\n    a is Real: 1\n    x is Real: {text}\n", "w.openplx")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if text.startswith(("1", "-")):
+            load(path)
+        else:
+            with pytest.raises(WorldError, match="a Real"):
+                load(path)
