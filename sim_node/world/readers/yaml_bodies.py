@@ -33,7 +33,7 @@ def read_physics(value: Value, context: Context) -> None:
     """How bodies are integrated."""
     table = value.table(PHYSICS_KEYS)
     default = Physics()
-    timestep, gravity, contact, armature = (table.get(key) for key in ("timestep", "gravity", "contact", "armature"))
+    timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
     vector = None if gravity is None else gravity.vector(3, largest=FASTEST_GRAVITY)
     context.physics = Physics(
         timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
