@@ -6,7 +6,7 @@ monotonic nanoseconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from sim_node.autopilot.codec import Message
@@ -29,8 +29,8 @@ class Exchange:
     key = ""
     name = ""
     result: Result | None = None
-    # What is told of on the way, once per change: (done, of how many), or a text.
-    progress: str = ""
+    # Is told how far it has come, in words.
+    report: Callable[[str], None] = staticmethod(lambda text: None)
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """What opens it."""

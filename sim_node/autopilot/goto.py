@@ -76,4 +76,4 @@ class Goto(Exchange):
 
     def _engage(self, now_ns: int) -> None:
         self._engaged, self._since_ns = True, now_ns
-        self.progress = "under way"
+        self.report("under way")

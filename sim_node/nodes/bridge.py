@@ -19,6 +19,7 @@ from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playbac
 from sim_node.nodes.parameters import declare
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.vehicle_commands import VehicleCommands
+from sim_node.nodes.vehicle_missions import VehicleMissions
 from sim_node.nodes.vehicle_publishers import VehiclePublishers
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
 from sim_node.nodes.vehicle_tf import VehicleTf
@@ -104,7 +105,8 @@ class BridgeNode(LoopNode):
             vehicle = self._new.popleft()
             name = self.naming.name(vehicle.system)
             commands = VehicleCommands(self, self.bridge, vehicle, name)
-            self._served += [commands, VehicleSetpoints(self, self.bridge, vehicle, name, commands)]
+            self._served.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
+            self._served.append(VehicleMissions(self, vehicle, name, commands))
 
 
 class _Thread:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import PoseStamped
 from rclpy.node import Node
 from rclpy.task import Future
@@ -66,15 +66,18 @@ class VehicleCommands:
             if not engages:
                 self._vehicle.stream.stop()
                 self._vehicle.cancel(Goto.key, "given up: another command came", now_ns)
-            self._vehicle.begin(make(), ended, now_ns)
+            exchange = make()
+            exchange.report = lambda text: self.tell(exchange.name, Result(True, text), done=False)
+            self._vehicle.begin(exchange, ended, now_ns)
 
         self._bridge.post(act)
         return future
 
-    def tell(self, name: str, result: Result) -> None:
+    def tell(self, name: str, result: Result, *, done: bool = True) -> None:
         """On command_result."""
         status = DiagnosticStatus(name=name, message=result.text, hardware_id=f"system {self._vehicle.system}")
         status.level = DiagnosticStatus.OK if result.ok else DiagnosticStatus.ERROR
+        status.values = [KeyValue(key="done", value="true" if done else "false")]
         self._results.publish(status)
 
     def serve(self, kind: Any, name: str, make: Callable[[Any], Exchange], *, engages: bool = False) -> None:
