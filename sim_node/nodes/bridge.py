@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
 from sim_node.autopilot.bridge import Bridge, Settings
@@ -23,6 +24,9 @@ from sim_node.nodes.vehicle_missions import VehicleMissions
 from sim_node.nodes.vehicle_publishers import VehiclePublishers
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
 from sim_node.nodes.vehicle_tf import VehicleTf
+
+# How often it is looked whether a stream of setpoints still has a publisher.
+LOOK_S = 0.1
 
 
 class BridgeNode(LoopNode):
@@ -60,7 +64,10 @@ class BridgeNode(LoopNode):
         # Services and subscriptions are made in the executor's thread, which may be waiting on the others.
         self._new: deque[Vehicle] = deque()
         self._new_guard = self.create_guard_condition(self._serve_new)
-        self._served: list[object] = []
+        self._setpoints: list[VehicleSetpoints] = []
+        self._missions: list[VehicleMissions] = []
+        # One timer for all vehicles, by wall time: publishers go whether simulated time runs or not.
+        self.create_timer(LOOK_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._diagnostics = BridgeDiagnostics(self, self.bridge)
 
     # What the bridge tells, in its own thread
@@ -105,8 +112,12 @@ class BridgeNode(LoopNode):
             vehicle = self._new.popleft()
             name = self.naming.name(vehicle.system)
             commands = VehicleCommands(self, self.bridge, vehicle, name)
-            self._served.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
-            self._served.append(VehicleMissions(self, vehicle, name, commands))
+            self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
+            self._missions.append(VehicleMissions(self, vehicle, name, commands))
+
+    def _look(self) -> None:
+        for vehicle in self._setpoints:
+            vehicle.look()
 
 
 class _Thread:

@@ -8,7 +8,6 @@ from typing import Any
 
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
-from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import Float64
 
@@ -25,8 +24,8 @@ from sim_node.nodes.stamps import nanoseconds
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.nodes.vehicle_publishers import PROFILES
 
-# How often it is looked whether a stream's publishers are still there, and a refusal repeated at most.
-LOOK_S, REPEAT_REFUSAL_S = 0.1, 1.0
+# A refusal is not repeated sooner.
+REPEAT_REFUSAL_S = 1.0
 _LIMITS = ("limit_distance", "limit_height", "limit_velocity", "limit_acceleration")
 
 
@@ -47,8 +46,6 @@ class VehicleSetpoints:
         self._subscribe(Float64, "setpoint_attitude/thrust", self._take_thrust)
         self._subscribe(Odometry, "odometry/out", self._odometry)
         self._subscribe(PoseStamped, "vision_pose/pose", self._vision)
-        # Wall time: publishers go whether simulated time runs or not.
-        node.create_timer(LOOK_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _subscribe(self, kind: Any, topic: str, take: Callable[[Any], None]) -> None:
         # Best effort hears reliable publishers too.
@@ -71,8 +68,8 @@ class VehicleSetpoints:
 
         self._subscribe(kind, topic, take)
 
-    def _look(self) -> None:
-        """Stops the stream whose last publisher is gone."""
+    def look(self) -> None:
+        """Stops the stream whose last publisher is gone; to be called ten times a second or so."""
         owner = self._owner
         if not owner or self._node.count_publishers(self._prefix + owner):
             return
