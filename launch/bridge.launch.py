@@ -1,6 +1,7 @@
 """Autopilots over MAVLink: ros2 launch sim_node bridge.launch.py urls:="['udpin:127.0.0.1:14540']"."""
 
 from pathlib import Path
+from typing import List  # noqa: UP035 - launch compares with typing's own
 
 from launch.actions import DeclareLaunchArgument
 from launch.substitutions import LaunchConfiguration
@@ -41,7 +42,7 @@ def generate_launch_description() -> LaunchDescription:
         parameters=[
             LaunchConfiguration("params_file"),
             {
-                "urls": ParameterValue(LaunchConfiguration("urls"), value_type=list[str]),
+                "urls": ParameterValue(LaunchConfiguration("urls"), value_type=List[str]),
                 "tlog": ParameterValue(LaunchConfiguration("tlog"), value_type=str),
                 "vehicle_name": ParameterValue(LaunchConfiguration("vehicle_name"), value_type=str),
                 "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),

@@ -169,7 +169,11 @@ class Bridge:
         if elsewhere and not self._moved(vehicle, message, way, address, now_ns):
             return
         reboots = vehicle.telemetry.clock.events.reboots
-        vehicle.receive(message, now_ns, graph_ns)
+        try:
+            vehicle.receive(message, now_ns, graph_ns)
+        except (ArithmeticError, ValueError, LookupError) as error:
+            # A value that nobody thought of must not end the flight of all the others.
+            self._complain(f"system {vehicle.system}: {message.name} left aside: {error}", now_ns)
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)
 

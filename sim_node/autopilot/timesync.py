@@ -13,6 +13,8 @@ JUMP_NS = 100_000_000
 SAMPLES_TO_JUMP = 5
 # Boot time that goes back by more than this means a reboot; less is messages out of order.
 REBOOT_NS = 1_000_000_000
+# Unix time in a message is believed so near to the graph's.
+UNIX_NEAR_NS = 60_000_000_000
 # How fast the offset may drift when messages come later and later: 1 ms each second.
 DRIFT = 1e-3
 _MOST_GAIN, _LEAST_GAIN = 0.2, 0.01
@@ -65,9 +67,13 @@ class BootClock:
         return self.stamp_ns(boot_ns, arrival_ns)
 
     def stamp_us(self, time_us: int, arrival_ns: int) -> int:
-        """The stamp of a message that carries microseconds: since boot, or Unix time where that is what it holds."""
+        """The stamp of a message that carries microseconds: since boot, or Unix time where that is what it holds.
+
+        Unix time that is far from the graph's is no stamp; the arrival is then.
+        """
         if time_us > 1_000_000_000_000_000:  # 2001 in Unix time, 31 years since boot
-            return time_us * 1000
+            time_ns = time_us * 1000
+            return time_ns if abs(time_ns - arrival_ns) < UNIX_NEAR_NS else arrival_ns
         return self.stamp_ns(time_us * 1000, arrival_ns)
 
     def stamp_ns(self, boot_ns: int, arrival_ns: int) -> int:

@@ -33,6 +33,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.tlog is not None and not arguments.tlog.is_file():
         raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
     try:
+        import pymavlink  # noqa: F401
+    except ImportError:
+        raise UsageError("pymavlink is not here: `make setup`, or pip install 'sim_node[autopilot]'") from None
+    try:
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
     except ImportError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from sim_node.autopilot.axes import Quaternion, attitude_enu_flu, frd_flu, quaternion_from_rpy
@@ -30,6 +31,8 @@ def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
 @translates("ATTITUDE")
 def attitude(fields: Any, vehicle: Telemetry) -> None:
     """Euler angles, ZYX, for autopilots or streams that send no quaternion."""
+    if not math.isfinite(fields.roll + fields.pitch + fields.yaw):
+        return
     q = attitude_enu_flu(*quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
     _tell(fields, vehicle, 1, q)
 
