@@ -42,7 +42,7 @@ def generate_launch_description() -> LaunchDescription:
         parameters=[
             LaunchConfiguration("params_file"),
             {
-                "urls": ParameterValue(LaunchConfiguration("urls"), value_type=List[str]),
+                "urls": ParameterValue(LaunchConfiguration("urls"), value_type=List[str]),  # noqa: UP006
                 "tlog": ParameterValue(LaunchConfiguration("tlog"), value_type=str),
                 "vehicle_name": ParameterValue(LaunchConfiguration("vehicle_name"), value_type=str),
                 "use_sim_time": ParameterValue(LaunchConfiguration("use_sim_time"), value_type=bool),

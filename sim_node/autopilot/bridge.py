@@ -23,6 +23,10 @@ TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
 TIMESYNC_NS = 100_000_000
 COMPLAIN_NS = 10_000_000_000
+# Poses are told a moment after they came in; a recording's last ones too.
+LINGER_NS = 2_000_000_000
+# The graph's clock has been set back when it shows so much less than before.
+WENT_BACK_NS = 500_000_000
 # So many reboots within COMPLAIN_NS are two autopilots in turns.
 REBOOTS_OF_TWO = 3
 AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
@@ -90,7 +94,8 @@ class Bridge:
         self._selector.register(self._wake_read, selectors.EVENT_READ, None)
         self._posted: deque[Callable[[int], None]] = deque()
         self._stopping = False
-        self._heartbeat_ns = self._timesync_ns = self._tick_ns = 0
+        self._heartbeat_ns = self._timesync_ns = self._tick_ns = self._ended_ns = 0
+        self._last_graph_ns = 0
         self._complained: dict[str, int] = {}
         self._reboots: dict[int, deque[int]] = {}
         # What is done again and again: its period, when it is due (ns, monotonic), and what.
@@ -112,9 +117,9 @@ class Bridge:
         self.post(lambda now_ns: None)
 
     def run(self) -> None:
-        """Until `stop`, or the end of the recording and what was posted by then."""
+        """Until `stop`, or until a recording is played out."""
         try:
-            while not self._stopping:
+            while not self._stopping and not self._played_out():
                 self.turn()
         finally:
             for connection in self.connections:
@@ -122,6 +127,13 @@ class Bridge:
             self._selector.close()
             os.close(self._wake_read)
             os.close(self._wake_write)
+
+    def _played_out(self) -> bool:
+        if self.playback is None or not self.playback.ended:
+            return False
+        now_ns = time.monotonic_ns()
+        self._ended_ns = self._ended_ns or now_ns
+        return now_ns - self._ended_ns > LINGER_NS
 
     def turn(self) -> None:
         """One round: waits for the next thing, and does all that is due."""
@@ -233,6 +245,11 @@ class Bridge:
 
     def _tick(self, now_ns: int) -> None:
         graph_ns = self._graph_ns()
+        if graph_ns < self._last_graph_ns - WENT_BACK_NS:
+            self._audience.inform("the graph's clock went back: stamps are learnt anew")
+            for vehicle in self.vehicles.values():
+                vehicle.telemetry.clock.graph_time_went_back()
+        self._last_graph_ns = graph_ns
         # All that went down first: a new socket may get the number of an old one.
         for connection in self.connections:
             self._watch(connection)

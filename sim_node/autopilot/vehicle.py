@@ -195,6 +195,8 @@ class Vehicle:
 
     def _timesync(self, fields: Any, now_ns: int, graph_ns: int) -> None:
         if fields.tc1 == 0:
+            if graph_ns <= 0:
+                return  # simulated time has not begun, and zero would be a question
             self.way.send("TIMESYNC", {"tc1": graph_ns, "ts1": fields.ts1}, self.address, now_ns)
         elif fields.ts1 in self._timesyncs:  # else it answers somebody else
             self._timesyncs.remove(fields.ts1)

@@ -130,7 +130,7 @@ class _Thread:
         self._failure: Exception | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Begins; `ended` is called where the bridge fails."""
+        """Begins; `ended` is called where a recording is over or the bridge fails."""
         self._ended = ended
         self._thread.start()
 

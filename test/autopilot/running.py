@@ -30,6 +30,18 @@ class Running:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join(10.0)
+        assert self.failure is None, self.failure
+        assert not self._thread.is_alive()
+
+    def stop(self) -> None:
+        self.bridge.stop()
+        self.join()
+
     def _run(self) -> None:
         try:
             self.bridge.run()
@@ -88,11 +100,8 @@ class Running:
 @contextmanager
 def running(*urls: str, **what: Any) -> Iterator[Running]:
     made = Running(*urls, **what)
-    made._thread.start()
+    made.start()
     try:
         yield made
     finally:
-        made.bridge.stop()
-        made._thread.join(5.0)
-    assert made.failure is None, made.failure
-    assert not made._thread.is_alive()
+        made.stop()

@@ -10,6 +10,7 @@ import time
 import tty
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from peer import COPTER_MODES, PX4, Peer, free_port, peer
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
@@ -223,6 +224,8 @@ def test_an_autopilot_that_is_killed_and_started_again_is_taken_up() -> None:
             first.boot_offset_ms = 600_000
             bridge.wait_for(lambda: bridge.count(POSE) > 20)
         bridge.wait_for(lambda: not bridge.vehicle().connected, what="the silence is noticed")
+        silent = deserialize_message(bridge.messages[1, "state"][-1][1], DiagnosticStatus)
+        assert (silent.level, silent.message) == (DiagnosticStatus.ERROR, "no heartbeat")
         count = bridge.count(POSE)
         with peer(port):
             bridge.wait_for(lambda: bridge.count(POSE) > count + 20)
@@ -354,15 +357,35 @@ def test_rubbish_in_between_harms_nobody() -> None:
 def test_a_recording_plays_as_a_vehicle_and_takes_no_commands() -> None:
     made = Running()
     made.bridge.playback = Playback(EXCERPT, speed=0.0)
-    made._thread.start()
+    made.start()
+    made.wait_for(lambda: made.count(POSE) > 900, 20.0)
+    assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording takes no commands", None)
+    made.join()
+    assert made.bridge.playback.ended
+
+
+def test_stamps_follow_a_simulated_clock_that_is_set_back() -> None:
+    port, url = udpin()
+    shown = [50_000_000_000]
+    bridge = Running(url)
+    bridge.bridge._graph_ns = lambda: shown[0]
+    bridge.start()
     try:
-        made.wait_for(lambda: made.bridge.playback.ended, 20.0)
-        made.wait_for(lambda: made.count(POSE) > 900)
-        assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording takes no commands", None)
+        with peer(port):
+            bridge.wait_for(lambda: bridge.count(POSE) > 20)
+            assert stamp(bridge) == pytest.approx(50.0, abs=1.0)
+            shown[0] = 10_000_000_000
+            bridge.wait_for(lambda: any("went back" in news for news in bridge.news))
+            count = bridge.count(POSE)
+            bridge.wait_for(lambda: bridge.count(POSE) > count + 20)
+            assert stamp(bridge) == pytest.approx(10.0, abs=1.0)
     finally:
-        made.bridge.stop()
-        made._thread.join(5.0)
-    assert made.failure is None
+        bridge.stop()
+
+
+def stamp(bridge: Running) -> float:
+    header = deserialize_message(bridge.messages[1, POSE][-1][1], PoseStamped).header
+    return float(header.stamp.sec + header.stamp.nanosec * 1e-9)
 
 
 def test_the_clock_follows_timesync() -> None:
