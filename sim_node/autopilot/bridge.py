@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import selectors
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from sim_node.autopilot.codec import Message
+from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.playback import Playback
@@ -88,9 +88,10 @@ class Bridge:
         self._graph_ns = graph_ns
         self._selector = selectors.DefaultSelector()
         self._registered: dict[Connection, int] = {}
-        self._wake_read, self._wake_write = os.pipe()
-        os.set_blocking(self._wake_read, False)
-        os.set_blocking(self._wake_write, False)
+        # Sockets and not a pipe: one that is closed refuses, where the number of a pipe may be another file's by then.
+        self._wake_read, self._wake_write = socket.socketpair()
+        self._wake_read.setblocking(False)
+        self._wake_write.setblocking(False)
         self._selector.register(self._wake_read, selectors.EVENT_READ, None)
         self._posted: deque[Callable[[int], None]] = deque()
         self._stopping = False
@@ -108,8 +109,8 @@ class Bridge:
     def post(self, action: Callable[[int], None]) -> None:
         """Has an action done in the bridge's thread, with the monotonic time (ns); from any thread."""
         self._posted.append(action)
-        with suppress(BlockingIOError, OSError):
-            os.write(self._wake_write, b"\0")
+        with suppress(OSError):
+            self._wake_write.send(b"\0")
 
     def stop(self) -> None:
         """Ends `run`, from any thread."""
@@ -125,8 +126,8 @@ class Bridge:
             for connection in self.connections:
                 connection.link.close()
             self._selector.close()
-            os.close(self._wake_read)
-            os.close(self._wake_write)
+            self._wake_read.close()
+            self._wake_write.close()
 
     def _played_out(self) -> bool:
         if self.playback is None or not self.playback.ended:
@@ -146,7 +147,7 @@ class Bridge:
             now_ns = time.monotonic_ns()
             if key.data is None:
                 with suppress(BlockingIOError):
-                    os.read(self._wake_read, 4096)
+                    self._wake_read.recv(4096)
             elif events & selectors.EVENT_WRITE and key.data.state == "connecting":
                 key.data.connected(now_ns)
                 self._watch(key.data)
@@ -154,7 +155,7 @@ class Bridge:
                 self._take(key.data, now_ns)
         now_ns = time.monotonic_ns()
         while self._posted:
-            self._posted.popleft()(now_ns)
+            self._do(self._posted.popleft(), now_ns)
         if self.playback is not None:
             for message in self.playback.receive(now_ns):
                 self._heard(message, self.playback, None, now_ns, self._graph_ns())
@@ -166,6 +167,12 @@ class Bridge:
         if now_ns >= self._tick_ns:
             self._tick_ns = now_ns + TICK_NS
             self._tick(now_ns)
+
+    def _do(self, action: Callable[[int], None], now_ns: int) -> None:
+        try:
+            action(now_ns)
+        except EncodeError as error:
+            self._complain("encoding", f"not sent: {error}", now_ns)
 
     def _take(self, connection: Connection, now_ns: int) -> None:
         messages = connection.receive(now_ns)
@@ -185,7 +192,8 @@ class Bridge:
             vehicle.receive(message, now_ns, graph_ns)
         except (ArithmeticError, ValueError, LookupError) as error:
             # A value that nobody thought of must not end the flight of all the others.
-            self._complain(f"system {vehicle.system}: {message.name} left aside: {error}", now_ns)
+            text = f"system {vehicle.system}: {message.name} left aside: {error}"
+            self._complain(f"{vehicle.system} {message.name}", text, now_ns)
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)
 
@@ -219,6 +227,7 @@ class Bridge:
         if way is vehicle.way and message.name == "HEARTBEAT":
             here, there = _place(way, vehicle.address), _place(way, address)
             self._complain(
+                f"two {vehicle.system}",
                 f"two autopilots have system id {vehicle.system}: {here} and {there}; the second is left aside. Give "
                 "each its own (PX4: instance number or MAV_SYS_ID, ArduPilot: SYSID_THISMAV or MAV_SYSID)",
                 now_ns,
@@ -230,6 +239,7 @@ class Bridge:
         times.append(now_ns)
         if len(times) == REBOOTS_OF_TWO and now_ns - times[0] < COMPLAIN_NS:
             self._complain(
+                f"two {vehicle.system}",
                 f"two autopilots have system id {vehicle.system} behind {_place(vehicle.way, vehicle.address)}: its "
                 "boot time jumps to and fro. Give each its own system id",
                 now_ns,
@@ -237,10 +247,10 @@ class Bridge:
         else:
             self._audience.inform(f"system {vehicle.system} has rebooted: its boot time went back")
 
-    def _complain(self, text: str, now_ns: int) -> None:
-        """At most every ten seconds for the same."""
-        if now_ns - self._complained.get(text, -COMPLAIN_NS) >= COMPLAIN_NS:
-            self._complained[text] = now_ns
+    def _complain(self, about: str, text: str, now_ns: int) -> None:
+        """At most every ten seconds about the same."""
+        if now_ns - self._complained.get(about, -COMPLAIN_NS) >= COMPLAIN_NS:
+            self._complained[about] = now_ns
             self._audience.complain(text)
 
     def _tick(self, now_ns: int) -> None:
@@ -258,7 +268,7 @@ class Bridge:
             if connection.keep_up(now_ns):
                 self._watch(connection)
             elif before == "down" and connection.why:
-                self._complain(f"{connection.name}: {connection.why}; trying on", now_ns)
+                self._complain(connection.name, f"{connection.name}: {connection.why}; trying on", now_ns)
         if now_ns - self._heartbeat_ns >= HEARTBEAT_NS:
             self._heartbeat_ns = now_ns
             beat = {

@@ -8,7 +8,7 @@ from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.exchange import Exchange, Outgoing, Refusal
 from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
 from sim_node.autopilot.telemetry import PX4, Telemetry
-from sim_node.world.problems import did_you_mean
+from sim_node.world.problems import did_you_mean, quoted
 
 DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
@@ -79,12 +79,12 @@ def arm(armed: bool) -> Exchange:
 def set_mode(name: str, vehicle: Telemetry) -> Exchange:
     """A mode by the autopilot's name for it."""
     if vehicle.heartbeat is None:
-        return Refusal(f"mode {name}", "no heartbeat yet: it is not known what modes there are")
+        return Refusal("mode", "no heartbeat yet: it is not known what modes there are")
     found = mode(name, vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
     if found is None:
         known = mode_names(vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
         hint = did_you_mean(name.upper(), known)
-        return Refusal(f"mode {name}", f"no mode {name!r}{hint} (known: {', '.join(known)})")
+        return Refusal("mode", f"no mode {quoted(name)}{hint} (known: {', '.join(known)})")
     return Command(f"mode {name.upper()}", DO_SET_MODE, *found)
 
 
@@ -94,10 +94,10 @@ def set_mode_for(what: str, vehicle: Telemetry) -> Exchange:
     return set_mode(name, vehicle)
 
 
-def takeoff(height: float, vehicle: Telemetry) -> Exchange:
+def takeoff(height: float, highest: float, vehicle: Telemetry) -> Exchange:
     """To a height above home in metres. ArduPilot takes it from there in GUIDED, PX4 in any mode."""
-    if not math.isfinite(height) or height <= 0.0:
-        return Refusal("takeoff", f"height is {height:g} m, needs a number above zero")
+    if not 0.0 < height <= highest:
+        return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")
     if vehicle.autopilot != PX4:
         return Command("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
     if vehicle.home is None:

@@ -102,11 +102,11 @@ class Connection:
         got: list[tuple[Message, Address]] = []
         for data, address in chunks:
             self._pause_ns = FIRST_PAUSE_NS
-            messages = self._parser.feed(data)
+            signing = self._signing
+            messages = [m for m in self._parser.feed(data) if signing is None or signing.accepts(m)]
             if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
                 self.peers[address] = now_ns
-            signing = self._signing
-            got += [(message, address) for message in messages if signing is None or signing.accepts(message)]
+            got += [(message, address) for message in messages]
         return got
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:

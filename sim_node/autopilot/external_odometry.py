@@ -22,6 +22,9 @@ from sim_node.geometry import quaternions
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
+# Metres, m/s and rad/s that no estimate of a vehicle's has.
+FARTHEST = 1e6
+_MOST_COVARIANCE = 1e30
 
 
 def odometry(
@@ -45,8 +48,7 @@ def odometry(
     if child != known.base:
         raise SetpointRefused(f"odometry: child_frame_id is {child!r}; allowed: {known.base}")
     x, y, z, qx, qy, qz, qw = _usable("odometry", pose)
-    if not all(map(math.isfinite, twist)):
-        raise SetpointRefused(f"odometry: twist {tuple(twist)} has numbers that are not finite")
+    _bounded("odometry", twist)
     if frame == known.map:
         position, q, house, world = ned_enu(x, y, z), attitude_ned_frd(qx, qy, qz, qw), Frame.ENU, Frame.NED
     else:
@@ -88,12 +90,17 @@ def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[fl
 
 
 def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:
-    if not all(map(math.isfinite, pose)):
-        raise SetpointRefused(f"{what}: pose {tuple(pose)} has numbers that are not finite")
+    _bounded(what, pose)
     norm = math.hypot(*pose[3:])
     if abs(norm - 1.0) > 0.01:
         raise SetpointRefused(f"{what}: orientation has norm {norm:.3g}, a rotation needs 1")
     return (*pose[:3], *(part / norm for part in pose[3:]))
+
+
+def _bounded(what: str, values: Sequence[float]) -> None:
+    # Not for NaN either.
+    if not all(abs(value) <= FARTHEST for value in values):
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {FARTHEST:g}, or none at all")
 
 
 def _time_us(vehicle: Telemetry, stamp_ns: int) -> int:
@@ -107,5 +114,7 @@ def _upper(covariance: npt.ArrayLike, house: Frame, theirs: Frame) -> list[float
     matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
     if not matrix.any():
         return [math.nan, *[0.0] * 20]
+    # MAVLink's floats have 32 bits.
+    matrix = np.clip(matrix, -_MOST_COVARIANCE, _MOST_COVARIANCE)
     values: list[float] = convert_covariance(matrix, house, theirs)[_UPPER].tolist()
     return values

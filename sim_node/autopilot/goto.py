@@ -20,7 +20,7 @@ MODE_SHOWS_NS = 3_000_000_000
 class Goto(Exchange):
     """Ends well within `tolerance` metres of the target, badly when the mode is refused or left.
 
-    The stream of setpoints is the vehicle's and goes on after the end, so that it stays there.
+    The stream of setpoints is the vehicle's. It goes on after a good end, so that the vehicle stays there.
     """
 
     key = "goto"
@@ -28,6 +28,7 @@ class Goto(Exchange):
 
     def __init__(self, setpoint: Setpoint, vehicle: Telemetry, tolerance: float) -> None:
         assert setpoint.ned is not None
+        self.setpoint = setpoint
         self._target, self._vehicle, self._tolerance = setpoint.ned, vehicle, tolerance
         self._mode: Exchange | None = None
         self._engaged = False

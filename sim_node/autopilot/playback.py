@@ -10,7 +10,7 @@ from sim_node.autopilot.codec import Message
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.tlog import Record, read_tlog
 
-# Whoever subscribes to what is played should be there: gaps longer than this are shortened to it.
+# Where a recording was interrupted for longer than this, the pause is shortened to it.
 LONGEST_GAP_NS = 10_000_000_000
 
 

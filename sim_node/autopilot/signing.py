@@ -11,6 +11,7 @@ import hmac
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Signing:
     """Signs what goes out on one link and checks what comes in.
 
     clock: Unix time (s). kept: a file that holds the last timestamp over restarts, so that a clock which was set back
-    neither repeats one nor lets a recording through.
+    neither repeats one nor lets a recording through. Raises SigningFault.
     """
 
     def __init__(
@@ -67,6 +68,10 @@ class Signing:
         self._written = 0
         # (system, component, link id): the newest timestamp of that stream.
         self._streams: dict[tuple[int, int, int], int] = {}
+        try:
+            self._remember()
+        except OSError as error:
+            raise SigningFault(f"signing timestamps {str(kept)!r}: {error.strerror}") from None
 
     def accepts(self, message: Message) -> bool:
         """Whether a frame may be listened to; counts it where not."""
@@ -98,7 +103,9 @@ class Signing:
     def signed(self, frame: bytes) -> bytes:
         """A frame whose flags announce a signature, with it."""
         self._timestamp = max(self._timestamp + 1, _ticks(self._clock()))
-        self._remember()
+        # It could be written at the start; a disk that is full by now must not end a flight.
+        with suppress(OSError):
+            self._remember()
         head = frame + bytes([self._link_id]) + self._timestamp.to_bytes(6, "little")
         return head + hashlib.sha256(self._key + head).digest()[:6]
 

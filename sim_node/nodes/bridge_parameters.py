@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from rclpy.node import Node
 
 from sim_node import names
 from sim_node.autopilot.connection import Connection, Identity
@@ -118,9 +120,9 @@ def playback(values: Mapping[str, Any]) -> Playback | None:
         raise ParameterFault(f"parameter tlog: {values['tlog']!r}: {error.strerror}") from None
 
 
-def limits(values: Mapping[str, Any]) -> Limits:
-    """What setpoints may not exceed."""
-    return Limits(*(values[f"limit_{what}"] for what in ("distance", "height", "velocity", "acceleration")))
+def limits_of(node: Node) -> Limits:
+    """What setpoints may not exceed, as the node's parameters have it now."""
+    return Limits(**{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(Limits)})
 
 
 def _signing(values: Mapping[str, Any], link_id: int) -> Signing | None:

@@ -19,7 +19,7 @@ from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.setpoints import SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.bridge_parameters import limits
+from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.vehicle_publishers import PROFILES
 
 RESULT = "command_result"
@@ -41,12 +41,12 @@ class VehicleCommands:
         self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, PROFILES[Profile.RELIABLE])
         telemetry = vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
-        self.serve(Trigger, "cmd/takeoff", lambda request: commands.takeoff(self._value("takeoff_height"), telemetry))
+        self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
         self.serve(Trigger, "cmd/land", lambda request: commands.set_mode_for("land", telemetry))
         self.serve(Trigger, "cmd/return", lambda request: commands.set_mode_for("return", telemetry))
         self.serve(Trigger, "cmd/guided", lambda request: commands.set_mode_for("guided", telemetry), engages=True)
         self.hear(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
-        self.hear(Float64, "cmd/takeoff_to", lambda message: commands.takeoff(message.data, telemetry))
+        self.hear(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
         self.hear(PoseStamped, GOTO, self._goto, engages=True)
 
     def begin(self, make: Make, *, engages: bool = False) -> Any:
@@ -57,6 +57,9 @@ class VehicleCommands:
         future = Future()
 
         def ended(exchange: Exchange, result: Result) -> None:
+            stream = self._vehicle.stream
+            if isinstance(exchange, Goto) and not result.ok and stream.setpoint is exchange.setpoint:
+                stream.stop()
             self.tell(exchange.name, result)
             future.set_result(result)
             if self._node.executor is not None:
@@ -67,6 +70,8 @@ class VehicleCommands:
                 self._vehicle.stream.stop()
                 self._vehicle.cancel(Goto.key, "given up: another command came", now_ns)
             exchange = make()
+            if exchange.result is None and exchange.key == Goto.key:
+                self._vehicle.cancel(Goto.key, "given up: another goto came", now_ns)
             exchange.report = lambda text: self.tell(exchange.name, Result(True, text), done=False)
             self._vehicle.begin(exchange, ended, now_ns)
 
@@ -99,6 +104,9 @@ class VehicleCommands:
             PROFILES[Profile.RELIABLE],
         )
 
+    def _takeoff(self, height: float) -> Exchange:
+        return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
+
     def _goto(self, message: PoseStamped) -> Exchange:
         telemetry, vehicle = self._vehicle.telemetry, self._vehicle
         p, q = message.pose.position, message.pose.orientation
@@ -111,18 +119,14 @@ class VehicleCommands:
                 (p.x, p.y, p.z),
                 rotation,
                 telemetry.frames.map,
-                limits({name: self._value(name) for name in _LIMITS}),
+                limits_of(self._node),
                 telemetry.home,
             )
         except SetpointRefused as refusal:
             return Refusal(GOTO, str(refusal))
         if vehicle.way.takes_commands:
-            vehicle.cancel(Goto.key, "given up: another goto came", 0)
             vehicle.stream.set(setpoint, GOTO)
         return Goto(setpoint, telemetry, self._value("goto_tolerance"))
 
     def _value(self, name: str) -> Any:
         return self._node.get_parameter(name).value
-
-
-_LIMITS = ("limit_distance", "limit_height", "limit_velocity", "limit_acceleration")

@@ -19,14 +19,13 @@ from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.setpoints import Limits, Setpoint, SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.bridge_parameters import limits
+from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.stamps import nanoseconds
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.nodes.vehicle_publishers import PROFILES
 
 # A refusal is not repeated sooner.
 REPEAT_REFUSAL_S = 1.0
-_LIMITS = ("limit_distance", "limit_height", "limit_velocity", "limit_acceleration")
 
 
 class VehicleSetpoints:
@@ -54,7 +53,7 @@ class VehicleSetpoints:
     def _setpoint(self, kind: Any, topic: str, convert: Callable[[Any, Limits], Setpoint]) -> None:
         def take(message: Any) -> None:
             try:
-                setpoint = convert(message, limits({name: self._value(name) for name in _LIMITS}))
+                setpoint = convert(message, limits_of(self._node))
             except SetpointRefused as refusal:
                 self._refuse(topic, str(refusal))
                 return
@@ -149,9 +148,6 @@ class VehicleSetpoints:
             self._refuse(topic, str(refusal))
             return
         self._bridge.post(lambda now_ns: self._vehicle.send(estimate.name, estimate.fields, now_ns))
-
-    def _value(self, name: str) -> Any:
-        return self._node.get_parameter(name).value
 
 
 def _xyz(vector: Any) -> tuple[float, float, float]:

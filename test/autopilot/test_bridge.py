@@ -78,7 +78,7 @@ def test_arming_modes_and_takeoff() -> None:
         assert autopilot.armed
         assert bridge.ask(lambda vehicle: commands.set_mode("guided", vehicle.telemetry)).ok
         assert autopilot.mode == COPTER_MODES["GUIDED"]
-        assert bridge.ask(lambda vehicle: commands.takeoff(10.0, vehicle.telemetry)).ok
+        assert bridge.ask(lambda vehicle: commands.takeoff(10.0, 120.0, vehicle.telemetry)).ok
         assert takeoffs(autopilot)[-1].param7 == 10.0
         assert bridge.ask(lambda vehicle: commands.set_mode_for("land", vehicle.telemetry)).ok
         assert autopilot.mode == COPTER_MODES["LAND"]
@@ -94,7 +94,7 @@ def test_px4_is_spoken_to_in_its_own_modes() -> None:
         for what, custom in (("land", 4 << 16 | 6 << 24), ("return", 4 << 16 | 5 << 24), ("guided", 6 << 16)):
             assert bridge.ask(lambda vehicle, what=what: commands.set_mode_for(what, vehicle.telemetry)).ok
             assert autopilot.mode == custom
-        assert bridge.ask(lambda vehicle: commands.takeoff(10.0, vehicle.telemetry)).ok
+        assert bridge.ask(lambda vehicle: commands.takeoff(10.0, 120.0, vehicle.telemetry)).ok
         command = takeoffs(autopilot)[-1]
         assert command.param7 == pytest.approx(498.0)
         assert math.isnan(command.param5)

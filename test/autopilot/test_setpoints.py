@@ -12,6 +12,8 @@ from pymavlink.dialects.v20 import common as mavlink
 from scipy.spatial.transform import Rotation
 
 from sim_node.autopilot import setpoints
+from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.commands import takeoff
 from sim_node.autopilot.external_odometry import odometry, vision_pose
 from sim_node.autopilot.setpoints import Limits, SetpointRefused
 from sim_node.autopilot.telemetry import Home, Telemetry
@@ -163,6 +165,28 @@ def test_external_odometry_that_does_not_know_north() -> None:
     w, x, y, z = fields["q"]
     expected = Rotation.from_matrix(FLU_FRD @ turned.as_matrix() @ FLU_FRD)
     assert (Rotation.from_quat([x, y, z, w]) * expected.inv()).magnitude() < 1e-9
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+def test_an_estimate_that_is_none_is_refused(value: float) -> None:
+    """1e300 is finite, and no 32-bit float."""
+    for place in range(3):
+        pose = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
+        pose[place] = value
+        with pytest.raises(SetpointRefused, match="beyond 1e\\+06, or none"):
+            vision_pose(vehicle(), 0, "map", pose)
+        with pytest.raises(SetpointRefused, match="beyond 1e\\+06, or none"):
+            odometry(vehicle(), 0, ("map", "base"), pose, [0.0] * 6, np.zeros(36), np.zeros(36))
+    huge = np.full(36, 1e300)
+    fields = odometry(vehicle(), 0, ("map", "base"), [0.0] * 6 + [1.0], [0.0] * 6, huge, huge).fields
+    frame_bytes("ODOMETRY", dict(fields), 1, 1, 0)
+
+
+def test_takeoff_has_limits() -> None:
+    for height in (math.nan, 0.0, -1.0, 121.0, 1e300):
+        refused = takeoff(height, 120.0, vehicle()).result
+        assert refused is not None
+        assert "up to limit_height, 120 m" in refused.text
 
 
 def test_vision_pose() -> None:

@@ -119,6 +119,11 @@ def test_timestamps_rise_over_restarts_even_when_the_clock_went_back(tmp_path: P
     assert stamps[1] > stamps[0]
 
 
+def test_timestamps_that_cannot_be_kept_are_a_fault_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SigningFault, match="No such file"):
+        signing(kept=tmp_path / "nowhere" / "key.timestamp")
+
+
 def test_a_key_file_is_checked(tmp_path: Path) -> None:
     key = tmp_path / "key"
     with pytest.raises(SigningFault, match="No such file"):
