@@ -257,8 +257,9 @@ class Bridge:
         graph_ns = self._graph_ns()
         if graph_ns < self._last_graph_ns - WENT_BACK_NS:
             self._audience.inform("the graph's clock went back: stamps are learnt anew")
-            for vehicle in self.vehicles.values():
-                vehicle.telemetry.clock.graph_time_went_back()
+            self._learn_stamps_anew()
+        elif self._last_graph_ns <= 0 < graph_ns:
+            self._learn_stamps_anew()  # simulated time has begun
         self._last_graph_ns = graph_ns
         # All that went down first: a new socket may get the number of an old one.
         for connection in self.connections:
@@ -286,6 +287,10 @@ class Bridge:
             vehicle.tick(now_ns, graph_ns)
             if ask_time and vehicle.connected:
                 vehicle.ask_time(now_ns, graph_ns)
+
+    def _learn_stamps_anew(self) -> None:
+        for vehicle in self.vehicles.values():
+            vehicle.telemetry.clock.forget()
 
     def _watch(self, connection: Connection) -> None:
         """Keeps the selector at what is open."""

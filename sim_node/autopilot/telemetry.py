@@ -34,14 +34,13 @@ class Home:
 
 @dataclass
 class Heartbeat:
-    """The newest heartbeat of the autopilot, and when it came (ns of the graph)."""
+    """The newest heartbeat of the autopilot, in MAVLink's own numbers."""
 
     autopilot: int = 0
     type: int = 0
     base_mode: int = 0
     custom_mode: int = 0
     system_status: int = 0
-    received_ns: int = 0
 
 
 class Telemetry:
@@ -60,7 +59,6 @@ class Telemetry:
         self.attitude: Quaternion | None = None
         self.rates: Vector = (0.0, 0.0, 0.0)
         self.force: Vector = (0.0, 0.0, 0.0)
-        self.position_ned: Vector | None = None
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
         self.geoid_missing = False

@@ -116,8 +116,8 @@ class BootClock:
         self._by_round_trip += gain * (offset - self._by_round_trip)
         self._round_trips += 1
 
-    def graph_time_went_back(self) -> None:
-        """The graph's clock was reset: what was learnt is void."""
+    def forget(self) -> None:
+        """The graph's clock was set: what was learnt is void."""
         self._restart()
 
     def _follow(self, sample: int, arrival_ns: int) -> int:

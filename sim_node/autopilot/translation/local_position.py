@@ -50,7 +50,6 @@ def local_position(fields: Any, vehicle: Telemetry) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     position = ned_enu(fields.x, fields.y, fields.z)
     velocity = ned_enu(fields.vx, fields.vy, fields.vz)
-    vehicle.position_ned = fields.x, fields.y, fields.z
     vehicle.poses.add_position(stamp_ns, position)
     q = vehicle.attitude
     if q is None:

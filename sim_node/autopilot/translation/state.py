@@ -43,7 +43,6 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
         fields.base_mode,
         fields.custom_mode,
         fields.system_status,
-        vehicle.arrival_ns,
     )
     tell_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
