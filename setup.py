@@ -63,6 +63,8 @@ setup(
         "magnetometer": ["pygeomag>=1.1"],
         # Rigid bodies: what worlds with `bodies` and x_xy models move by.
         "physics": ["mujoco>=3.3"],
+        # MAVLink: what `sim_node bridge` talks to autopilots with.
+        "autopilot": ["pymavlink>=2.4.41", "fastcrc>=0.3", "pyserial>=3.5"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

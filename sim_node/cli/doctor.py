@@ -24,6 +24,7 @@ NEEDED = (
 OPTIONAL = (
     ("tf2_ros", "typed publishing and the Python listener", SOURCE_ROS),
     ("launch_ros", "`ros2 launch`", SOURCE_ROS),
+    ("pymavlink", "`sim_node bridge`", "`make setup`, or pip install 'sim_node[autopilot]'"),
 )
 PROGRAMS = (("ros2", "the ros2 command line", SOURCE_ROS), ("rviz2", "rviz", SOURCE_ROS))
 

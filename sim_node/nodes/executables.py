@@ -24,3 +24,12 @@ def simulation(arguments: list[str] | None = None) -> int:
             return node
 
         return run_node(make, interrupt, arguments)
+
+
+def bridge(arguments: list[str] | None = None) -> int:
+    """`ros2 run sim_node bridge`; arguments as run_node takes them. Returns the exit code."""
+    with Interrupt() as interrupt:
+        from sim_node.nodes.bridge import BridgeNode
+        from sim_node.nodes.spin import run_node
+
+        return run_node(BridgeNode, interrupt, arguments)

@@ -1,7 +1,8 @@
-"""The simulation node's parameters: types, defaults, ranges, and which may change at run time."""
+"""Parameters of nodes, and those of the simulation: types, defaults, ranges, and which may change at run time."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +24,7 @@ class ParameterFault(Exception):
 class Spec:
     """One parameter: its default, what it means, its range, and whether it is fixed for the run."""
 
-    default: str | float | int | bool
+    default: str | float | int | bool | list[str]
     description: str
     fixed: bool = False
     low: float | None = None
@@ -65,15 +66,21 @@ SPECS = {
 }
 
 
-def declare(node: Node) -> dict[str, Any]:
-    """Declares all parameters on a node and returns their values. Raises ParameterFault."""
+def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:
+    """Declares parameters on a node, the simulation's by default, and returns their values. Raises ParameterFault."""
     values: dict[str, Any] = {}
-    for name, spec in SPECS.items():
+    for name, spec in specs.items():
         try:
             values[name] = node.declare_parameter(name, spec.default, spec.descriptor()).value
         except InvalidParameterTypeException:
             given = node._parameter_overrides[name].value
-            kind = {float: "a number with a point", int: "a whole number", bool: "true or false", str: "a text"}
+            kind = {
+                float: "a number with a point",
+                int: "a whole number",
+                bool: "true or false",
+                str: "a text",
+                list: "a list of texts",
+            }
             hint = f"; did you mean {float(given)}?" if type(given) is int and type(spec.default) is float else ""
             raise ParameterFault(
                 f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed{hint}"

@@ -27,6 +27,8 @@ class SimulationNode(LoopNode):
     world is loaded from the parameter `world` unless one is handed in. Raises WorldError and ParameterFault.
     """
 
+    loop: Loop
+
     def __init__(
         self,
         world: World | None = None,

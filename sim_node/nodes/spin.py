@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from typing import Protocol
 
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
@@ -14,17 +15,26 @@ from rclpy.signals import SignalHandlerOptions
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
-from sim_node.simulation import Loop
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
 USER_MISTAKE = 2
 
 
+class Runs(Protocol):
+    """What a node does in a thread of its own."""
+
+    def start(self, *, ended: Callable[[], None]) -> None:
+        """Begins; `ended` is called when it comes to its end by itself."""
+
+    def stop(self) -> None:
+        """Ends it, and raises what made it fail."""
+
+
 class LoopNode(Node):
     """A node that runs a loop."""
 
-    loop: Loop
+    loop: Runs
 
 
 def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:

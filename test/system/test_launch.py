@@ -140,6 +140,19 @@ def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> N
         interrupt(running)
 
 
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
+    words, environment = launched
+    bridge = [word.replace("simulation.launch.py", "bridge.launch.py") for word in words]
+    recording = ROOT / "test" / "data" / "ardupilot_flight.tlog"
+    with launch((bridge, environment), f"tlog:={recording}", "vehicle_name:=drone") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        ears.spin_until(lambda: len(moving) > 5, what=f"/tf\n{running.output}")
+        assert moving[0][1].transforms[0].child_frame_id == "drone/base_link"
+        interrupt(running)
+
+
 def test_rviz_shows_the_frames_of_a_world() -> None:
     """Classes as rviz2's own plugin descriptions name them (rviz_default_plugins, plugins_description.xml)."""
     shown = yaml.safe_load((ROOT / "config" / "rviz" / "simulation.rviz").read_text(encoding="utf-8"))

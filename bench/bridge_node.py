@@ -1,0 +1,189 @@
+"""The bridge node under load: how late topics are at 450 frames a second, and what 20 vehicles at 400 each lose.
+
+Run from the repository: python -m bench.bridge_node [--seconds 10] [--out bench/results/bridge_node.json]
+
+Latency is from a datagram's sendto to the callback of a subscriber in this process, both in Python, so it holds DDS
+and rclpy's executor too. Exit code 1 where the 99th percentile is above 2 ms or a frame is lost.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import Imu
+
+LATENCY_TARGET_S, RATE, VEHICLES, RATE_EACH = 0.002, 450, 20, 400
+SIM_NODE = Path(sys.executable).parent / "sim_node"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--out", type=Path, default=Path("bench/results/bridge_node.json"))
+    arguments = parser.parse_args()
+    latency = measure_latency(arguments.seconds)
+    load = measure_load(arguments.seconds)
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(json.dumps({"latency": latency, "load": load}, indent=2) + "\n", encoding="utf-8")
+    return 1 if latency["p99_s"] > LATENCY_TARGET_S or load["lost"] else 0
+
+
+def measure_latency(seconds: float) -> dict[str, float]:
+    """One vehicle; the body's roll rate carries the frame's number."""
+    sender = mavlink.MAVLink(None, 1, 1)
+    count = int(seconds * RATE)
+    frames = [frame(sender, number) for number in range(count)]
+    sent_at = np.zeros(count)
+    late: list[float] = []
+
+    with bridge() as (port, _, node, spin), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        best_effort = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+        node.create_subscription(Imu, "/vehicle1/imu/data", take_message(late, sent_at), best_effort)
+        beat(way, port, sender)
+        spin(2.0)
+
+        def send() -> None:
+            start = time.monotonic() + 0.1
+            for number, data in enumerate(frames):
+                time.sleep(max(0.0, start + number / RATE - time.monotonic()))
+                sent_at[number] = time.monotonic()
+                way.sendto(data, ("127.0.0.1", port))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        spin(seconds + 0.5)
+        thread.join()
+    values = np.array(late)
+    p50, p99 = np.percentile(values, [50, 99])
+    print(
+        f"latency at {RATE} frames/s        p50 {p50 * 1e3:.2f} ms   p99 {p99 * 1e3:.2f} ms   "
+        f"{len(values)} of {count}   (target 2 ms{'' if p99 < LATENCY_TARGET_S else ', MISSED'})"
+    )
+    return {"p50_s": float(p50), "p99_s": float(p99), "received": len(values), "sent": count}
+
+
+def take_message(late: list[float], sent_at: Any) -> Any:
+    def take(message: Imu) -> None:
+        number = round(message.angular_velocity.x)
+        if 0 <= number < len(sent_at) and sent_at[number]:
+            late.append(time.monotonic() - sent_at[number])
+
+    return take
+
+
+def measure_load(seconds: float) -> dict[str, float]:
+    """Every vehicle sends attitudes, positions and sensors in turns; the bridge's own counts tell what it missed."""
+    senders = [mavlink.MAVLink(None, system, 1) for system in range(1, VEHICLES + 1)]
+    rounds = int(seconds * RATE_EACH)
+    frames = [[mixed(sender, number) for sender in senders] for number in range(rounds)]
+    heard: list[DiagnosticArray] = []
+    with bridge() as (port, process, node, spin), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+        node.create_subscription(DiagnosticArray, "/diagnostics", heard.append, 10)
+        for sender in senders:
+            beat(way, port, sender)
+        spin(3.0)
+        before = process.cpu_times()
+        start = time.monotonic()
+
+        def send() -> None:
+            for number, together in enumerate(frames):
+                time.sleep(max(0.0, start + number / RATE_EACH - time.monotonic()))
+                for data in together:
+                    way.sendto(data, ("127.0.0.1", port))
+
+        thread = threading.Thread(target=send)
+        thread.start()
+        while thread.is_alive():
+            spin(0.2)
+        took = time.monotonic() - start
+        after = process.cpu_times()
+        spin(2.5)
+    link = {pair.key: pair.value for pair in heard[-1].status[0].values}
+    sent = rounds * VEHICLES + VEHICLES
+    lost = sent - int(link["messages"])
+    cores = (after.user + after.system - before.user - before.system) / took
+    print(
+        f"{VEHICLES} vehicles x {RATE_EACH} frames/s        {sent / took:.0f} frames/s sent   {cores:.2f} cores   "
+        f"{lost} of {sent} lost{'' if not lost else '   MISSED'}"
+    )
+    return {"sent": sent, "lost": lost, "cores": cores, "frames_per_s": sent / took}
+
+
+def frame(sender: mavlink.MAVLink, number: int) -> bytes:
+    sender.seq = number & 0xFF
+    message = sender.attitude_quaternion_encode(
+        1000 + number * 1000 // RATE, 1.0, 0.0, 0.0, 0.0, float(number), 0.0, 0.0
+    )
+    return bytes(message.pack(sender))
+
+
+def mixed(sender: mavlink.MAVLink, number: int) -> bytes:
+    sender.seq = (number + 1) & 0xFF
+    boot = 1000 + number * 1000 // RATE_EACH
+    if number % 3 == 0:
+        message: Any = sender.attitude_quaternion_encode(boot, 1.0, 0.0, 0.0, 0.0, 0.1, 0.2, 0.3)
+    elif number % 3 == 1:
+        message = sender.local_position_ned_encode(boot, 1.0, 2.0, -3.0, 0.1, 0.2, 0.3)
+    else:
+        message = sender.highres_imu_encode(boot * 1000, 0, 0, -9.8, 0, 0, 0, 0.2, 0, 0.4, 950.0, 0, 500.0, 20.0, 0xFFF)
+    return bytes(message.pack(sender))
+
+
+def beat(way: socket.socket, port: int, sender: mavlink.MAVLink) -> None:
+    sender.seq = 0
+    way.sendto(sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), ("127.0.0.1", port))
+
+
+@contextmanager
+def bridge() -> Iterator[tuple[int, psutil.Process, Any, Any]]:
+    """A bridge in a process of its own, its port, and a node that listens."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
+    process = subprocess.Popen(
+        [SIM_NODE, "bridge", "--url", f"udpin:127.0.0.1:{port}"], stdout=subprocess.PIPE, text=True
+    )
+    rclpy.init()
+    node = rclpy.create_node("bench")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+
+    def spin(seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            executor.spin_once(timeout_sec=left)
+
+    try:
+        assert process.stdout is not None
+        process.stdout.readline()
+        spin(1.0)
+        yield port, psutil.Process(process.pid), node, spin
+    finally:
+        process.terminate()
+        process.wait()
+        executor.shutdown()
+        node.destroy_node()
+        rclpy.shutdown()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

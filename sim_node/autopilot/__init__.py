@@ -1,0 +1,1 @@
+"""Autopilots over MAVLink: codec, links, and telemetry, commands and missions between NED/FRD and ENU/FLU."""

@@ -1,0 +1,162 @@
+"""MAVLink payloads to named fields and back, by the tables of pymavlink's dialect `all`; nothing here raises on bytes.
+
+Of pymavlink only the generated tables are used (structs, field orders, CRC seeds, enums): its own parser raises on
+broken input and takes several times as long.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import namedtuple
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from fastcrc import crc16
+from pymavlink.dialects.v20 import all as dialect
+
+from sim_node.world.problems import did_you_mean
+
+V1, V2 = 0xFE, 0xFD
+SIGNED = 0x01  # of the incompatibility flags
+SIGNATURE_SIZE = 13
+_HEADER = struct.Struct("<BBBBBBBHB")
+
+
+class Message(NamedTuple):
+    """A message that came in whole: who sent it, what it is, and its fields under MAVLink's own names.
+
+    Arrays are tuples, texts str. raw: the frame; its signature, if it has one, is not checked here.
+    """
+
+    system: int
+    component: int
+    sequence: int
+    name: str
+    fields: Any
+    raw: bytes
+
+
+class EncodeError(ValueError):
+    """Fields that do not make the message; says which and why."""
+
+
+class Kind:
+    """One message of the dialect: how its payload is laid out."""
+
+    def __init__(self, number: int, table: Any) -> None:
+        self.number, self.name = number, str(table.msgname)
+        self.struct: struct.Struct = table.unpacker
+        self.crc_extra = bytes([table.crc_extra])
+        # Of each field, in the order of the payload: name, numbers in it (a text is one), whether it is a text.
+        self._wire = [
+            (field, 1 if text else max(length, 1), text, length > 0)
+            for field, length, text in (
+                (field, table.array_lengths[i], table.fieldtypes[table.fieldnames.index(field)] == "char")
+                for i, field in enumerate(table.ordered_fieldnames)
+            )
+        ]
+        self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
+        self._order = [int(i) for i in table.orders]
+        self._plain = all(count == 1 and not text for _, count, text, _ in self._wire)
+        self._in_order = self._plain and self._order == list(range(len(self._order)))
+
+    def unpack(self, payload: bytes) -> Any:
+        """The fields of a payload, which is zero-padded or cut to its size (MAVLink 2 leaves trailing zeros out)."""
+        size = self.struct.size
+        if len(payload) < size:
+            payload = payload.ljust(size, b"\0")
+        numbers = self.struct.unpack_from(payload)
+        if self._in_order:
+            return self.fields._make(numbers)
+        if self._plain:
+            return self.fields._make([numbers[i] for i in self._order])
+        values, at = [], 0
+        for _, count, text, is_array in self._wire:
+            if text:
+                values.append(numbers[at].partition(b"\0")[0].decode("utf-8", "replace"))
+            else:
+                values.append(numbers[at : at + count] if is_array else numbers[at])
+            at += count
+        return self.fields._make([values[i] for i in self._order])
+
+    def pack(self, fields: Mapping[str, Any]) -> bytes:
+        """The payload of these fields, all others zero. Raises EncodeError."""
+        unknown = fields.keys() - {field for field, *_ in self._wire}
+        if unknown:
+            name = min(unknown)
+            hint = did_you_mean(name, [field for field, *_ in self._wire])
+            raise EncodeError(f"{self.name} has no field {name!r}{hint}")
+        numbers: list[Any] = []
+        for field, count, text, is_array in self._wire:
+            value = fields.get(field)
+            if value is None:
+                numbers += [b""] if text else [0] * count
+            elif text:
+                numbers.append(value.encode("utf-8") if isinstance(value, str) else value)
+            elif is_array:
+                if len(value) != count:
+                    raise EncodeError(f"{self.name}.{field}: {len(value)} values, needs {count}")
+                numbers += value
+            else:
+                numbers.append(value)
+        try:
+            return self.struct.pack(*numbers)
+        except (struct.error, OverflowError) as error:
+            raise EncodeError(f"{self.name}: {error} in {dict(fields)}") from None
+
+
+@cache
+def kind_of(number: int) -> Kind | None:
+    """The message of this number, None where the dialect has none."""
+    table = dialect.mavlink_map.get(number)
+    return None if table is None else Kind(number, table)
+
+
+@cache
+def kind_named(name: str) -> Kind:
+    """The message of this name. Raises EncodeError with the nearest one."""
+    number = _NUMBERS.get(name)
+    if number is None:
+        raise EncodeError(f"no MAVLink message {name!r}{did_you_mean(name, _NUMBERS)}")
+    kind = kind_of(number)
+    assert kind is not None
+    return kind
+
+
+def enum_name(enum: str, value: int) -> str:
+    """`MAV_RESULT_DENIED` for ("MAV_RESULT", 2); the number where the enum has no such entry."""
+    entry = dialect.enums.get(enum, {}).get(value)
+    return str(value) if entry is None else str(entry.name)
+
+
+def enum_values(enum: str) -> dict[str, int]:
+    """The entries of an enum by their names."""
+    return {entry.name: int(value) for value, entry in dialect.enums[enum].items()}
+
+
+def frame_bytes(
+    name: str, fields: Mapping[str, Any], system: int, component: int, sequence: int, *, signed: bool = False
+) -> bytes:
+    """A MAVLink 2 frame up to its CRC; where `signed`, its flags announce the signature that follows.
+
+    Raises EncodeError.
+    """
+    kind = kind_named(name)
+    payload = kind.pack(fields)
+    # At least one byte stays: MAVLink 2, payload truncation.
+    payload = payload.rstrip(b"\0") or payload[:1]
+    number = kind.number
+    header = _HEADER.pack(
+        V2, len(payload), SIGNED if signed else 0, 0, sequence, system, component, number & 0xFFFF, number >> 16
+    )
+    frame = header + payload
+    return frame + struct.pack("<H", checksum(frame, kind))
+
+
+def checksum(frame: bytes, kind: Kind) -> int:
+    """CRC-16/MCRF4XX over a frame without its magic byte, up to its payload's end, and the message's own seed."""
+    return crc16.mcrf4xx(frame[1:] + kind.crc_extra)
+
+
+_NUMBERS = {str(table.msgname): int(number) for number, table in dialect.mavlink_map.items()}

@@ -1,0 +1,119 @@
+"""MAV_CMDs: sent, acknowledged, sent again, refused with the autopilot's own words."""
+
+from __future__ import annotations
+
+import math
+
+from sim_node.autopilot.codec import Message, enum_name
+from sim_node.autopilot.exchange import Exchange, Outgoing, Refusal
+from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
+from sim_node.autopilot.telemetry import PX4, Telemetry
+from sim_node.world.problems import did_you_mean, quoted
+
+DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
+SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
+ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
+TIMEOUT_NS = 1_000_000_000
+# While an autopilot says that it is at it.
+LONG_TIMEOUT_NS = 20_000_000_000
+MOST_SENT = 4
+# Autopilots say why they refuse in a STATUSTEXT just before or after the refusal.
+WAIT_FOR_WORDS_NS = 300_000_000
+MOST_WORDS = 5
+_WARNING = 4  # MAV_SEVERITY
+
+
+class Command(Exchange):
+    """One COMMAND_LONG. params: up to seven, the rest zero."""
+
+    def __init__(self, name: str, command: int, *params: float) -> None:
+        self.name, self.key = name, f"command {command}"
+        self._command = command
+        self._params = [*params, *[0.0] * (7 - len(params))]
+        self._sent = 0
+        self._deadline_ns = 0
+        self._refusal = ""
+        self._words: list[str] = []
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """The command."""
+        self._deadline_ns = now_ns + TIMEOUT_NS
+        fields = {f"param{number}": value for number, value in enumerate(self._params, start=1)}
+        fields |= {"command": self._command, "confirmation": self._sent}
+        self._sent += 1
+        return [("COMMAND_LONG", fields)]
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """An acknowledgement ends it; warnings meanwhile are kept as the reason."""
+        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._words) < MOST_WORDS:
+            self._words.append(message.fields.text)
+        if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
+            return []
+        found = message.fields.result
+        if found == IN_PROGRESS:
+            self._deadline_ns, self._sent = now_ns + LONG_TIMEOUT_NS, MOST_SENT
+            return []
+        if found == ACCEPTED:
+            return self.end(True, "accepted")
+        self._refusal = enum_name("MAV_RESULT", found).removeprefix("MAV_RESULT_").lower().replace("_", " ")
+        self._deadline_ns = now_ns + WAIT_FOR_WORDS_NS
+        return []
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        """Sends it again, gives up, or ends a refusal with the words that came."""
+        if now_ns < self._deadline_ns:
+            return []
+        if self._refusal:
+            words = "; ".join(dict.fromkeys(self._words))
+            return self.end(False, f"{self._refusal}: {words}" if words else self._refusal)
+        if self._sent >= MOST_SENT:
+            return self.end(False, f"no answer to {self.name} after {self._sent} tries")
+        return self.start(now_ns)
+
+
+def arm(armed: bool) -> Exchange:
+    """Arms or disarms; the autopilot's own checks are not overridden."""
+    return Command("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
+
+
+def set_mode(name: str, vehicle: Telemetry) -> Exchange:
+    """A mode by the autopilot's name for it."""
+    if vehicle.heartbeat is None:
+        return Refusal("mode", "no heartbeat yet: it is not known what modes there are")
+    found = mode(name, vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
+    if found is None:
+        known = mode_names(vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
+        hint = did_you_mean(name.upper(), known)
+        return Refusal("mode", f"no mode {quoted(name)}{hint} (known: {', '.join(known)})")
+    return Command(f"mode {name.upper()}", DO_SET_MODE, *found)
+
+
+def set_mode_for(what: str, vehicle: Telemetry) -> Exchange:
+    """The mode for a purpose: guided, land, return or mission."""
+    name = guided_name(vehicle.autopilot) if what == "guided" else purpose(what, vehicle.autopilot)
+    return set_mode(name, vehicle)
+
+
+def takeoff(height: float, highest: float, vehicle: Telemetry) -> Exchange:
+    """To a height above home in metres. ArduPilot takes it from there in GUIDED, PX4 in any mode."""
+    if not 0.0 < height <= highest:
+        return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")
+    if vehicle.autopilot != PX4:
+        return Command("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
+    if vehicle.home is None:
+        return Refusal("takeoff", "no HOME_POSITION yet: PX4 needs the altitude above mean sea level")
+    # PX4 takes the altitude above mean sea level, and NaN for "where and as it stands".
+    nan = math.nan
+    altitude = vehicle.home.altitude_msl + height
+    return Command("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
+
+
+def set_message_interval(message: int, rate: float) -> Outgoing:
+    """Asks for a stream; nobody waits for the answer."""
+    interval = 1e6 / rate if rate > 0.0 else -1.0
+    return "COMMAND_LONG", {"command": SET_MESSAGE_INTERVAL, "param1": float(message), "param2": interval}
+
+
+def request_message(message: int) -> Outgoing:
+    """Asks for one message."""
+    return "COMMAND_LONG", {"command": REQUEST_MESSAGE, "param1": float(message)}

@@ -1,0 +1,132 @@
+"""A link that is kept up: opened again and again with growing pauses, read into messages, written to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sim_node.autopilot.codec import Message, frame_bytes
+from sim_node.autopilot.links import Address, Link
+from sim_node.autopilot.parser import Parser, Reception
+from sim_node.autopilot.signing import Signing
+
+FIRST_PAUSE_NS, LONGEST_PAUSE_NS = 100_000_000, 5_000_000_000
+# Peers of a udpin link that were silent for so long are not sent to any more.
+FORGET_PEER_NS = 10_000_000_000
+MOST_PEERS = 256
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who we are on the link: MAVLink system and component."""
+
+    system: int = 255
+    component: int = 191  # MAV_COMP_ID_ONBOARD_COMPUTER
+
+
+class Connection:
+    """One link, its state and its counts. Times are monotonic nanoseconds, given by the caller.
+
+    state: down, connecting or up; why: what was wrong when it last went down.
+    """
+
+    takes_commands = True
+
+    def __init__(self, link: Link, identity: Identity, signing: Signing | None = None) -> None:
+        self.link, self.state, self.why = link, "down", ""
+        self.openings = 0
+        self.peers: dict[Address, int] = {}
+        self._identity, self._signing = identity, signing
+        self._parser = Parser(datagrams=link.datagrams)
+        self._sequence = 0
+        self._pause_ns = FIRST_PAUSE_NS
+        self._next_try_ns = 0
+
+    @property
+    def name(self) -> str:
+        """The link's URL."""
+        return self.link.url
+
+    @property
+    def reception(self) -> Reception:
+        """What came so far."""
+        return self._parser.reception
+
+    @property
+    def signing(self) -> Signing | None:
+        """What checks and makes its signatures."""
+        return self._signing
+
+    def keep_up(self, now_ns: int) -> bool:
+        """Opens the link where it is down and a pause is over; whether its file descriptor is new."""
+        if self.state != "down" or now_ns < self._next_try_ns:
+            return False
+        try:
+            self.link.open()
+        except OSError as error:
+            self.went_down(error, now_ns)
+            return False
+        # Where the other end hangs up at once, the pause goes on growing; bytes that come in reset it.
+        self.state = "connecting" if self.link.connecting else "up"
+        self.openings += 1
+        return True
+
+    def connected(self, now_ns: int) -> None:
+        """The link can be written to for the first time."""
+        try:
+            self.link.finish()
+        except OSError as error:
+            self.went_down(error, now_ns)
+        else:
+            self.state = "up"
+
+    def went_down(self, error: OSError, now_ns: int) -> None:
+        """Closes the link; it is opened again after a pause."""
+        self.link.close()
+        self.state, self.why = "down", error.strerror or str(error)
+        self.peers.clear()
+        self._next_try_ns = now_ns + self._pause_ns
+        self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
+        # What was half of a frame is none of the next connection's.
+        reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
+        self._parser.reception = reception
+
+    def receive(self, now_ns: int) -> list[tuple[Message, Address]]:
+        """The messages that have come and may be listened to."""
+        try:
+            chunks = self.link.read()
+        except OSError as error:
+            self.went_down(error, now_ns)
+            return []
+        got: list[tuple[Message, Address]] = []
+        for data, address in chunks:
+            self._pause_ns = FIRST_PAUSE_NS
+            signing = self._signing
+            messages = [m for m in self._parser.feed(data) if signing is None or signing.accepts(m)]
+            if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
+                self.peers[address] = now_ns
+            got += [(message, address) for message in messages]
+        return got
+
+    def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
+        """One message to one peer."""
+        if self.state != "up":
+            return
+        signing = self._signing
+        us, sequence = self._identity, self._sequence
+        frame = frame_bytes(name, fields, us.system, us.component, sequence, signed=signing is not None)
+        if signing is not None:
+            frame = signing.signed(frame)
+        self._sequence = (sequence + 1) & 0xFF
+        try:
+            self.link.write(frame, to)
+        except OSError as error:
+            self.went_down(error, now_ns)
+
+    def send_to_all(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
+        """One message to every peer that was heard lately, or to the other end."""
+        for address in [peer for peer, heard in self.peers.items() if now_ns - heard > FORGET_PEER_NS]:
+            del self.peers[address]
+        for address in list(self.peers) or [None]:
+            self.send(name, fields, address, now_ns)

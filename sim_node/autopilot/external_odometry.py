@@ -1,0 +1,120 @@
+"""Poses that somebody else estimates, from ENU/FLU to what autopilots fuse: ODOMETRY, VISION_POSITION_ESTIMATE.
+
+ArduPilot takes ODOMETRY only as LOCAL_FRD and BODY_FRD (GCS_Common.cpp, handle_odometry); so does PX4, which asks for
+LOCAL_NED where the estimate knows north.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu
+from sim_node.autopilot.setpoints import Setpoint, SetpointRefused
+from sim_node.autopilot.telemetry import PX4, Telemetry
+from sim_node.frames import Frame, convert_covariance
+from sim_node.geometry import quaternions
+
+_LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
+_ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
+_UPPER = np.triu_indices(6)
+# Metres, m/s and rad/s that no estimate of a vehicle's has.
+FARTHEST = 1e6
+_MOST_COVARIANCE = 1e30
+
+
+def odometry(
+    vehicle: Telemetry,
+    stamp_ns: int,
+    frames: tuple[str, str],
+    pose: Sequence[float],
+    twist: Sequence[float],
+    pose_covariance: npt.ArrayLike,
+    twist_covariance: npt.ArrayLike,
+) -> Setpoint:
+    """The ODOMETRY of a nav_msgs/Odometry.
+
+    frames: its frame_id, the vehicle's map (ENU) or odom (its x axis anywhere), and its child_frame_id, the vehicle.
+    pose (7), twist (6) in the child's axes; covariances (36,) row-major, zeros for unknown. Raises SetpointRefused.
+    """
+    frame, child = frames
+    known = vehicle.frames
+    if frame not in (known.map, known.odom):
+        raise SetpointRefused(f"odometry: frame_id is {frame!r}; allowed: {known.map}, {known.odom}")
+    if child != known.base:
+        raise SetpointRefused(f"odometry: child_frame_id is {child!r}; allowed: {known.base}")
+    x, y, z, qx, qy, qz, qw = _usable("odometry", pose)
+    _bounded("odometry", twist)
+    if frame == known.map:
+        position, q, house, world = ned_enu(x, y, z), attitude_ned_frd(qx, qy, qz, qw), Frame.ENU, Frame.NED
+    else:
+        position, q, house, world = frd_flu(x, y, z), (qw, qx, -qy, -qz), Frame.FLU, Frame.FRD
+    velocity, rates = frd_flu(*twist[:3]), frd_flu(*twist[3:6])
+    fields = {
+        "time_usec": _time_us(vehicle, stamp_ns),
+        # NED is a local frame whose forward is north: where only LOCAL_FRD is taken, it goes as that.
+        "frame_id": _LOCAL_NED if frame == known.map and vehicle.autopilot == PX4 else _LOCAL_FRD,
+        "child_frame_id": _BODY_FRD,
+        "x": position[0],
+        "y": position[1],
+        "z": position[2],
+        "q": q,
+        "vx": velocity[0],
+        "vy": velocity[1],
+        "vz": velocity[2],
+        "rollspeed": rates[0],
+        "pitchspeed": rates[1],
+        "yawspeed": rates[2],
+        "pose_covariance": _upper(pose_covariance, house, world),
+        "velocity_covariance": _upper(twist_covariance, Frame.FLU, Frame.FRD),
+        "estimator_type": _ESTIMATOR_VISION,
+    }
+    return Setpoint("ODOMETRY", fields)
+
+
+def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[float]) -> Setpoint:
+    """The VISION_POSITION_ESTIMATE of a pose (7) in the vehicle's map. Raises SetpointRefused."""
+    if frame != vehicle.frames.map:
+        raise SetpointRefused(f"vision_pose: frame_id is {frame!r}; allowed: {vehicle.frames.map}")
+    x, y, z, qx, qy, qz, qw = _usable("vision_pose", pose)
+    north, east, down = ned_enu(x, y, z)
+    w, a, b, c = attitude_ned_frd(qx, qy, qz, qw)
+    roll, pitch, yaw = quaternions.to_rpy((a, b, c, w)).tolist()
+    fields: dict[str, Any] = {"usec": _time_us(vehicle, stamp_ns), "x": north, "y": east, "z": down}
+    fields |= {"roll": roll, "pitch": pitch, "yaw": yaw, "covariance": [math.nan, *[0.0] * 20]}
+    return Setpoint("VISION_POSITION_ESTIMATE", fields)
+
+
+def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:
+    _bounded(what, pose)
+    norm = math.hypot(*pose[3:])
+    if abs(norm - 1.0) > 0.01:
+        raise SetpointRefused(f"{what}: orientation has norm {norm:.3g}, a rotation needs 1")
+    return (*pose[:3], *(part / norm for part in pose[3:]))
+
+
+def _bounded(what: str, values: Sequence[float]) -> None:
+    # Not for NaN either.
+    if not all(abs(value) <= FARTHEST for value in values):
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {FARTHEST:g}, or none at all")
+
+
+def _time_us(vehicle: Telemetry, stamp_ns: int) -> int:
+    """In the autopilot's own time where it is known, so that it can tell how old the estimate is."""
+    offset_ns = vehicle.clock.offset_ns
+    return max(0, stamp_ns - offset_ns if vehicle.clock.synchronised and offset_ns is not None else stamp_ns) // 1000
+
+
+def _upper(covariance: npt.ArrayLike, house: Frame, theirs: Frame) -> list[float]:
+    """MAVLink's upper triangle; NaN first where nothing is known, which ROS says with zeros."""
+    matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
+    if not matrix.any():
+        return [math.nan, *[0.0] * 20]
+    # MAVLink's floats have 32 bits.
+    matrix = np.clip(matrix, -_MOST_COVARIANCE, _MOST_COVARIANCE)
+    values: list[float] = convert_covariance(matrix, house, theirs)[_UPPER].tolist()
+    return values

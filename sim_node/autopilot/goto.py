@@ -1,0 +1,80 @@
+"""Flying to a place: the setpoint streams, the mode is set, and the end is told when the vehicle is there."""
+
+from __future__ import annotations
+
+import math
+
+from sim_node.autopilot.codec import Message
+from sim_node.autopilot.commands import Command, set_mode_for
+from sim_node.autopilot.exchange import Exchange, Outgoing
+from sim_node.autopilot.modes import guided_name, mode_name
+from sim_node.autopilot.setpoints import Setpoint
+from sim_node.autopilot.telemetry import Telemetry
+
+# PX4 takes OFFBOARD only once setpoints have streamed for a while.
+STREAM_FIRST_NS = 600_000_000
+# A heartbeat with the new mode has come by then.
+MODE_SHOWS_NS = 3_000_000_000
+
+
+class Goto(Exchange):
+    """Ends well within `tolerance` metres of the target, badly when the mode is refused or left.
+
+    The stream of setpoints is the vehicle's. It goes on after a good end, so that the vehicle stays there.
+    """
+
+    key = "goto"
+    name = "goto"
+
+    def __init__(self, setpoint: Setpoint, vehicle: Telemetry, tolerance: float) -> None:
+        assert setpoint.ned is not None
+        self.setpoint = setpoint
+        self._target, self._vehicle, self._tolerance = setpoint.ned, vehicle, tolerance
+        self._mode: Exchange | None = None
+        self._engaged = False
+        self._since_ns = 0
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """The stream has been started by whoever asks."""
+        self._since_ns = now_ns
+        return []
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """Positions, modes, and the answer to the change of mode."""
+        if self._mode is not None and self._mode.result is None:
+            return self._mode.receive(message, now_ns)
+        if message.name == "LOCAL_POSITION_NED" and self._engaged:
+            fields = message.fields
+            left = math.dist((fields.x, fields.y, fields.z), self._target)
+            if left <= self._tolerance:
+                return self.end(True, f"reached, {left:.2f} m from the target")
+        return []
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        """The mode, once the stream has run; then whether it stays."""
+        heartbeat = self._vehicle.heartbeat
+        if heartbeat is None:
+            return self.end(False, "no heartbeat yet")
+        guided = guided_name(heartbeat.autopilot)
+        in_mode = mode_name(heartbeat) == guided
+        if self._engaged:
+            if not in_mode and now_ns - self._since_ns > MODE_SHOWS_NS:
+                return self.end(False, f"given up: the mode is {mode_name(heartbeat)}, no longer {guided}")
+            return []
+        if self._mode is None:
+            if in_mode:
+                self._engage(now_ns)
+            elif now_ns - self._since_ns >= STREAM_FIRST_NS:
+                self._mode = set_mode_for("guided", self._vehicle)
+                return self._mode.start(now_ns) if isinstance(self._mode, Command) else []
+            return []
+        outgoing = self._mode.tick(now_ns) if self._mode.result is None else []
+        if self._mode.result is not None:
+            if not self._mode.result.ok:
+                return self.end(False, f"mode {guided}: {self._mode.result.text}")
+            self._engage(now_ns)
+        return outgoing
+
+    def _engage(self, now_ns: int) -> None:
+        self._engaged, self._since_ns = True, now_ns
+        self.report("under way")

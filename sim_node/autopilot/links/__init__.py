@@ -1,0 +1,6 @@
+"""Ways to reach an autopilot: UDP, TCP and serial lines; importing this registers all of them."""
+
+from sim_node.autopilot.links import serial_line, tcp, udpin, udpout
+from sim_node.autopilot.links.link import LINKS, Address, Link, LinkFault, link_to
+
+__all__ = ["LINKS", "Address", "Link", "LinkFault", "link_to", "serial_line", "tcp", "udpin", "udpout"]

@@ -1,0 +1,78 @@
+"""What a link is, and the link of a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from sim_node.registry import registering
+from sim_node.world.problems import did_you_mean
+
+# Where bytes came from on a link that hears several peers; None where there is one.
+Address = tuple[str, int] | None
+LOOPBACK = "127.0.0.1"
+READ_SIZE = 65536
+# Of a wake-up, so that one busy link does not starve the others.
+MOST_READS = 64
+
+
+class LinkFault(ValueError):
+    """A URL that names no link; says what is allowed."""
+
+
+class Link(Protocol):
+    """One way to one or more autopilots. Not for several threads; nothing here blocks.
+
+    datagrams: whether frames end with what one read gives; connecting: whether `finish` is due when it can be written.
+    """
+
+    url: str
+    datagrams: bool
+    connecting: bool
+
+    def open(self) -> None:
+        """Opens it, or begins to. Raises OSError."""
+
+    def finish(self) -> None:
+        """Ends what `open` began. Raises OSError where it came to nothing."""
+
+    def close(self) -> None:
+        """Closes it; it can be opened again."""
+
+    def fileno(self) -> int:
+        """For select."""
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """What has come, nothing where nothing has. Raises OSError where the other end is gone."""
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Sends one frame; dropped where the way is full, like any datagram. Raises OSError."""
+
+
+T = TypeVar("T", bound=Callable[..., Any])
+
+# By scheme: makes a link of what stands behind it in the URL. Raises LinkFault.
+LINKS: dict[str, Callable[[str, str], Link]] = {}
+
+
+def link(scheme: str) -> Callable[[T], T]:
+    """Registers what makes the links of a scheme. Raises ValueError where it is taken."""
+    return registering(LINKS, "link", scheme)
+
+
+def link_to(url: str) -> Link:
+    """The link of a URL as in udpin:127.0.0.1:14540, closed as yet. Raises LinkFault."""
+    scheme, colon, rest = url.partition(":")
+    make = LINKS.get(scheme)
+    if not colon or make is None:
+        known = ", ".join(sorted(LINKS))
+        raise LinkFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, LINKS)} (known: {known})")
+    return make(url, rest.removeprefix("//"))
+
+
+def host_and_port(url: str, rest: str) -> tuple[str, int]:
+    """HOST:PORT, or PORT alone on this machine. Raises LinkFault."""
+    host, _, port = rest.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 65536:
+        raise LinkFault(f"url {url!r}: {port!r} is no port; needs HOST:PORT with a port from 1 to 65535")
+    return host or LOOPBACK, int(port)

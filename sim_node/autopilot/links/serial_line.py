@@ -1,0 +1,67 @@
+"""serial:DEVICE:BAUD is a serial line or a USB port (serial:/dev/ttyACM0:57600)."""
+
+from __future__ import annotations
+
+import errno
+from contextlib import suppress
+from typing import Any
+
+from sim_node.autopilot.links.link import READ_SIZE, Address, LinkFault, link
+
+DEFAULT_BAUD = 57600
+
+
+@link("serial")
+class SerialLine:
+    """A line that this process has for itself; a device that is unplugged is waited for."""
+
+    datagrams = False
+    connecting = False
+
+    def __init__(self, url: str, rest: str) -> None:
+        device, colon, baud = rest.rpartition(":")
+        if not colon:
+            device, baud = rest, str(DEFAULT_BAUD)
+        if not device or not baud.isdecimal() or int(baud) == 0:
+            raise LinkFault(f"url {url!r}: needs serial:DEVICE or serial:DEVICE:BAUD, as in serial:/dev/ttyACM0:57600")
+        self.url, self._device, self._baud = url, device, int(baud)
+        self._line: Any = None
+
+    def open(self) -> None:
+        """Raises OSError where there is no such device or somebody else has it."""
+        from serial import Serial
+
+        try:
+            self._line = Serial(self._device, self._baud, timeout=0, write_timeout=0, exclusive=True)
+        except ValueError as error:
+            raise OSError(errno.EINVAL, str(error)) from None
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        """Lets go of the device."""
+        if self._line is not None:
+            with suppress(OSError):
+                self._line.close()
+            self._line = None
+
+    def fileno(self) -> int:
+        """Of the device, -1 while closed."""
+        return -1 if self._line is None else int(self._line.fileno())
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """What has come. Raises OSError where the device is gone."""
+        data = bytes(self._line.read(READ_SIZE))
+        if not data:
+            # Readable, and nothing to read: it was unplugged.
+            raise OSError(errno.ENODEV, "the device is gone")
+        return [(data, None)]
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Raises OSError where the device is gone; SerialException is one."""
+        from serial import SerialTimeoutException
+
+        if self._line is not None:
+            with suppress(SerialTimeoutException):
+                self._line.write(data)

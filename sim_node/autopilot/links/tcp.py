@@ -1,0 +1,77 @@
+"""tcp:HOST:PORT connects to an autopilot that listens there (ArduPilot's simulator on 5760)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from sim_node.autopilot.links.link import READ_SIZE, Address, host_and_port, link
+
+# More than this unsent means that the other end does not read; frames are dropped then, as on any full link.
+MOST_UNSENT = 1 << 16
+
+
+@link("tcp")
+class Tcp:
+    """A stream; what could not be sent at once goes with the next frame."""
+
+    datagrams = False
+
+    def __init__(self, url: str, rest: str) -> None:
+        self.url = url
+        self.address = host_and_port(url, rest)
+        self.connecting = False
+        self._socket: socket.socket | None = None
+        self._unsent = b""
+
+    def open(self) -> None:
+        """Begins to connect. Raises OSError."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        made.setblocking(False)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        code = made.connect_ex(self.address)
+        if code not in (0, errno.EINPROGRESS):
+            made.close()
+            raise OSError(code, os.strerror(code))
+        self._socket, self._unsent, self.connecting = made, b"", True
+
+    def finish(self) -> None:
+        """The connection stands, or OSError says why it does not."""
+        assert self._socket is not None
+        self.connecting = False
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            raise OSError(code, os.strerror(code))
+
+    def close(self) -> None:
+        """Hangs up."""
+        self.connecting = False
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def fileno(self) -> int:
+        """Of the socket, -1 while closed."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """What has come. Raises ConnectionResetError where the other end hung up."""
+        assert self._socket is not None
+        try:
+            data = self._socket.recv(READ_SIZE)
+        except BlockingIOError:
+            return []
+        if not data:
+            raise ConnectionResetError(errno.ECONNRESET, "the other end hung up")
+        return [(data, None)]
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Raises OSError where the connection is broken."""
+        if self._socket is None or self.connecting or len(self._unsent) > MOST_UNSENT:
+            return
+        self._unsent += data
+        try:
+            self._unsent = self._unsent[self._socket.send(self._unsent) :]
+        except BlockingIOError:
+            return

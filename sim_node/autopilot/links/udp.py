@@ -1,0 +1,40 @@
+"""What the two UDP links share."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from sim_node.autopilot.links.link import MOST_READS, READ_SIZE, Address
+
+# Room for a second of telemetry from a swarm while this process was held up.
+_RECEIVE_BUFFER = 4 << 20
+
+
+def udp_socket() -> socket.socket:
+    """A datagram socket that never blocks."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    made.setblocking(False)
+    with suppress(OSError):  # the system's limit is enough then
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+    return made
+
+
+def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
+    """The datagrams that have come; a peer that is not there yet (ICMP port unreachable) is no fault."""
+    got: list[tuple[bytes, Address]] = []
+    for _ in range(MOST_READS):
+        try:
+            data, address = from_socket.recvfrom(READ_SIZE)
+        except BlockingIOError:
+            break
+        except ConnectionRefusedError:
+            continue
+        got.append((data, address[:2]))
+    return got
+
+
+def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
+    """One datagram, dropped where there is no room or nobody yet."""
+    with suppress(BlockingIOError, ConnectionRefusedError):
+        by_socket.sendto(data, to)

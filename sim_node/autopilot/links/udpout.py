@@ -1,0 +1,52 @@
+"""udpout:HOST:PORT sends to an autopilot that listens there."""
+
+from __future__ import annotations
+
+import socket
+
+from sim_node.autopilot.links.link import Address, host_and_port, link
+from sim_node.autopilot.links.udp import received, sent, udp_socket
+
+
+@link("udpout")
+class UdpOut:
+    """A socket with a port of its own; answers from anywhere else than its peer's host are not for it."""
+
+    datagrams = True
+    connecting = False
+
+    def __init__(self, url: str, rest: str) -> None:
+        self.url = url
+        self.address = host_and_port(url, rest)
+        self._socket: socket.socket | None = None
+        self._host = ""
+
+    def open(self) -> None:
+        """Looks the host up. Raises OSError where there is none of that name."""
+        [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
+        self._host = str(found[0])
+        self._socket = udp_socket()
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        """Gives the port back."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def fileno(self) -> int:
+        """Of the socket, -1 while closed."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """Datagrams of the peer's host."""
+        if self._socket is None:
+            return []
+        return [(data, from_) for data, from_ in received(self._socket) if from_ and from_[0] == self._host]
+
+    def write(self, data: bytes, to: Address) -> None:
+        """To the peer."""
+        if self._socket is not None:
+            sent(self._socket, data, to or (self._host, self.address[1]))

@@ -1,0 +1,114 @@
+"""Missions as files: read from YAML or JSON with every fault located, turned to MISSION_ITEM_INT and back."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sim_node.autopilot.mission.items import KINDS, Item, read_item
+from sim_node.autopilot.telemetry import ARDUPILOT, Home
+from sim_node.frames import Frame, convert_position
+from sim_node.world.problems import WorldError
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_nodes import compose
+from sim_node.world.readers.yaml_values import Value
+
+GLOBAL_RELATIVE_ALT_INT = 6  # MAV_FRAME
+MOST_ITEMS = 1000
+FRAMES = ("enu", "lla")
+_WAYPOINT, _TAKEOFF = 16, 22
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Items in one frame: enu (metres from home) or lla (degrees, metres above home)."""
+
+    frame: str
+    items: tuple[Item, ...]
+
+
+class NoPlan(ValueError):
+    """What an autopilot sent that is no plan; says where."""
+
+
+def read_plan(text: str, name: str) -> Plan:
+    """The plan of a file's text; JSON is YAML too. Raises WorldError with every fault."""
+    report = Report(name)
+    root = compose(text, report)
+    if root is None:
+        report.error("is empty; a mission has frame and items")
+        raise WorldError(report.errors)
+    table = Value(root, report).table(("frame", "items"), ("frame", "items"))
+    frame = table.choice("frame", FRAMES, "enu")
+    listed = table.get("items")
+    values = [] if listed is None else list(listed.items())
+    if listed is not None and not values and not report.errors:
+        listed.error("is empty; a mission has one item at least")
+    if listed is not None and len(values) > MOST_ITEMS:
+        listed.error(f"has {len(values)} items; allowed: up to {MOST_ITEMS}")
+        values = []
+    items = [item for value in values if (item := read_item(value, frame == "lla")) is not None]
+    if report.errors:
+        raise WorldError(report.errors)
+    return Plan(frame, tuple(items))
+
+
+def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
+    """The fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
+    messages = [_message(item, plan.frame, home) for item in plan.items]
+    if autopilot == ARDUPILOT:
+        at_home = Item(_WAYPOINT, (0.0, 0.0, 0.0, 0.0), (home.latitude, home.longitude, 0.0))
+        messages.insert(0, _message(at_home, "lla", home))
+    for seq, message in enumerate(messages):
+        message |= {"seq": seq, "current": int(seq == 0)}
+    return messages
+
+
+def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
+    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is told by its number."""
+    return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
+
+
+def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
+    """A plan in lla as a file that `read_plan` reads, but for commands that no kind has."""
+    return json.dumps({"frame": "lla", "items": list(entries)}, indent=2)
+
+
+def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
+    params = [*item.params, *[0.0] * (4 - len(item.params))]
+    latitude = longitude = height = 0.0
+    if item.command == _TAKEOFF:
+        params, latitude, longitude, height = [0.0, 0.0, 0.0, math.nan], home.latitude, home.longitude, item.params[0]
+    elif item.place is not None and frame == "lla":
+        latitude, longitude, height = item.place
+    elif item.place is not None:
+        # Up is not altitude: a kilometre away the Earth has dropped by 8 cm.
+        about = (home.latitude, home.longitude, home.altitude_msl)
+        latitude, longitude, altitude = convert_position(item.place, Frame.ENU, Frame.LLA, about).tolist()
+        height = altitude - home.altitude_msl
+    return {
+        "frame": GLOBAL_RELATIVE_ALT_INT,
+        "command": item.command,
+        "autocontinue": 1,
+        **{f"param{number}": value for number, value in enumerate(params, start=1)},
+        "x": round(latitude * 1e7),
+        "y": round(longitude * 1e7),
+        "z": height,
+    }
+
+
+def _entry(fields: Any) -> dict[str, Any]:
+    params = (fields.param1, fields.param2, fields.param3, fields.param4)
+    place = [fields.x * 1e-7, fields.y * 1e-7, fields.z]
+    for name, kind in KINDS.items():
+        if kind.command != fields.command:
+            continue
+        if fields.command == _TAKEOFF:
+            return {"type": name, "height": fields.z}
+        entry: dict[str, Any] = {"type": name, **kind.write(params)}
+        return entry | {"position": place} if kind.placed and (fields.x or fields.y) else entry
+    finite = [value if math.isfinite(value) else None for value in params]
+    return {"type": "command", "command": fields.command, "params": finite, "position": place}

@@ -1,0 +1,143 @@
+"""The mission protocol: upload, download and clear. https://mavlink.io/en/services/mission.html"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sim_node.autopilot.codec import Message, enum_name
+from sim_node.autopilot.exchange import Exchange, Outgoing
+
+RETRY_NS = 1_500_000_000
+MOST_TRIES = 5
+# The autopilot asks for items; when it stops for so long, it has given up.
+SILENCE_NS = 8_000_000_000
+ACCEPTED = 0  # MAV_MISSION_RESULT
+MISSION = 0  # MAV_MISSION_TYPE
+# From what an autopilot announces, not from what memory holds.
+MOST_ITEMS = 5000
+
+
+class Transfer(Exchange):
+    """What the three share: they take turns, they repeat, and a MISSION_ACK with an error ends them."""
+
+    key = "mission"
+
+    def __init__(self) -> None:
+        self._heard_ns = self._sent_ns = 0
+        self._tries = 0
+        self._last: list[Outgoing] = []
+
+    def say(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
+        """Sends something that is to be answered."""
+        self._last, self._sent_ns, self._tries = [outgoing], now_ns, 1
+        return self._last
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        """Says it again, or gives up."""
+        if now_ns - self._sent_ns < RETRY_NS:
+            return []
+        if self._tries >= MOST_TRIES:
+            return self.end(False, f"no answer after {MOST_TRIES} tries")
+        self._tries, self._sent_ns = self._tries + 1, now_ns
+        return self._last
+
+    def refused(self, message: Message) -> bool:
+        """Whether the autopilot refused; the result is set then."""
+        if message.fields.type == ACCEPTED:
+            return False
+        why = enum_name("MAV_MISSION_RESULT", message.fields.type).removeprefix("MAV_MISSION_").lower()
+        self.end(False, why.replace("_", " "))
+        return True
+
+
+class Upload(Transfer):
+    """Sends items, the fields of MISSION_ITEM_INT, as the autopilot asks for them."""
+
+    name = "mission upload"
+
+    def __init__(self, items: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__()
+        self._items = list(items)
+        self._asked = -1
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """How many there are."""
+        self._heard_ns = now_ns
+        return self.say(("MISSION_COUNT", {"count": len(self._items), "mission_type": MISSION}), now_ns)
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """The item that is asked for, be it for the second time."""
+        if message.name in ("MISSION_REQUEST_INT", "MISSION_REQUEST"):
+            seq = message.fields.seq
+            if not 0 <= seq < len(self._items):
+                return []
+            self._heard_ns = now_ns
+            if seq > self._asked:
+                self._asked = seq
+                self.report(f"{seq + 1} of {len(self._items)} items")
+            return [("MISSION_ITEM_INT", {"mission_type": MISSION, **self._items[seq]})]
+        if message.name == "MISSION_ACK" and not self.refused(message) and self._asked == len(self._items) - 1:
+            return self.end(True, f"{len(self._items)} items")
+        return []
+
+    def tick(self, now_ns: int) -> list[Outgoing]:
+        """The count again until the first item is asked for; then it is the autopilot that repeats."""
+        if self._asked < 0:
+            return super().tick(now_ns)
+        if now_ns - self._heard_ns > SILENCE_NS:
+            return self.end(False, f"the autopilot stopped asking after item {self._asked + 1} of {len(self._items)}")
+        return []
+
+
+class Download(Transfer):
+    """Asks for items one after the other; value: their fields."""
+
+    name = "mission download"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._count = -1
+        self._items: list[Any] = []
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """How many are there?"""
+        return self.say(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """The count, then each item in its order."""
+        fields = message.fields
+        if message.name == "MISSION_COUNT" and fields.mission_type == MISSION and self._count < 0:
+            if fields.count > MOST_ITEMS:
+                return self.end(False, f"the autopilot announces {fields.count} items; allowed: {MOST_ITEMS}")
+            self._count = fields.count
+            return self._next(now_ns)
+        if message.name == "MISSION_ITEM_INT" and fields.seq == len(self._items) < self._count:
+            self._items.append(fields)
+            self.report(f"{len(self._items)} of {self._count} items")
+            return self._next(now_ns)
+        if message.name == "MISSION_ACK":
+            self.refused(message)
+        return []
+
+    def _next(self, now_ns: int) -> list[Outgoing]:
+        if len(self._items) < self._count:
+            return self.say(("MISSION_REQUEST_INT", {"seq": len(self._items), "mission_type": MISSION}), now_ns)
+        self.end(True, f"{self._count} items", self._items)
+        return [("MISSION_ACK", {"type": ACCEPTED, "mission_type": MISSION})]
+
+
+class Clear(Transfer):
+    """Takes the mission away."""
+
+    name = "mission clear"
+
+    def start(self, now_ns: int) -> list[Outgoing]:
+        """The request."""
+        return self.say(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
+
+    def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
+        """Its acknowledgement."""
+        if message.name == "MISSION_ACK" and not self.refused(message):
+            self.end(True, "cleared")
+        return []

@@ -1,0 +1,111 @@
+"""Bytes to whole MAVLink frames: finds their starts, checks their sums, counts what was lost."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from fastcrc import crc16
+
+from sim_node.autopilot.codec import SIGNATURE_SIZE, SIGNED, V1, V2, Message, kind_of
+
+_START = re.compile(rb"[\xfd\xfe]")
+_mcrf4xx = crc16.mcrf4xx
+
+
+@dataclass
+class Reception:
+    """What came over a link so far.
+
+    messages: whole ones; lost: by the gaps in sequence numbers; junk: bytes that belong to no frame; unknown: frames
+    of messages that the dialect does not have.
+    """
+
+    messages: int = 0
+    lost: int = 0
+    junk: int = 0
+    unknown: int = 0
+
+
+class Parser:
+    """Takes what a link read and gives the messages in it; never raises, whatever the bytes.
+
+    datagrams: frames end with the datagram (UDP); else what is incomplete waits for more (TCP, serial lines). It
+    holds one incomplete frame at most.
+    """
+
+    def __init__(self, *, datagrams: bool) -> None:
+        self.reception = Reception()
+        self._datagrams = datagrams
+        self._pending = b""
+        self._sequences: dict[tuple[int, int], int] = {}
+
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages that are whole with these bytes."""
+        if self._pending:
+            data = self._pending + data
+        messages: list[Message] = []
+        at, end = 0, len(data)
+        while at < end:
+            if data[at] != V2 and data[at] != V1:
+                found = _START.search(data, at)
+                start = found.start() if found else end
+                self.reception.junk += start - at
+                at = start
+                continue
+            size = _size(data, at)
+            if size is None or at + size > end:
+                if not self._datagrams:
+                    break
+                self.reception.junk += 1
+                at += 1
+                continue
+            at += self._take(data, at, size, messages)
+        self._pending = data[at:]
+        return messages
+
+    def _take(self, data: bytes, at: int, size: int, messages: list[Message]) -> int:
+        """Reads the frame of `size` bytes that may begin at `at`; returns how many bytes that settles."""
+        if data[at] == V2:
+            flags = data[at + 2]
+            sequence, system, component = data[at + 4], data[at + 5], data[at + 6]
+            number = data[at + 7] | data[at + 8] << 8 | data[at + 9] << 16
+            payload_at, payload_end = at + 10, at + 10 + data[at + 1]
+        else:
+            flags = 0
+            sequence, system, component, number = data[at + 2], data[at + 3], data[at + 4], data[at + 5]
+            payload_at, payload_end = at + 6, at + 6 + data[at + 1]
+        kind = kind_of(number) if flags in (0, SIGNED) else None
+        if kind is None:
+            # Without its seed a frame cannot be checked; it is taken for one where another begins behind it.
+            after = at + size
+            if flags in (0, SIGNED) and (after == len(data) or data[after] in (V1, V2)):
+                self.reception.unknown += 1
+                return size
+            self.reception.junk += 1
+            return 1
+        found = _mcrf4xx(data[at + 1 : payload_end] + kind.crc_extra)
+        if found != data[payload_end] | data[payload_end + 1] << 8:
+            self.reception.junk += 1
+            return 1
+        self._count(system, component, sequence)
+        fields = kind.unpack(data[payload_at:payload_end])
+        messages.append(Message(system, component, sequence, kind.name, fields, data[at : at + size]))
+        return size
+
+    def _count(self, system: int, component: int, sequence: int) -> None:
+        key = (system, component)
+        last = self._sequences.get(key)
+        self._sequences[key] = sequence
+        self.reception.messages += 1
+        if last is not None:
+            self.reception.lost += (sequence - last - 1) & 0xFF
+
+
+def _size(data: bytes, at: int) -> int | None:
+    """The size of the frame that begins at `at` if one does, None where too little is there to tell."""
+    if data[at] == V1:
+        return data[at + 1] + 8 if at + 1 < len(data) else None
+    if at + 2 >= len(data):
+        return None
+    return data[at + 1] + 12 + (SIGNATURE_SIZE if data[at + 2] & SIGNED else 0)

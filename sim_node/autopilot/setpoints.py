@@ -1,0 +1,164 @@
+"""Setpoints from ENU/FLU to MAVLink's NED/FRD, with the type masks that say which fields count.
+
+SET_POSITION_TARGET_LOCAL_NED, SET_ATTITUDE_TARGET: https://mavlink.io/en/messages/common.html
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sim_node.autopilot.axes import (
+    Quaternion,
+    Vector,
+    attitude_ned_frd,
+    frd_flu,
+    ned_enu,
+    yaw_between_ned_and_enu,
+    yaw_of,
+)
+from sim_node.autopilot.telemetry import Home
+from sim_node.frames import goto_to_ned
+
+LOCAL_NED, BODY_NED = 1, 8  # MAV_FRAME
+# POSITION_TARGET_TYPEMASK: a bit says that a field is to be ignored.
+NO_POSITION, NO_VELOCITY, NO_ACCELERATION = 7, 7 << 3, 7 << 6
+NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
+POSITION_MASK = NO_VELOCITY | NO_ACCELERATION | NO_YAW_RATE
+VELOCITY_MASK = NO_POSITION | NO_ACCELERATION | NO_YAW
+ACCELERATION_MASK = NO_POSITION | NO_VELOCITY | NO_YAW | NO_YAW_RATE
+# ATTITUDE_TARGET_TYPEMASK.
+NO_RATES, NO_ATTITUDE = 7, 128
+
+
+class SetpointRefused(ValueError):
+    """A setpoint that is not sent; says why."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What setpoints may not exceed: metres from home (horizontally) and above it, m/s, m/s²."""
+
+    distance: float = 1000.0
+    height: float = 120.0
+    velocity: float = 20.0
+    acceleration: float = 10.0
+
+
+class Setpoint(NamedTuple):
+    """A message to the vehicle; ned: the position that it leads to, where it is one."""
+
+    name: str
+    fields: Mapping[str, Any]
+    ned: Vector | None = None
+
+
+def position(
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+) -> Setpoint:
+    """A position (m) and yaw in the map. Raises SetpointRefused."""
+    _in_frame("position", frame, (map_frame,))
+    ned = ned_enu(*_finite("position", xyz))
+    _within(ned, home.ned if home else (0.0, 0.0, 0.0), limits)
+    return _position(ned, yaw_of(*_unit(q)))
+
+
+def goto(
+    frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
+) -> Setpoint:
+    """A position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
+    _in_frame("goto", frame, (map_frame,))
+    target = _finite("goto", xyz)
+    if home is None:
+        raise SetpointRefused("goto: no HOME_POSITION yet, and the target counts from home")
+    x, y, z = goto_to_ned(target, home.ned).tolist()
+    _within((x, y, z), home.ned, limits)
+    return _position((x, y, z), yaw_of(*_unit(q)))
+
+
+def velocity(
+    frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: Limits
+) -> Setpoint:
+    """A velocity (m/s) along the map's axes, or along the vehicle's heading; yaw rate (rad/s). Raises SetpointRefused.
+
+    Along base_link, x is the way the vehicle looks, y to its left, z up, however it tilts.
+    """
+    _in_frame("velocity", frame, (map_frame, base_frame))
+    v = _finite("velocity", (*linear, yaw_rate))
+    _below("velocity", v[:3], limits.velocity, "m/s")
+    in_map = frame == map_frame
+    x, y, z = ned_enu(*v[:3]) if in_map else frd_flu(*v[:3])
+    fields = {"coordinate_frame": LOCAL_NED if in_map else BODY_NED, "type_mask": VELOCITY_MASK}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"vx": x, "vy": y, "vz": z, "yaw_rate": -v[3]})
+
+
+def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
+    """An acceleration (m/s²) along the map's axes. Raises SetpointRefused."""
+    _in_frame("acceleration", frame, (map_frame,))
+    a = _finite("acceleration", xyz)
+    _below("acceleration", a, limits.acceleration, "m/s²")
+    x, y, z = ned_enu(*a)
+    fields = {"coordinate_frame": LOCAL_NED, "type_mask": ACCELERATION_MASK}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"afx": x, "afy": y, "afz": z})
+
+
+def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
+    """An orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
+    _in_frame("attitude", frame, (map_frame,))
+    fields = {"type_mask": NO_RATES, "q": attitude_ned_frd(*_unit(q)), "thrust": _thrust(thrust)}
+    return Setpoint("SET_ATTITUDE_TARGET", fields)
+
+
+def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: str) -> Setpoint:
+    """Angular rates (rad/s) about the vehicle's axes and a thrust, 0 to 1. Raises SetpointRefused."""
+    _in_frame("rates", frame, (base_frame,))
+    x, y, z = frd_flu(*_finite("rates", rates))
+    fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": _thrust(thrust)}
+    return Setpoint("SET_ATTITUDE_TARGET", fields | {"body_roll_rate": x, "body_pitch_rate": y, "body_yaw_rate": z})
+
+
+def _position(ned: Vector, yaw_enu: float) -> Setpoint:
+    x, y, z = ned
+    fields = {"coordinate_frame": LOCAL_NED, "type_mask": POSITION_MASK, "x": x, "y": y, "z": z}
+    return Setpoint("SET_POSITION_TARGET_LOCAL_NED", fields | {"yaw": yaw_between_ned_and_enu(yaw_enu)}, ned)
+
+
+def _in_frame(what: str, frame: str, allowed: tuple[str, ...]) -> None:
+    if frame not in allowed:
+        raise SetpointRefused(f"{what}: frame_id is {frame!r}; allowed: {', '.join(allowed)}")
+
+
+def _finite(what: str, values: Sequence[float]) -> tuple[Any, ...]:
+    if not all(map(math.isfinite, values)):
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers that are not finite")
+    return tuple(values)
+
+
+def _unit(q: Sequence[float]) -> Quaternion:
+    norm = math.hypot(*_finite("orientation", q))
+    if abs(norm - 1.0) > 0.01:
+        raise SetpointRefused(f"orientation: norm is {norm:.3g}, a rotation needs 1")
+    x, y, z, w = (part / norm for part in q)
+    return x, y, z, w
+
+
+def _thrust(thrust: float) -> float:
+    if not 0.0 <= thrust <= 1.0:
+        raise SetpointRefused(f"thrust is {thrust:g}; allowed: 0 to 1")
+    return thrust
+
+
+def _within(ned: Vector, home: Vector, limits: Limits) -> None:
+    distance, height = math.hypot(ned[0] - home[0], ned[1] - home[1]), home[2] - ned[2]
+    if distance > limits.distance:
+        raise SetpointRefused(f"position: {distance:.1f} m from home; limit_distance is {limits.distance:g} m")
+    if height > limits.height:
+        raise SetpointRefused(f"position: {height:.1f} m above home; limit_height is {limits.height:g} m")
+
+
+def _below(what: str, values: Sequence[float], limit: float, unit: str) -> None:
+    size = math.hypot(*values)
+    if size > limit:
+        raise SetpointRefused(f"{what}: {size:.3g} {unit}; limit_{what} is {limit:g} {unit}")

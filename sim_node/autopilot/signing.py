@@ -1,0 +1,154 @@
+"""MAVLink 2 signing: a secret key, timestamps that only rise, frames that are refused and counted.
+
+A signature is 13 bytes behind the CRC: the link's id, a 48 bit timestamp (10 us since 2015-01-01) and the first six
+bytes of SHA-256 over key, frame, id and timestamp. https://mavlink.io/en/guide/message_signing.html
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim_node.autopilot.codec import SIGNATURE_SIZE, SIGNED, V2, Message
+
+KEY_SIZE = 32
+EPOCH_S = 1_420_070_400  # 2015-01-01 00:00:00 UTC
+TICKS_PER_S = 100_000
+# A stream that is heard for the first time may be so far behind: one minute.
+MOST_BEHIND = 60 * TICKS_PER_S
+# The timestamp file is written ahead by so much, so that it need not be written with each frame.
+_AHEAD = 10 * TICKS_PER_S
+MODES = ("required", "accept-unsigned")
+MOST_STREAMS = 4096
+
+
+class SigningFault(ValueError):
+    """A key or a mode that cannot be used; says what is needed."""
+
+
+@dataclass
+class Refused:
+    """Frames that were dropped, by why."""
+
+    unsigned: int = 0
+    wrong: int = 0
+    replayed: int = 0
+
+
+class Signing:
+    """Signs what goes out on one link and checks what comes in.
+
+    clock: Unix time (s). kept: a file that holds the last timestamp over restarts, so that a clock which was set back
+    neither repeats one nor lets a recording through. Raises SigningFault.
+    """
+
+    def __init__(
+        self,
+        key: bytes,
+        *,
+        mode: str = "required",
+        link_id: int = 0,
+        kept: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        if len(key) != KEY_SIZE:
+            raise SigningFault(f"signing key: has {len(key)} bytes, needs {KEY_SIZE}")
+        if mode not in MODES:
+            raise SigningFault(f"signing mode: found {mode!r}; allowed: {', '.join(MODES)}")
+        self.refused = Refused()
+        self._key, self._mode, self._link_id = key, mode, link_id
+        self._clock, self._kept = clock, kept
+        self._timestamp = max(_remembered(kept), _ticks(clock()))
+        self._written = 0
+        # (system, component, link id): the newest timestamp of that stream.
+        self._streams: dict[tuple[int, int, int], int] = {}
+        try:
+            self._remember()
+        except OSError as error:
+            raise SigningFault(f"signing timestamps {str(kept)!r}: {error.strerror}") from None
+
+    def accepts(self, message: Message) -> bool:
+        """Whether a frame may be listened to; counts it where not."""
+        raw = message.raw
+        if raw[0] != V2 or not raw[2] & SIGNED:
+            # RADIO_STATUS comes from the modem itself, which has no key.
+            if self._mode == "accept-unsigned" or message.name == "RADIO_STATUS":
+                return True
+            self.refused.unsigned += 1
+            return False
+        expected = hashlib.sha256(self._key + raw[:-6]).digest()[:6]
+        # Before anything is learnt from the timestamp: who has no key must not move it.
+        if not hmac.compare_digest(expected, raw[-6:]):
+            self.refused.wrong += 1
+            return False
+        link_id, timestamp = raw[-SIGNATURE_SIZE], int.from_bytes(raw[-12:-6], "little")
+        stream = (message.system, message.component, link_id)
+        last = self._streams.get(stream)
+        if timestamp <= (self._now() - MOST_BEHIND if last is None else last):
+            self.refused.replayed += 1
+            return False
+        if last is None and len(self._streams) >= MOST_STREAMS:
+            self.refused.replayed += 1
+            return False
+        self._streams[stream] = timestamp
+        self._timestamp = max(self._timestamp, timestamp)
+        return True
+
+    def signed(self, frame: bytes) -> bytes:
+        """A frame whose flags announce a signature, with it."""
+        self._timestamp = max(self._timestamp + 1, _ticks(self._clock()))
+        # It could be written at the start; a disk that is full by now must not end a flight.
+        with suppress(OSError):
+            self._remember()
+        head = frame + bytes([self._link_id]) + self._timestamp.to_bytes(6, "little")
+        return head + hashlib.sha256(self._key + head).digest()[:6]
+
+    def _now(self) -> int:
+        self._timestamp = max(self._timestamp, _ticks(self._clock()))
+        return self._timestamp
+
+    def _remember(self) -> None:
+        if self._kept is None or self._timestamp < self._written:
+            return
+        self._written = self._timestamp + _AHEAD
+        beside = self._kept.with_suffix(self._kept.suffix + ".new")
+        beside.write_text(f"{self._written}\n", encoding="ascii")
+        os.replace(beside, self._kept)
+
+
+def read_key(path: Path) -> bytes:
+    """The key in a file: 32 bytes, or 64 hexadecimal digits. Raises SigningFault."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise SigningFault(f"signing key {str(path)!r}: {error.strerror}") from None
+    if path.stat().st_mode & 0o077:
+        raise SigningFault(f"signing key {str(path)!r}: others may read it; chmod 600 it first")
+    if len(data) == KEY_SIZE:
+        return data
+    try:
+        key = bytes.fromhex(data.decode("ascii").strip())
+    except (UnicodeDecodeError, ValueError):
+        key = b""
+    if len(key) != KEY_SIZE:
+        raise SigningFault(f"signing key {str(path)!r}: needs {KEY_SIZE} bytes or {2 * KEY_SIZE} hexadecimal digits")
+    return key
+
+
+def _ticks(unix_s: float) -> int:
+    return max(0, int((unix_s - EPOCH_S) * TICKS_PER_S))
+
+
+def _remembered(kept: Path | None) -> int:
+    if kept is None:
+        return 0
+    try:
+        return min(int(kept.read_text(encoding="ascii")), 2**48 - 2)
+    except (OSError, ValueError):
+        return 0

@@ -1,0 +1,144 @@
+"""An autopilot's boot time to the stamps of the graph: by TIMESYNC where it answers, else by when messages came."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# A round trip longer than this says little about the offset; MAVROS and PX4 drop such samples too.
+LONGEST_ROUND_TRIP_NS = 10_000_000
+# So many good round trips are averaged before they count for more than arrivals do.
+SAMPLES_TO_CONVERGE = 10
+# An offset that moves further than this at once, for so many samples on end, is a jump of one of the clocks.
+JUMP_NS = 100_000_000
+SAMPLES_TO_JUMP = 5
+# Boot time that goes back by more than this means a reboot; less is messages out of order.
+REBOOT_NS = 1_000_000_000
+# Unix time in a message is believed so near to the graph's.
+UNIX_NEAR_NS = 60_000_000_000
+# How fast the offset may drift when messages come later and later: 1 ms each second.
+DRIFT = 1e-3
+_MOST_GAIN, _LEAST_GAIN = 0.2, 0.01
+_2_32_MS = 2**32 * 1_000_000
+
+
+@dataclass
+class ClockEvents:
+    """How often the clocks did what clocks should not."""
+
+    reboots: int = 0
+    jumps: int = 0
+    slow_round_trips: int = 0
+
+
+class BootClock:
+    """Turns time since boot into nanoseconds of the graph's clock.
+
+    Without TIMESYNC the offset is the least that arrival minus boot time has been, allowed to drift: the message that
+    waited least tells it best. With it, the exponentially smoothed middle of round trips.
+    """
+
+    def __init__(self) -> None:
+        self.events = ClockEvents()
+        self.round_trip_ns: int | None = None
+        self._boot_ns = 0
+        self._by_arrival: int | None = None
+        self._arrival_ns = 0
+        self._late = 0
+        self._by_round_trip = 0.0
+        self._round_trips = 0
+        self._off = 0
+
+    @property
+    def offset_ns(self) -> int | None:
+        """Nanoseconds to add to boot time; None before anything came."""
+        return round(self._by_round_trip) if self.synchronised else self._by_arrival
+
+    @property
+    def synchronised(self) -> bool:
+        """Whether round trips tell the offset."""
+        return self._round_trips >= SAMPLES_TO_CONVERGE
+
+    def stamp_ms(self, boot_ms: int, arrival_ns: int) -> int:
+        """The stamp of a message that carries milliseconds since boot, which wrap after 49.7 days."""
+        boot_ns = boot_ms * 1_000_000
+        if self._boot_ns >= _2_32_MS // 2:
+            # The turn of the 32 bits that lies nearest to what was heard last.
+            boot_ns += round((self._boot_ns - boot_ns) / _2_32_MS) * _2_32_MS
+        return self.stamp_ns(boot_ns, arrival_ns)
+
+    def stamp_us(self, time_us: int, arrival_ns: int) -> int:
+        """The stamp of a message that carries microseconds: since boot, or Unix time where that is what it holds.
+
+        Unix time that is far from the graph's is no stamp; the arrival is then.
+        """
+        if time_us > 1_000_000_000_000_000:  # 2001 in Unix time, 31 years since boot
+            time_ns = time_us * 1000
+            return time_ns if abs(time_ns - arrival_ns) < UNIX_NEAR_NS else arrival_ns
+        return self.stamp_ns(time_us * 1000, arrival_ns)
+
+    def stamp_ns(self, boot_ns: int, arrival_ns: int) -> int:
+        """The stamp of something that was `boot_ns` after boot and came in at arrival_ns; never after arrival_ns."""
+        if boot_ns == 0:
+            return arrival_ns
+        if boot_ns < self._boot_ns - REBOOT_NS:
+            self._restart()
+            self.events.reboots += 1
+        if boot_ns > self._boot_ns:
+            self._boot_ns = boot_ns
+        offset = self._follow(arrival_ns - boot_ns, arrival_ns)
+        if self._round_trips >= SAMPLES_TO_CONVERGE:
+            offset = round(self._by_round_trip)
+        return min(boot_ns + offset, arrival_ns)
+
+    def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
+        """Takes an answered TIMESYNC: when it went out and came back on the graph's clock, and what the autopilot had.
+
+        The autopilot's time is taken for the middle; samples of slow round trips are counted and left aside.
+        """
+        took = received_ns - sent_ns
+        if took < 0:
+            return
+        self.round_trip_ns = took
+        if boot_ns < self._boot_ns - REBOOT_NS:
+            return  # the next telemetry tells whether it has rebooted
+        if took > LONGEST_ROUND_TRIP_NS:
+            self.events.slow_round_trips += 1
+            return
+        offset = (sent_ns + received_ns) / 2 - boot_ns
+        if self._round_trips and abs(offset - self._by_round_trip) > JUMP_NS:
+            self._off += 1
+            if self._off >= SAMPLES_TO_JUMP:
+                self.events.jumps += 1
+                self._restart()
+            return
+        self._off = 0
+        gain = max(_LEAST_GAIN, _MOST_GAIN * (1.0 - self._round_trips / 200), 1.0 / (self._round_trips + 1))
+        self._by_round_trip += gain * (offset - self._by_round_trip)
+        self._round_trips += 1
+
+    def forget(self) -> None:
+        """The graph's clock was set: what was learnt is void."""
+        self._restart()
+
+    def _follow(self, sample: int, arrival_ns: int) -> int:
+        """The envelope of arrivals from below."""
+        offset = self._by_arrival
+        if offset is None or sample <= offset:
+            self._by_arrival, self._late = sample, 0
+        elif sample - offset > JUMP_NS:
+            # A message that was held up, or a clock that was set: only that goes on.
+            self._late += 1
+            if self._late >= 20 * SAMPLES_TO_JUMP:
+                self.events.jumps += 1
+                self._by_arrival, self._late, self._round_trips = sample, 0, 0
+        else:
+            self._late = 0
+            drift = int(DRIFT * max(0, arrival_ns - self._arrival_ns))
+            self._by_arrival = min(sample, offset + drift)
+        self._arrival_ns = arrival_ns
+        assert self._by_arrival is not None
+        return self._by_arrival
+
+    def _restart(self) -> None:
+        self._boot_ns, self._by_arrival, self._late = 0, None, 0
+        self._by_round_trip, self._round_trips, self._off = 0.0, 0, 0

@@ -1,0 +1,72 @@
+"""The topics of a vehicle's telemetry: name, type, QoS, frame and unit of each, and how its bytes are laid out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from sim_node.registry import registering
+from sim_node.wire.struct_message import Pack
+
+
+@dataclass(frozen=True)
+class FrameNames:
+    """The frames of one vehicle on the TF tree.
+
+    map: what local positions are in (ENU, its origin the estimator's); odom: of odometry that does not know north;
+    base: the vehicle (FLU).
+    """
+
+    map: str = "map"
+    odom: str = "odom"
+    base: str = "base_link"
+
+    @property
+    def map_ned(self) -> str:
+        """The map as the autopilot has it."""
+        return self.map + "_ned"
+
+    @property
+    def base_frd(self) -> str:
+        """The body as the autopilot has it."""
+        return self.base + "_frd"
+
+
+class Profile(Enum):
+    """How a topic is sent."""
+
+    SENSOR = "best effort, volatile, keep last 5"
+    RELIABLE = "reliable, volatile, keep last 10"
+    LATCHED = "reliable, transient local, keep last 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Topic:
+    """One topic below a vehicle's namespace.
+
+    type: package/Name; frame: the header's, in words; about: content and unit. layout: of messages that are packed
+    in place; None where they are written anew each time.
+    """
+
+    name: str
+    type: str
+    profile: Profile
+    frame: str
+    about: str
+    layout: Callable[[FrameNames], Pack] | None = None
+
+
+TOPICS: dict[str, Topic] = {}
+
+
+def topic(
+    name: str,
+    type: str,
+    profile: Profile,
+    frame: str,
+    about: str,
+    layout: Callable[[FrameNames], Pack] | None = None,
+) -> Topic:
+    """Registers a topic. Raises ValueError for a name that is there already."""
+    return registering(TOPICS, "topic", name)(Topic(name, type, profile, frame, about, layout))

@@ -1,0 +1,96 @@
+"""GLOBAL_POSITION_INT and GPS_RAW_INT: where on Earth the vehicle is, altitudes above the ellipsoid."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.registry import translates
+from sim_node.wire import telemetry_messages as wire
+from sim_node.wire.cdr_writer import CdrWriter
+
+NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
+UNKNOWN, APPROXIMATED, DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
+# Of a receiver's range, in metres, where it tells only its dilution of precision (as MAVROS' gps_uere).
+RANGE_ERROR = 1.0
+_STATUS = {2: FIX, 3: FIX, 4: SBAS_FIX, 5: GBAS_FIX, 6: GBAS_FIX, 7: FIX, 8: FIX}  # by GPS_FIX_TYPE
+_NO_COVARIANCE = (0.0,) * 9
+
+GLOBAL = topic(
+    "global_position/global",
+    "sensor_msgs/NavSatFix",
+    Profile.SENSOR,
+    "base_link",
+    "the estimator's latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
+    lambda frames: wire.nav_sat_fix(frames.base, FIX, UNKNOWN),
+)
+RELATIVE_ALTITUDE = topic(
+    "global_position/rel_alt", "std_msgs/Float64", Profile.SENSOR, "none", "altitude above home (m)"
+)
+HEADING = topic(
+    "global_position/compass_hdg", "std_msgs/Float64", Profile.SENSOR, "none", "degrees clockwise from north, 0 to 360"
+)
+RAW_FIX = topic(
+    "global_position/raw/fix",
+    "sensor_msgs/NavSatFix",
+    Profile.SENSOR,
+    "base_link",
+    "the receiver's fix, with covariance (m², ENU) from its accuracy, else from its dilution of precision",
+)
+RAW_VELOCITY = topic(
+    "global_position/raw/gps_vel",
+    "geometry_msgs/TwistStamped",
+    Profile.SENSOR,
+    "map",
+    "the receiver's speed over ground along its course, ENU (m/s)",
+    lambda frames: wire.twist(frames.map),
+)
+
+
+@translates("GLOBAL_POSITION_INT")
+def global_position(fields: Any, vehicle: Telemetry) -> None:
+    """degE7, mm above mean sea level, mm above home, centidegrees."""
+    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
+    if fields.lat or fields.lon:  # both zero: no position yet
+        latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
+        altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
+        vehicle.pack(GLOBAL, stamp_ns, (latitude, longitude, altitude, *_NO_COVARIANCE))
+        vehicle.send(RELATIVE_ALTITUDE, CdrWriter().number("d", fields.relative_alt * 1e-3).bytes())
+    if fields.hdg != 65535:
+        vehicle.send(HEADING, CdrWriter().number("d", fields.hdg * 1e-2).bytes())
+
+
+@translates("GPS_RAW_INT")
+def gps_raw(fields: Any, vehicle: Telemetry) -> None:
+    """degE7, mm, cm/s, centidegrees; accuracies in mm, 0 where the receiver tells none."""
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    status = _STATUS.get(fields.fix_type, NO_FIX)
+    latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
+    if status == NO_FIX:
+        latitude = longitude = altitude = math.nan
+    elif fields.alt_ellipsoid:
+        altitude = fields.alt_ellipsoid * 1e-3
+        vehicle.learn_undulation(fields.alt * 1e-3, altitude)
+    else:
+        altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
+    variances, kind = _variances(fields) if status != NO_FIX else ((0.0, 0.0), UNKNOWN)
+    horizontal, vertical = variances
+    covariance = (horizontal, 0.0, 0.0, 0.0, horizontal, 0.0, 0.0, 0.0, vertical)
+    write = wire.nav_sat_fix(vehicle.frames.base, status, kind)
+    vehicle.send(RAW_FIX, write(stamp_ns, (latitude, longitude, altitude, *covariance)))
+    if status != NO_FIX and fields.vel != 65535 and fields.cog != 65535:
+        speed, course = fields.vel * 1e-2, math.radians(fields.cog * 1e-2)
+        velocity = (speed * math.sin(course), speed * math.cos(course), 0.0)
+        vehicle.pack(RAW_VELOCITY, stamp_ns, (*velocity, 0.0, 0.0, 0.0))
+
+
+def _variances(fields: Any) -> tuple[tuple[float, float], int]:
+    """Horizontal and vertical variance (m²) and how they are known."""
+    if fields.h_acc and fields.v_acc:
+        return ((fields.h_acc * 1e-3) ** 2, (fields.v_acc * 1e-3) ** 2), DIAGONAL_KNOWN
+    # PX4 in simulation sends zeros for both dilutions.
+    if fields.eph not in (0, 65535) and fields.epv not in (0, 65535):
+        return ((fields.eph * 1e-2 * RANGE_ERROR) ** 2, (fields.epv * 1e-2 * RANGE_ERROR) ** 2), APPROXIMATED
+    return (0.0, 0.0), UNKNOWN

@@ -1,0 +1,140 @@
+"""HIGHRES_IMU, SCALED_IMU, RAW_IMU and SCALED_PRESSURE: what the sensors read, in SI units.
+
+Units as the autopilots really send them: ArduPilot's RAW_IMU is mG, mrad/s and mgauss like SCALED_IMU
+(GCS_Common.cpp, send_raw_imu); elsewhere RAW_IMU has no unit and is left aside.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.autopilot.axes import frd_flu
+from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
+from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.registry import translates
+from sim_node.wire import telemetry_messages as wire
+
+STANDARD_GRAVITY = 9.80665
+GAUSS = 1e-4  # T
+# Of a field that some ArduPilot versions send 1e6 times too large (mended by its pull request 32286): no field that
+# a compass survives comes near this, in gauss.
+_IMPOSSIBLE_GAUSS = 100.0
+_ACCELEROMETER, _GYROSCOPE, _MAGNETOMETER = 0x7, 0x38, 0x1C0
+_PRESSURE, _DIFFERENTIAL, _TEMPERATURE = 0x200, 0x400, 0x1000
+
+DATA_RAW = topic(
+    "imu/data_raw",
+    "sensor_msgs/Imu",
+    Profile.SENSOR,
+    "base_link",
+    "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
+    lambda frames: wire.imu_raw(frames.base),
+)
+MAG = topic(
+    "imu/mag",
+    "sensor_msgs/MagneticField",
+    Profile.SENSOR,
+    "base_link",
+    "magnetic field (T)",
+    lambda frames: wire.magnetic_field(frames.base),
+)
+STATIC_PRESSURE = topic(
+    "imu/static_pressure",
+    "sensor_msgs/FluidPressure",
+    Profile.SENSOR,
+    "base_link",
+    "static pressure (Pa)",
+    lambda frames: wire.scalar_with_variance(frames.base),
+)
+DIFF_PRESSURE = topic(
+    "imu/diff_pressure",
+    "sensor_msgs/FluidPressure",
+    Profile.SENSOR,
+    "base_link",
+    "differential pressure of an airspeed tube (Pa)",
+    lambda frames: wire.scalar_with_variance(frames.base),
+)
+TEMPERATURE = topic(
+    "imu/temperature_baro",
+    "sensor_msgs/Temperature",
+    Profile.SENSOR,
+    "base_link",
+    "temperature of the barometer (°C)",
+    lambda frames: wire.scalar_with_variance(frames.base),
+)
+
+
+@translates("HIGHRES_IMU")
+def highres_imu(fields: Any, vehicle: Telemetry) -> None:
+    """SI, gauss and hPa; only the parts that fields_updated names."""
+    if fields.id != 0:
+        return
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    updated = fields.fields_updated
+    if updated & (_ACCELEROMETER | _GYROSCOPE):
+        rates, force = (fields.xgyro, fields.ygyro, fields.zgyro), (fields.xacc, fields.yacc, fields.zacc)
+        _inertial(vehicle, 0, stamp_ns, frd_flu(*rates), frd_flu(*force))
+    if updated & _MAGNETOMETER:
+        field = (fields.xmag, fields.ymag, fields.zmag)
+        ardupilots = vehicle.autopilot == ARDUPILOT and max(map(abs, field)) > _IMPOSSIBLE_GAUSS
+        _magnetic(vehicle, 0, stamp_ns, field, GAUSS * 1e-6 if ardupilots else GAUSS)
+    if updated & _PRESSURE:
+        _pressure(vehicle, 0, stamp_ns, fields.abs_pressure, fields.temperature if updated & _TEMPERATURE else None)
+    # ArduPilot fills the field with static pressure less that of the ground (GCS_Common.cpp, send_highres_imu).
+    if updated & _DIFFERENTIAL and vehicle.autopilot != ARDUPILOT:
+        vehicle.pack(DIFF_PRESSURE, stamp_ns, (fields.diff_pressure * 100.0,))
+
+
+@translates("SCALED_IMU")
+def scaled_imu(fields: Any, vehicle: Telemetry) -> None:
+    """The first IMU in mG, mrad/s and mgauss."""
+    _scaled(fields, vehicle, 1, vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns))
+
+
+@translates("RAW_IMU")
+def raw_imu(fields: Any, vehicle: Telemetry) -> None:
+    """ArduPilot's, which has units."""
+    if vehicle.autopilot == ARDUPILOT and fields.id == 0:
+        _scaled(fields, vehicle, 2, vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns))
+
+
+@translates("SCALED_PRESSURE")
+def scaled_pressure(fields: Any, vehicle: Telemetry) -> None:
+    """hPa, and hundredths of a degree."""
+    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
+    _pressure(vehicle, 1, stamp_ns, fields.press_abs, fields.temperature * 0.01)
+
+
+def _scaled(fields: Any, vehicle: Telemetry, rank: int, stamp_ns: int) -> None:
+    rates = fields.xgyro * 1e-3, fields.ygyro * 1e-3, fields.zgyro * 1e-3
+    g = STANDARD_GRAVITY * 1e-3
+    force = fields.xacc * g, fields.yacc * g, fields.zacc * g
+    _inertial(vehicle, rank, stamp_ns, frd_flu(*rates), frd_flu(*force))
+    field = (fields.xmag, fields.ymag, fields.zmag)
+    if any(field):  # all zero: no compass
+        _magnetic(vehicle, rank, stamp_ns, field, GAUSS * 1e-3)
+
+
+def _inertial(
+    vehicle: Telemetry,
+    rank: int,
+    stamp_ns: int,
+    rates: tuple[float, float, float],
+    force: tuple[float, float, float],
+) -> None:
+    if vehicle.best_source("imu", rank, stamp_ns):
+        vehicle.force = force
+        vehicle.pack(DATA_RAW, stamp_ns, rates + force)
+
+
+def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: tuple[float, float, float], scale: float) -> None:
+    if vehicle.best_source("mag", rank, stamp_ns):
+        x, y, z = frd_flu(*field)
+        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale))
+
+
+def _pressure(vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None) -> None:
+    if vehicle.best_source("pressure", rank, stamp_ns):
+        vehicle.pack(STATIC_PRESSURE, stamp_ns, (hectopascal * 100.0,))
+        if celsius is not None:
+            vehicle.pack(TEMPERATURE, stamp_ns, (celsius,))

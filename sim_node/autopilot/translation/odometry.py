@@ -1,0 +1,91 @@
+"""ODOMETRY: an estimate in the frames that it names itself, with its covariances."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_node.autopilot.axes import Quaternion, Vector, attitude_enu_flu, frd_flu, ned_enu, rotate_inverse
+from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.registry import translates
+from sim_node.frames import Frame, convert_covariance
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.wire import telemetry_messages as wire
+
+LOCAL_NED, BODY_FRD, LOCAL_FRD = 1, 12, 20  # MAV_FRAME
+_UPPER = np.triu_indices(6)
+
+ODOMETRY = topic(
+    "odometry/in",
+    "nav_msgs/Odometry",
+    Profile.SENSOR,
+    "map, or odom where the sender does not know north; child base_link",
+    "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them",
+)
+
+
+@translates("ODOMETRY")
+def odometry(fields: Any, vehicle: Telemetry) -> None:
+    """The pose in its frame_id, the velocity in its child_frame_id: PX4's is LOCAL_NED, not the body.
+
+    Frames other than LOCAL_NED, LOCAL_FRD and BODY_FRD have no meaning here; such messages are left aside.
+    """
+    if fields.frame_id not in (LOCAL_NED, LOCAL_FRD) or fields.child_frame_id not in (LOCAL_NED, LOCAL_FRD, BODY_FRD):
+        return
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    in_map = fields.frame_id == LOCAL_NED
+    w, x, y, z = fields.q
+    position: Vector = (fields.x, fields.y, fields.z)
+    q: Quaternion
+    if in_map:
+        position, q = ned_enu(*position), attitude_enu_flu(w, x, y, z)
+        frame, world, house = vehicle.frames.map, Frame.NED, Frame.ENU
+    else:
+        # Half a turn about x on both sides.
+        position, q = frd_flu(*position), (x, -y, -z, w)
+        frame, world, house = vehicle.frames.odom, Frame.FRD, Frame.FLU
+    if not math.isfinite(sum(position) + sum(q)):
+        return
+    velocity = (fields.vx, fields.vy, fields.vz)
+    if fields.child_frame_id == BODY_FRD:
+        velocity, turn = frd_flu(*velocity), None
+    elif (fields.child_frame_id == LOCAL_NED) == in_map:
+        velocity = ned_enu(*velocity) if in_map else frd_flu(*velocity)
+        velocity, turn = rotate_inverse(q, velocity), quaternions.to_matrix(np.array(q)).T
+    else:
+        return  # between the two worlds lies a heading that nobody has told
+    rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
+    pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, house)
+    twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, house, turn)
+    write = wire.odometry_with_covariance(frame, vehicle.frames.base)
+    values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))
+    vehicle.send(ODOMETRY, write(stamp_ns, values))
+
+
+def _covariance(upper: tuple[float, ...]) -> FloatArray:
+    """The 6x6 of MAVLink's row-major upper triangle; NaN in its first entry means that nothing is known."""
+    matrix = np.full((6, 6), np.nan)
+    if not math.isnan(upper[0]):
+        matrix[_UPPER] = upper
+        matrix.T[_UPPER] = upper
+    return matrix
+
+
+def _twist_covariance(covariance: FloatArray, world: Frame, house: Frame, turn: FloatArray | None) -> FloatArray:
+    """In base_link: rates are the body's already; velocity is turned where it came along the world's axes."""
+    if turn is None:
+        return convert_covariance(covariance, Frame.FRD, Frame.FLU)
+    converted = convert_covariance(covariance, (world, Frame.FRD), (house, Frame.FLU))
+    whole = np.eye(6)
+    whole[:3, :3] = turn
+    return np.asarray(whole @ converted @ whole.T)
+
+
+def _known(covariance: FloatArray) -> list[float]:
+    """Row-major; zeros, which ROS takes for unknown, where an entry is not known."""
+    values: list[float] = np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0).ravel().tolist()
+    return values

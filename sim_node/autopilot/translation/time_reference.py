@@ -1,0 +1,26 @@
+"""SYSTEM_TIME: what the autopilot takes for Unix time. In PX4's simulation that is the host's clock."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.registry import translates
+from sim_node.wire.cdr import stamp
+from sim_node.wire.cdr_writer import CdrWriter
+
+REFERENCE = topic(
+    "time_reference", "sensor_msgs/TimeReference", Profile.SENSOR, "none", "Unix time as the autopilot has it"
+)
+
+
+@translates("SYSTEM_TIME")
+def system_time(fields: Any, vehicle: Telemetry) -> None:
+    """Zero until a receiver told it."""
+    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
+    if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
+        return
+    seconds, nanoseconds = stamp(fields.time_unix_usec * 1000)
+    writer = CdrWriter().header(stamp_ns, "").number("i", seconds).number("I", nanoseconds)
+    vehicle.send(REFERENCE, writer.text("fcu").bytes())

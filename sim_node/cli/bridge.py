@@ -1,0 +1,79 @@
+"""Bridge autopilots over MAVLink to ENU/FLU topics, services and TF until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.worlds import finite
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where the autopilots are."""
+    parser.add_argument(
+        "--url",
+        metavar="URL",
+        action="append",
+        help="udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD; again for more links "
+        "(default udpin:127.0.0.1:14540)",
+    )
+    parser.add_argument("--tlog", metavar="FILE", type=Path, help="play a telemetry log instead")
+    parser.add_argument("--speed", metavar="X", type=_speed, help="with --tlog: its pace, or max (default 1)")
+    parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p takeoff_height:=5.0"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until Ctrl-C or SIGTERM."""
+    if arguments.tlog is not None and arguments.url:
+        raise UsageError("--url and --tlog exclude each other")
+    if arguments.speed is not None and arguments.tlog is None:
+        raise UsageError("--speed goes with --tlog")
+    if arguments.tlog is not None and not arguments.tlog.is_file():
+        raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
+    try:
+        import pymavlink  # noqa: F401
+    except ImportError:
+        raise UsageError("pymavlink is not here: `make setup`, or pip install 'sim_node[autopilot]'") from None
+    try:
+        from sim_node.nodes.bridge import BridgeNode
+        from sim_node.nodes.spin import run_node
+    except ImportError as error:
+        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+    given = {
+        "urls": arguments.url,
+        "tlog": None if arguments.tlog is None else str(arguments.tlog),
+        "tlog_speed": arguments.speed,
+    }
+    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+
+    def make() -> BridgeNode:
+        node = BridgeNode(parameters)
+        print("\n".join(_banner(node)), flush=True)
+        return node
+
+    return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
+
+
+def _banner(node: Any) -> list[str]:
+    sources = [connection.name for connection in node.bridge.connections]
+    if node.bridge.playback is not None:
+        sources = [node.bridge.playback.name]
+    name = node.naming.name
+    return [
+        f"bridge: node {node.get_fully_qualified_name()}",
+        *(f"  {'links' if row == 0 else '':12} {source}" for row, source in enumerate(sources)),
+        f"  topics       below {name(1)} for system id 1, {name(2)} for 2, ...",
+        f"  watch        ros2 topic echo /{name(1)}/local_position/pose",
+        "  stop         Ctrl-C",
+    ]
+
+
+def _speed(text: str) -> float:
+    if text == "max":
+        return 0.0
+    speed = finite(text)
+    if speed <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; a number above zero, or max, is needed")
+    return speed

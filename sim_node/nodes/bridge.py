@@ -1,0 +1,151 @@
+"""The bridge node: autopilots over MAVLink on one side, ENU/FLU topics, services and TF on the other."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
+
+from sim_node.autopilot.bridge import Bridge, Settings
+from sim_node.autopilot.connection import Identity
+from sim_node.autopilot.topics import Topic
+from sim_node.autopilot.vehicle import Vehicle
+from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
+from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
+from sim_node.nodes.parameters import declare
+from sim_node.nodes.spin import LoopNode
+from sim_node.nodes.vehicle_commands import VehicleCommands
+from sim_node.nodes.vehicle_missions import VehicleMissions
+from sim_node.nodes.vehicle_publishers import VehiclePublishers
+from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
+from sim_node.nodes.vehicle_tf import VehicleTf
+
+# How often it is looked whether a stream of setpoints still has a publisher.
+LOOK_S = 0.1
+
+
+class BridgeNode(LoopNode):
+    """Bridges the links of its parameters, sim_node.nodes.bridge_parameters.SPECS; `parameters` override them.
+
+    Raises ParameterFault.
+    """
+
+    def __init__(self, parameters: dict[str, Any] | None = None) -> None:
+        overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
+        super().__init__("bridge", parameter_overrides=overrides)
+        values = declare(self, SPECS)
+        self.naming = naming(values)
+        settings = Settings(
+            frames=self.naming.frames,
+            setpoint_rate=values["setpoint_rate"],
+            stream_rate=values["stream_rate"],
+            timesync=values["timesync"],
+        )
+        simulated = bool(self.get_parameter("use_sim_time").value)
+        self._graph_ns = self._clock_ns if simulated else time.time_ns
+        self.bridge = Bridge(
+            connections(values),
+            self,
+            settings,
+            Identity(values["system_id"], values["component_id"]),
+            playback=playback(values),
+            graph_ns=self._graph_ns,
+        )
+        self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
+        self.loop = _Thread(self.bridge)
+        self._tf_parent = values["tf_parent"]
+        self._topics: dict[int, VehiclePublishers] = {}
+        self._tf: dict[int, VehicleTf] = {}
+        # Services and subscriptions are made in the executor's thread, which may be waiting on the others.
+        self._new: deque[Vehicle] = deque()
+        self._new_guard = self.create_guard_condition(self._serve_new)
+        self._setpoints: list[VehicleSetpoints] = []
+        self._missions: list[VehicleMissions] = []
+        # One timer for all vehicles, by wall time: publishers go whether simulated time runs or not.
+        self.create_timer(LOOK_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self._diagnostics = BridgeDiagnostics(self, self.bridge)
+
+    # What the bridge tells, in its own thread
+
+    def vehicle_found(self, vehicle: Vehicle) -> None:
+        """Its topics and frames at once, its services soon."""
+        system = vehicle.system
+        frames = vehicle.telemetry.frames
+        self._topics[system] = VehiclePublishers(self, self.naming.name(system))
+        parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
+        self._tf[system] = tf = VehicleTf(self, vehicle.telemetry, parent)
+        tf.tell_static(self._graph_ns())
+        self._new.append(vehicle)
+        self._new_guard.trigger()
+        self.get_logger().info(f"system {system} at {vehicle.way.name}: topics below {self.naming.name(system) or '/'}")
+
+    def publish(self, system: int, topic: Topic, data: bytes) -> None:
+        """A message of a vehicle."""
+        self._topics[system].send(topic, data)
+
+    def complain(self, text: str) -> None:
+        """In the log."""
+        self.get_logger().error(text)
+
+    def inform(self, text: str) -> None:
+        """In the log."""
+        self.get_logger().info(text)
+
+    def _stream_tf(self, now_ns: int) -> None:
+        at_ns = self._graph_ns() - round(self.get_parameter("tf_delay").value * 1e9)
+        ahead_ns = round(self.get_parameter("tf_ahead").value * 1e9)
+        for tf in self._tf.values():
+            tf.stream(at_ns, ahead_ns)
+
+    def _clock_ns(self) -> int:
+        return int(self.get_clock().now().nanoseconds)
+
+    # In the executor's thread
+
+    def _serve_new(self) -> None:
+        while self._new:
+            vehicle = self._new.popleft()
+            name = self.naming.name(vehicle.system)
+            commands = VehicleCommands(self, self.bridge, vehicle, name)
+            self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
+            self._missions.append(VehicleMissions(self, vehicle, name, commands))
+
+    def _look(self) -> None:
+        for vehicle in self._setpoints:
+            vehicle.look()
+
+
+class _Thread:
+    """Runs a bridge in a thread of its own."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._thread = threading.Thread(target=self._run, name="bridge", daemon=True)
+        self._ended: Callable[[], None] = lambda: None
+        self._failure: Exception | None = None
+
+    def start(self, *, ended: Callable[[], None]) -> None:
+        """Begins; `ended` is called where a recording is over or the bridge fails."""
+        self._ended = ended
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends it. Raises what made it fail."""
+        if self._thread.is_alive():
+            self._bridge.stop()
+            self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            self._bridge.run()
+        except Exception as failure:
+            self._failure = failure
+        finally:
+            self._ended()

@@ -1,0 +1,111 @@
+"""How links and vehicles are, on /diagnostics once a second."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.connection import Connection
+from sim_node.autopilot.modes import mode_name
+from sim_node.autopilot.vehicle import Vehicle
+from sim_node.nodes import qos
+
+# Of the messages of the last second, worth a warning.
+LOSS_WORTH_TELLING = 0.02
+
+
+class BridgeDiagnostics:
+    """Publishes a DiagnosticStatus for each link and each vehicle."""
+
+    def __init__(self, node: Node, bridge: Bridge) -> None:
+        self._node, self._bridge = node, bridge
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._counts: dict[object, tuple[int, int]] = {}
+        self._time = time.monotonic()
+        # Wall time: a link is up or down whether simulated time runs or not.
+        node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        now = time.monotonic()
+        elapsed, self._time = max(now - self._time, 1e-3), now
+        statuses = [self._link(connection, elapsed) for connection in self._bridge.connections]
+        playback = self._bridge.playback
+        if playback is not None:
+            message = "ended" if playback.ended else "playing"
+            statuses.append(self._status(playback.name, DiagnosticStatus.OK, message, [("messages", playback.played)]))
+        statuses += [self._vehicle(vehicle, elapsed) for vehicle in list(self._bridge.vehicles.values())]
+        array = DiagnosticArray(status=statuses)
+        array.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(array)
+
+    def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:
+        reception = connection.reception
+        came, lost = self._since(connection, reception.messages, reception.lost)
+        level, message = DiagnosticStatus.OK, "up"
+        if connection.state != "up":
+            level = DiagnosticStatus.ERROR
+            message = f"{connection.state}: {connection.why}" if connection.why else connection.state
+        elif not came:
+            level, message = DiagnosticStatus.WARN, "up, nothing comes in"
+        elif lost > LOSS_WORTH_TELLING * (came + lost):
+            level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (came + lost):.0f} % lost"
+        values: list[tuple[str, object]] = [
+            ("rate (messages/s)", f"{came / elapsed:.1f}"),
+            ("messages", reception.messages),
+            ("lost", reception.lost),
+            ("junk (bytes)", reception.junk),
+            ("unknown messages", reception.unknown),
+            ("times opened", connection.openings),
+            ("peers", len(connection.peers)),
+        ]
+        if connection.signing is not None:
+            refused = connection.signing.refused
+            values += [
+                ("unsigned", refused.unsigned),
+                ("wrongly signed", refused.wrong),
+                ("replayed", refused.replayed),
+            ]
+        return self._status(connection.name, level, message, values)
+
+    def _vehicle(self, vehicle: Vehicle, elapsed: float) -> DiagnosticStatus:
+        telemetry = vehicle.telemetry
+        clock, heartbeat = telemetry.clock, telemetry.heartbeat
+        came, _ = self._since(vehicle, vehicle.received, 0)
+        mode = mode_name(heartbeat) if heartbeat else "unknown"
+        level = DiagnosticStatus.OK if vehicle.connected else DiagnosticStatus.ERROR
+        message = mode if vehicle.connected else "silent"
+        values: list[tuple[str, object]] = [
+            ("rate (messages/s)", f"{came / elapsed:.1f}"),
+            ("link", vehicle.way.name),
+            ("mode", mode),
+            ("streaming", vehicle.stream.owner or "nothing"),
+            ("clock", "by TIMESYNC" if clock.synchronised else "by arrival"),
+            ("clock offset (s)", "unknown" if clock.offset_ns is None else f"{clock.offset_ns / 1e9:.6f}"),
+            ("round trip (ms)", "unknown" if clock.round_trip_ns is None else f"{clock.round_trip_ns / 1e6:.3f}"),
+            ("slow round trips", clock.events.slow_round_trips),
+            ("clock jumps", clock.events.jumps),
+            ("reboots", clock.events.reboots),
+        ]
+        if telemetry.geoid_missing:
+            values.append(("geoid", "no grid: altitudes above the ellipsoid come from the receiver, or are NaN"))
+        return self._status(f"vehicle {vehicle.system}", level, message, values)
+
+    def _since(self, key: object, came: int, lost: int) -> tuple[int, int]:
+        """How many since the last time."""
+        before = self._counts.get(key, (0, 0))
+        self._counts[key] = came, lost
+        return came - before[0], lost - before[1]
+
+    def _status(self, name: str, level: bytes, message: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:
+        return DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name()}: {name}",
+            message=message,
+            hardware_id="sim_node",
+            values=[KeyValue(key=key, value=str(value)) for key, value in values],
+        )

@@ -1,0 +1,132 @@
+"""What a vehicle can be told on the graph: services where nothing has to be said, topics where something has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
+from geometry_msgs.msg import PoseStamped
+from rclpy.node import Node
+from rclpy.task import Future
+from std_msgs.msg import Float64, String
+from std_srvs.srv import SetBool, Trigger
+
+from sim_node.autopilot import commands, setpoints
+from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.exchange import Exchange, Refusal, Result
+from sim_node.autopilot.goto import Goto
+from sim_node.autopilot.setpoints import SetpointRefused
+from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.vehicle import Vehicle
+from sim_node.nodes.bridge_parameters import limits_of
+from sim_node.nodes.vehicle_publishers import PROFILES
+
+RESULT = "command_result"
+GOTO = "goto"
+
+# Makes an exchange; called in the bridge's thread.
+Make = Callable[[], Exchange]
+
+
+class VehicleCommands:
+    """Services and command topics of one vehicle; how each ended is told on its command_result too.
+
+    Made and called in the executor's thread; exchanges run in the bridge's.
+    """
+
+    def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
+        self._node, self._bridge, self._vehicle = node, bridge, vehicle
+        self._prefix = f"{name}/" if name else ""
+        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, PROFILES[Profile.RELIABLE])
+        telemetry = vehicle.telemetry
+        self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
+        self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
+        self.serve(Trigger, "cmd/land", lambda request: commands.set_mode_for("land", telemetry))
+        self.serve(Trigger, "cmd/return", lambda request: commands.set_mode_for("return", telemetry))
+        self.serve(Trigger, "cmd/guided", lambda request: commands.set_mode_for("guided", telemetry), engages=True)
+        self.hear(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
+        self.hear(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
+        self.hear(PoseStamped, GOTO, self._goto, engages=True)
+
+    def begin(self, make: Make, *, engages: bool = False) -> Any:
+        """Starts what `make` makes; a future of its Result.
+
+        engages: it goes with setpoints; anything else takes the vehicle away from them.
+        """
+        future = Future()
+
+        def ended(exchange: Exchange, result: Result) -> None:
+            stream = self._vehicle.stream
+            if isinstance(exchange, Goto) and not result.ok and stream.setpoint is exchange.setpoint:
+                stream.stop()
+            self.tell(exchange.name, result)
+            future.set_result(result)
+            if self._node.executor is not None:
+                self._node.executor.wake()
+
+        def act(now_ns: int) -> None:
+            if not engages:
+                self._vehicle.stream.stop()
+                self._vehicle.cancel(Goto.key, "given up: another command came", now_ns)
+            exchange = make()
+            if exchange.result is None and exchange.key == Goto.key:
+                self._vehicle.cancel(Goto.key, "given up: another goto came", now_ns)
+            exchange.report = lambda text: self.tell(exchange.name, Result(True, text), done=False)
+            self._vehicle.begin(exchange, ended, now_ns)
+
+        self._bridge.post(act)
+        return future
+
+    def tell(self, name: str, result: Result, *, done: bool = True) -> None:
+        """On command_result."""
+        status = DiagnosticStatus(name=name, message=result.text, hardware_id=f"system {self._vehicle.system}")
+        status.level = DiagnosticStatus.OK if result.ok else DiagnosticStatus.ERROR
+        status.values = [KeyValue(key="done", value="true" if done else "false")]
+        self._results.publish(status)
+
+    def serve(self, kind: Any, name: str, make: Callable[[Any], Exchange], *, engages: bool = False) -> None:
+        """A service with success and message, which are an exchange's result."""
+
+        async def answer(request: Any, response: Any) -> Any:
+            result = await self.begin(lambda: make(request), engages=engages)
+            response.success, response.message = result.ok, result.text
+            return response
+
+        self._node.create_service(kind, self._prefix + name, answer)
+
+    def hear(self, kind: Any, name: str, make: Callable[[Any], Exchange], *, engages: bool = False) -> None:
+        """A topic whose messages start exchanges."""
+        self._node.create_subscription(
+            kind,
+            self._prefix + name,
+            lambda message: self.begin(lambda: make(message), engages=engages),
+            PROFILES[Profile.RELIABLE],
+        )
+
+    def _takeoff(self, height: float) -> Exchange:
+        return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
+
+    def _goto(self, message: PoseStamped) -> Exchange:
+        telemetry, vehicle = self._vehicle.telemetry, self._vehicle
+        p, q = message.pose.position, message.pose.orientation
+        rotation = (q.x, q.y, q.z, q.w)
+        if not any(rotation):
+            rotation = (0.0, 0.0, 0.0, 1.0)  # left out: east, as the map's x axis
+        try:
+            setpoint = setpoints.goto(
+                message.header.frame_id,
+                (p.x, p.y, p.z),
+                rotation,
+                telemetry.frames.map,
+                limits_of(self._node),
+                telemetry.home,
+            )
+        except SetpointRefused as refusal:
+            return Refusal(GOTO, str(refusal))
+        if vehicle.way.takes_commands:
+            vehicle.stream.set(setpoint, GOTO)
+        return Goto(setpoint, telemetry, self._value("goto_tolerance"))
+
+    def _value(self, name: str) -> Any:
+        return self._node.get_parameter(name).value

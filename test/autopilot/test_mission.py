@@ -1,0 +1,112 @@
+"""Missions: files, their faults, and the protocol with an autopilot that loses messages."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pymap3d
+import pytest
+from peer import HOME, PX4, free_port, peer
+from running import running
+
+from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
+from sim_node.autopilot.mission.plan import as_messages, from_messages
+from sim_node.autopilot.telemetry import Home
+from sim_node.world import WorldError
+
+AT = Home(*HOME, (0.0, 0.0, 0.0))
+SURVEY = """
+frame: enu
+items:
+  - {type: takeoff, height: 10}
+  - {type: speed, speed: 4}
+  - {type: waypoint, position: [100, 0, 10], hold: 2, radius: 1.5, yaw_deg: 90}
+  - {type: waypoint, position: [100, 50, 12]}
+  - {type: loiter, position: [0, 50, 12], hold: 5}
+  - {type: land, position: [0, 0, 0]}
+"""
+
+
+def test_places_east_north_up_of_home_become_degrees() -> None:
+    """pymap3d is the oracle; a degree of latitude is 111 km, so 1e-7 of it a centimetre."""
+    messages = as_messages(read_plan(SURVEY, "survey.yaml"), AT, PX4)
+    assert [message["command"] for message in messages] == [22, 178, 16, 16, 19, 21]
+    assert [message["seq"] for message in messages] == list(range(6))
+    for index, enu in ((2, (100, 0, 10)), (3, (100, 50, 12)), (4, (0, 50, 12)), (5, (0, 0, 0))):
+        latitude, longitude, altitude = pymap3d.enu2geodetic(*enu, *HOME)
+        message = messages[index]
+        assert message["x"] == pytest.approx(latitude * 1e7, abs=1)
+        assert message["y"] == pytest.approx(longitude * 1e7, abs=1)
+        assert message["z"] == pytest.approx(altitude - HOME[2], abs=1e-6)
+        assert message["frame"] == 6
+    waypoint = messages[2]
+    assert (waypoint["param1"], waypoint["param2"]) == (2.0, 1.5)
+    assert math.cos(math.radians(waypoint["param4"])) == pytest.approx(1.0), "north: 90 degrees off east"
+    assert math.isnan(messages[3]["param4"]), "left to the autopilot"
+
+
+def test_ardupilots_first_item_is_home() -> None:
+    messages = as_messages(read_plan(SURVEY, "survey.yaml"), AT, 3)
+    assert len(messages) == 7
+    assert (messages[0]["x"], messages[0]["y"], messages[0]["z"]) == (473977420, 85455940, 0.0)
+    assert messages[1]["command"] == 22
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "m.yaml: is empty"),
+        ("frame: ned\nitems: [{type: return}]", "m.yaml:1:8: frame: found 'ned'; allowed: enu, lla"),
+        ("frame: enu\nitems: []", "m.yaml:2:8: items: is empty"),
+        ("frame: enu\nitems: [{type: waypont, position: [0, 0, 1]}]", "did you mean waypoint?"),
+        ("frame: enu\nitems: [{type: waypoint, position: [0, 0]}]", "items[0].position: a list of 3 numbers"),
+        ("frame: enu\nitems: [{type: waypoint}]", "items[0]: position is missing"),
+        ("frame: enu\nitems: [{type: return, hold: 2}]", "items[0].hold: unknown key"),
+        ("frame: enu\nitems: [{type: takeoff, height: .nan}]", "items[0].height: .nan is not a finite number"),
+        ("frame: lla\nitems: [{type: waypoint, position: [8.5, 447.3, 10]}]", "needs [-90, 90] and [-180, 180]"),
+        ("frame: enu\nitems: [{type: waypoint, position: [0, 0, 1e9]}]", "items[0].position[2]"),
+        ("{", "not YAML"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(text: str, words: str) -> None:
+    with pytest.raises(WorldError) as fault:
+        read_plan(text, "m.yaml")
+    assert words in str(fault.value)
+
+
+def test_json_is_read_too() -> None:
+    plan = read_plan(json.dumps({"frame": "lla", "items": [{"type": "waypoint", "position": [47.4, 8.5, 10]}]}), "m")
+    assert plan.items[0].place == (47.4, 8.5, 10.0)
+
+
+@pytest.mark.parametrize("autopilot", [3, PX4])
+def test_what_goes_up_comes_down_though_messages_are_lost(autopilot: int) -> None:
+    port = free_port()
+    plan = read_plan(SURVEY, "survey.yaml")
+    with running(f"udpin:127.0.0.1:{port}") as bridge, peer(port, autopilot=autopilot) as vehicle:
+        vehicle.drop_requests = 1
+        up = bridge.ask(lambda _: Upload(as_messages(plan, AT, autopilot)), timeout=15.0)
+        assert up.ok, up
+        assert len(vehicle.mission) == 7 - (autopilot == PX4)
+        vehicle.drop_requests = 1
+        down = bridge.ask(lambda _: Download(), timeout=15.0)
+        assert down.ok, down
+        text = as_json(from_messages(down.value, autopilot))
+        again = as_messages(read_plan(text, "down.json"), AT, autopilot)
+        for ours, theirs in zip(as_messages(plan, AT, autopilot), again, strict=True):
+            assert ours.keys() == theirs.keys()
+            for key in ours:
+                assert ours[key] == pytest.approx(theirs[key], abs=1e-5, nan_ok=True), key
+        assert bridge.ask(lambda _: Clear()).ok
+        assert bridge.ask(lambda _: Download()).value == []
+
+
+def test_an_autopilot_that_stops_asking_is_given_up_on() -> None:
+    """In simulated time: nothing waits."""
+    upload = Upload([{"seq": 0}, {"seq": 1}])
+    assert upload.start(0)[0][0] == "MISSION_COUNT"
+    for second in (2, 4, 6, 8):
+        assert upload.tick(second * 10**9)[0][0] == "MISSION_COUNT"
+    upload.tick(10 * 10**9)
+    assert upload.result == (False, "no answer after 5 tries", None)

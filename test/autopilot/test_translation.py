@@ -1,0 +1,338 @@
+"""Each group of messages: units, frames and what is unknown, read back by the real rclpy."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from nav_msgs.msg import Odometry
+from pymavlink.dialects.v20 import all as mavlink
+from rclpy.serialization import deserialize_message
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import (
+    BatteryState,
+    FluidPressure,
+    Imu,
+    MagneticField,
+    NavSatFix,
+    Range,
+    Temperature,
+    TimeReference,
+)
+from std_msgs.msg import Bool, Float64, String, UInt16, UInt16MultiArray
+
+from sim_node.autopilot.modes import mode_name
+from sim_node.autopilot.parser import Parser
+from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
+from sim_node.autopilot.topics import TOPICS, FrameNames
+from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.nodes.vehicle_publishers import message_class
+
+ARRIVAL = 1_700_000_000_000_000_000
+MAV = mavlink.MAVLink(None, 1, 1)
+TYPES = {
+    "diagnostic_msgs/DiagnosticStatus": DiagnosticStatus, "geometry_msgs/PoseStamped": PoseStamped,
+    "geometry_msgs/TwistStamped": TwistStamped, "nav_msgs/Odometry": Odometry, "sensor_msgs/Imu": Imu,
+    "sensor_msgs/BatteryState": BatteryState, "sensor_msgs/FluidPressure": FluidPressure,
+    "sensor_msgs/MagneticField": MagneticField, "sensor_msgs/NavSatFix": NavSatFix, "sensor_msgs/Range": Range,
+    "sensor_msgs/Temperature": Temperature, "sensor_msgs/TimeReference": TimeReference, "std_msgs/Bool": Bool,
+    "std_msgs/Float64": Float64, "std_msgs/String": String, "std_msgs/UInt16": UInt16,
+    "std_msgs/UInt16MultiArray": UInt16MultiArray,
+}  # fmt: skip
+
+
+class Heard:
+    """A vehicle, and the messages that came of what it was given."""
+
+    def __init__(self, autopilot: int = ARDUPILOT) -> None:
+        self.messages: dict[str, list[Any]] = {}
+        self.vehicle = Telemetry(1, FrameNames(), self._send)
+        self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
+        self.vehicle.arrival_ns = ARRIVAL
+
+    def _send(self, topic: Any, data: bytes) -> None:
+        message = deserialize_message(data, TYPES[topic.type])
+        self.messages.setdefault(topic.name, []).append(message)
+
+    def give(self, message: Any) -> dict[str, list[Any]]:
+        """What came of one message."""
+        self.messages.clear()
+        [parsed] = Parser(datagrams=True).feed(message.pack(MAV))
+        TRANSLATIONS[parsed.name](parsed.fields, self.vehicle)
+        return self.messages
+
+
+def xyz(vector: Any) -> list[float]:
+    return [vector.x, vector.y, vector.z]
+
+
+def highres(**what: float) -> Any:
+    fields = {"time_usec": 1_000_000, **dict.fromkeys(
+        ("xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag", "abs_pressure", "diff_pressure",
+         "pressure_alt", "temperature"), 0.0), "fields_updated": 0x1FFF}  # fmt: skip
+    return mavlink.MAVLink_highres_imu_message(**{**fields, **what})
+
+
+def test_every_type_of_every_topic_exists() -> None:
+    assert {topic.type for topic in TOPICS.values()} <= TYPES.keys()
+    for topic in TOPICS.values():
+        assert message_class(topic.type) is TYPES[topic.type]
+
+
+def test_level_at_rest_gravity_pushes_up() -> None:
+    """HIGHRES_IMU's z is down, so it reads -9.81 at rest; REP 145 has +9.81 upwards."""
+    got = Heard().give(highres(xacc=0.1, yacc=0.2, zacc=-9.81, xgyro=0.3, ygyro=0.4, zgyro=0.5))["imu/data_raw"][0]
+    np.testing.assert_allclose(xyz(got.linear_acceleration), [0.1, -0.2, 9.81], rtol=1e-6)
+    np.testing.assert_allclose(xyz(got.angular_velocity), [0.3, -0.4, -0.5], rtol=1e-6)
+    assert got.orientation_covariance[0] == -1.0
+
+
+@pytest.mark.parametrize(
+    ("autopilot", "sent"), [(PX4, (0.217, 0.02, 0.42)), (ARDUPILOT, (217407.0, 20000.0, 420000.0))]
+)
+def test_fields_of_both_autopilots_come_out_as_earths(autopilot: int, sent: tuple[float, float, float]) -> None:
+    """Earth's field is 25 to 65 microtesla; ArduPilot 4.7-dev sends milligauss times 1000 as gauss."""
+    got = Heard(autopilot).give(highres(xmag=sent[0], ymag=sent[1], zmag=sent[2]))["imu/mag"][0]
+    x, y, z = xyz(got.magnetic_field)
+    assert (x, y, z) == (
+        pytest.approx(21.7e-6, rel=0.01),
+        pytest.approx(-2e-6, rel=0.01),
+        pytest.approx(-42e-6, rel=0.01),
+    )
+
+
+def test_pressures_are_pascal_and_ardupilots_difference_is_none() -> None:
+    got = Heard(PX4).give(highres(abs_pressure=955.98, diff_pressure=1.5, temperature=25.4))
+    assert got["imu/static_pressure"][0].fluid_pressure == pytest.approx(95598.0, rel=1e-6)
+    assert got["imu/diff_pressure"][0].fluid_pressure == pytest.approx(150.0)
+    assert got["imu/temperature_baro"][0].temperature == pytest.approx(25.4, rel=1e-6)
+    assert "imu/diff_pressure" not in Heard(ARDUPILOT).give(highres(diff_pressure=1.5))
+
+
+def test_only_what_was_updated_is_told() -> None:
+    assert set(Heard().give(highres(fields_updated=0x3F))) == {"imu/data_raw"}
+    assert set(Heard().give(highres(fields_updated=0x1C0))) == {"imu/mag"}
+    assert not Heard().give(highres(id=1))
+
+
+def test_raw_imu_has_units_with_ardupilot_alone() -> None:
+    """mG, mrad/s and mgauss: GCS_Common.cpp, send_raw_imu."""
+    raw = mavlink.MAVLink_raw_imu_message(1_000_000, 0, 0, -1000, 100, 200, 300, 217, 20, 420, 0, 2500)
+    got = Heard(ARDUPILOT).give(raw)
+    assert xyz(got["imu/data_raw"][0].linear_acceleration) == pytest.approx([0.0, 0.0, 9.80665])
+    assert xyz(got["imu/data_raw"][0].angular_velocity) == pytest.approx([0.1, -0.2, -0.3])
+    assert xyz(got["imu/mag"][0].magnetic_field) == pytest.approx([21.7e-6, -2e-6, -42e-6])
+    assert not Heard(PX4).give(raw)
+
+
+def test_a_better_source_silences_the_others_while_it_speaks() -> None:
+    heard = Heard()
+    scaled = mavlink.MAVLink_scaled_imu_message(1001, 0, 0, -1000, 0, 0, 0, 1, 1, 1)
+    assert "imu/data_raw" in heard.give(highres())
+    assert "imu/data_raw" not in heard.give(scaled)
+    heard.vehicle.arrival_ns += 3_000_000_000
+    later = mavlink.MAVLink_scaled_imu_message(4001, 0, 0, -1000, 0, 0, 0, 1, 1, 1)
+    assert "imu/data_raw" in heard.give(later)
+
+
+def test_velocities_say_which_frame_they_are_in() -> None:
+    """East at 2 m/s while looking east is straight ahead."""
+    heard = Heard()
+    w, x, y, z = np.roll(Rotation.from_euler("z", np.pi / 2).as_quat(), 1)
+    heard.give(mavlink.MAVLink_attitude_quaternion_message(1000, w, x, y, z, 0.0, 0.0, 0.7))
+    got = heard.give(mavlink.MAVLink_local_position_ned_message(1010, 10.0, 20.0, -30.0, 0.0, 2.0, 0.0))
+    pose, odom = got["local_position/pose"][0], got["local_position/odom"][0]
+    local, body = got["local_position/velocity_local"][0], got["local_position/velocity_body"][0]
+    assert xyz(pose.pose.position) == [20.0, 10.0, 30.0]
+    assert (pose.header.frame_id, local.header.frame_id, body.header.frame_id) == ("map", "map", "base_link")
+    assert xyz(local.twist.linear) == [2.0, 0.0, 0.0]
+    assert xyz(body.twist.linear) == pytest.approx([2.0, 0.0, 0.0], abs=1e-6)
+    assert (odom.header.frame_id, odom.child_frame_id) == ("map", "base_link")
+    assert xyz(odom.twist.twist.linear) == pytest.approx([2.0, 0.0, 0.0], abs=1e-6)
+    assert body.twist.angular.z == pytest.approx(-0.7)
+
+
+def odometry(
+    frame: int, child: int, velocity: tuple[float, float, float], variances: tuple[float, float, float]
+) -> Any:
+    w, x, y, z = np.roll(Rotation.from_euler("z", np.pi / 2).as_quat(), 1)
+    upper = [0.0] * 21
+    upper[0], upper[6], upper[11] = variances
+    return mavlink.MAVLink_odometry_message(
+        1_000_000, frame, child, 10.0, 20.0, -30.0, [w, x, y, z], *velocity, 0.1, 0.2, 0.3, upper, upper, 0, 8
+    )
+
+
+def test_px4s_odometry_has_its_velocity_in_ned() -> None:
+    """Looking east: 2 m/s east is ahead, and the variance of north is that of left."""
+    got = Heard(PX4).give(odometry(1, 1, (0.0, 2.0, 0.0), (1.0, 4.0, 9.0)))["odometry/in"][0]
+    assert (got.header.frame_id, got.child_frame_id) == ("map", "base_link")
+    assert xyz(got.pose.pose.position) == [20.0, 10.0, 30.0]
+    assert xyz(got.twist.twist.linear) == pytest.approx([2.0, 0.0, 0.0], abs=1e-6)
+    assert xyz(got.twist.twist.angular) == pytest.approx([0.1, -0.2, -0.3])
+    assert np.diag(got.pose.covariance.reshape(6, 6))[:3] == pytest.approx([4.0, 1.0, 9.0])
+    assert np.diag(got.twist.covariance.reshape(6, 6))[:3] == pytest.approx([4.0, 1.0, 9.0], rel=1e-6)
+
+
+def test_odometry_in_body_axes_and_without_north() -> None:
+    body = Heard(PX4).give(odometry(1, 12, (2.0, 1.0, 0.5), (1.0, 4.0, 9.0)))["odometry/in"][0]
+    assert xyz(body.twist.twist.linear) == [2.0, -1.0, -0.5]
+    assert np.diag(body.twist.covariance.reshape(6, 6))[:3] == pytest.approx([1.0, 4.0, 9.0])
+    local = Heard(PX4).give(odometry(20, 12, (2.0, 1.0, 0.5), (1.0, 4.0, 9.0)))["odometry/in"][0]
+    assert local.header.frame_id == "odom"
+    assert xyz(local.pose.pose.position) == [10.0, -20.0, 30.0]
+    q = local.pose.pose.orientation
+    yaw = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_euler("ZYX")[0]
+    assert yaw == pytest.approx(-np.pi / 2), "a quarter turn to the right"
+    assert not Heard(PX4).give(odometry(20, 1, (2.0, 1.0, 0.5), (1.0, 4.0, 9.0))), "which way is north?"
+
+
+def test_a_covariance_that_is_not_known_is_zeros() -> None:
+    got = Heard(PX4).give(odometry(1, 1, (0.0, 0.0, 0.0), (math.nan, 0.0, 0.0)))["odometry/in"][0]
+    assert not got.pose.covariance.any()
+
+
+def gps(**what: int) -> Any:
+    fields = {"time_usec": 1_000_000, "fix_type": 3, "lat": 473977420, "lon": 85455940, "alt": 488_000, "eph": 121,
+              "epv": 200, "vel": 500, "cog": 9000, "satellites_visible": 10}  # fmt: skip
+    return mavlink.MAVLink_gps_raw_int_message(**{**fields, **what})
+
+
+def test_altitudes_are_above_the_ellipsoid() -> None:
+    """What the receiver says of the ellipsoid is believed, and serves where no geoid grid is installed."""
+    heard = Heard()
+    fix = heard.give(gps(alt_ellipsoid=535_200))["global_position/raw/fix"][0]
+    assert fix.altitude == pytest.approx(535.2)
+    assert (fix.latitude, fix.longitude) == (pytest.approx(47.397742), pytest.approx(8.545594))
+    got = heard.give(
+        mavlink.MAVLink_global_position_int_message(1000, 473977420, 85455940, 498_000, 10_000, 0, 0, 0, 9000)
+    )
+    # EGM96 near Zurich: 47.2 m, to a metre.
+    assert got["global_position/global"][0].altitude == pytest.approx(498.0 + 47.2, abs=1.0)
+    assert got["global_position/rel_alt"][0].data == 10.0
+    assert got["global_position/compass_hdg"][0].data == 90.0
+
+
+def test_before_there_is_a_position_none_is_told() -> None:
+    got = Heard().give(mavlink.MAVLink_global_position_int_message(1000, 0, 0, 0, 0, 0, 0, 0, 65535))
+    assert not got
+    fix = Heard().give(gps(fix_type=0))["global_position/raw/fix"][0]
+    assert fix.status.status == -1
+    assert math.isnan(fix.latitude)
+
+
+def test_covariances_come_from_accuracy_else_from_dilution() -> None:
+    """sensor_msgs/NavSatFix: 2 diagonal known, 1 approximated, 0 unknown. PX4's simulation sends no dilution."""
+    known = Heard().give(gps(eph=0, epv=0, h_acc=700, v_acc=1100))["global_position/raw/fix"][0]
+    assert known.position_covariance_type == 2
+    assert np.diag(known.position_covariance.reshape(3, 3)) == pytest.approx([0.49, 0.49, 1.21])
+    diluted = Heard().give(gps())["global_position/raw/fix"][0]
+    assert diluted.position_covariance_type == 1
+    assert np.diag(diluted.position_covariance.reshape(3, 3)) == pytest.approx([1.21**2, 1.21**2, 4.0])
+    assert Heard().give(gps(eph=65535))["global_position/raw/fix"][0].position_covariance_type == 0
+
+
+def test_course_over_ground_is_clockwise_from_north() -> None:
+    got = Heard().give(gps())["global_position/raw/gps_vel"][0]
+    assert xyz(got.twist.linear) == pytest.approx([5.0, 0.0, 0.0], abs=1e-9)
+
+
+def test_home_and_origin() -> None:
+    heard = Heard()
+    home = mavlink.MAVLink_home_position_message(
+        473977420, 85455940, 488_000, 1.0, 2.0, -3.0, [math.nan] * 4, 0.0, 0.0, 0.0
+    )
+    got = heard.give(home)
+    assert xyz(got["home_position/local"][0].pose.position) == [2.0, 1.0, 3.0]
+    assert heard.vehicle.home.ned == (1.0, 2.0, -3.0)
+    assert got["home_position/home"][0].latitude == pytest.approx(47.397742)
+    origin = heard.give(mavlink.MAVLink_gps_global_origin_message(473977420, 85455940, 488_000))
+    assert origin["global_position/gp_origin"][0].longitude == pytest.approx(8.545594)
+
+
+def test_battery() -> None:
+    """sensor_msgs/BatteryState: current negative while discharging, NaN for what is not known."""
+    cells = [4100, 4110, 4120, *[65535] * 7]
+    got = Heard().give(mavlink.MAVLink_battery_status_message(0, 0, 1, 32767, cells, 1250, -1, -1, 76))["battery"][0]
+    assert got.voltage == pytest.approx(12.33)
+    assert got.cell_voltage.tolist() == pytest.approx([4.1, 4.11, 4.12])
+    assert got.current == pytest.approx(-12.5)
+    assert got.percentage == pytest.approx(0.76)
+    assert math.isnan(got.temperature)
+    assert got.power_supply_technology == BatteryState.POWER_SUPPLY_TECHNOLOGY_LIPO
+    pack = Heard().give(mavlink.MAVLink_battery_status_message(0, 0, 0, 2500, [12600, *[65535] * 9], -1, -1, -1, -1))
+    assert pack["battery"][0].voltage == pytest.approx(12.6)
+    assert not pack["battery"][0].cell_voltage
+    assert math.isnan(pack["battery"][0].current)
+    assert math.isnan(pack["battery"][0].percentage)
+
+
+def test_pulses_texts_and_times() -> None:
+    heard = Heard()
+    channels = [1500, 1500, 1000, 1500, *[0] * 14]
+    assert (
+        list(heard.give(mavlink.MAVLink_rc_channels_message(1000, 4, *channels, 255))["rc/in"][0].data) == channels[:4]
+    )
+    outputs = [1000 + n for n in range(16)]
+    servo = mavlink.MAVLink_servo_output_raw_message(1_000_000, 0, *outputs[:8], *outputs[8:])
+    assert list(heard.give(servo)["rc/out"][0].data) == outputs
+    text = heard.give(mavlink.MAVLink_statustext_message(2, b"PreArm: Compass"))["statustext/recv"][0]
+    assert (text.level, text.name, text.message) == (DiagnosticStatus.ERROR, "critical", "PreArm: Compass")
+    time = heard.give(mavlink.MAVLink_system_time_message(1_700_000_000_500_000, 1000))["time_reference"][0]
+    assert (time.time_ref.sec, time.time_ref.nanosec) == (1_700_000_000, 500_000_000)
+    down = mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, 0, 25, 0)
+    assert heard.give(down)["distance_sensor"][0].range == pytest.approx(1.5)
+
+
+def test_a_long_text_is_put_together() -> None:
+    heard = Heard()
+    first, second = "x" * 50, "the end"
+    assert not heard.give(mavlink.MAVLink_statustext_message(4, first.encode(), 7, 0))
+    got = heard.give(mavlink.MAVLink_statustext_message(4, second.encode(), 7, 1))["statustext/recv"][0]
+    assert got.message == first + second
+    assert got.level == DiagnosticStatus.WARN
+
+
+def heartbeat(autopilot: int, custom: int, base: int = 1, type: int = 2) -> Any:
+    return mavlink.MAVLink_heartbeat_message(type, autopilot, base, custom, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("beat", "mode"),
+    [
+        (heartbeat(ARDUPILOT, 4), "GUIDED"),
+        (heartbeat(ARDUPILOT, 9), "LAND"),
+        (heartbeat(ARDUPILOT, 10, type=1), "AUTO"),
+        (heartbeat(ARDUPILOT, 999), "CMODE(999)"),
+        (heartbeat(PX4, 6 << 16), "OFFBOARD"),
+        (heartbeat(PX4, 4 << 16 | 5 << 24), "AUTO.RTL"),
+        (heartbeat(PX4, 3 << 16), "POSCTL"),
+    ],
+)
+def test_modes_by_the_autopilots_names(beat: Any, mode: str) -> None:
+    """px4_custom_mode.h; ArduCopter/mode.h, ArduPlane/mode.h."""
+    heard = Heard()
+    heard.vehicle.heartbeat = None
+    got = heard.give(beat)
+    assert got["mode"][0].data == mode
+    assert got["state"][0].message == mode
+    assert mode_name(heard.vehicle.heartbeat) == mode
+
+
+def test_state_changes_are_told_once() -> None:
+    heard = Heard()
+    heard.vehicle.heartbeat = None
+    first = heard.give(heartbeat(ARDUPILOT, 4))
+    assert first["armed"][0].data is False
+    assert set(heard.give(heartbeat(ARDUPILOT, 4))) == {"state"}
+    armed = heard.give(heartbeat(ARDUPILOT, 4, base=1 | 128))
+    assert armed["armed"][0].data is True
+    values = {pair.key: pair.value for pair in armed["state"][0].values}
+    assert values["armed"] == "true"
+    assert values["type"] == "quadrotor"
+    landed = heard.give(mavlink.MAVLink_extended_sys_state_message(0, 2))["extended_state"][0]
+    assert landed.message == "in_air"

@@ -1,0 +1,53 @@
+"""The tables of the bridge's page say what the code registers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sim_node.autopilot import translation
+from sim_node.autopilot.mission import read_plan
+from sim_node.autopilot.topics import TOPICS, Profile
+from sim_node.nodes.bridge_parameters import SPECS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "bridge.md").read_text(encoding="utf-8")
+SHORT = {Profile.SENSOR: "sensor", Profile.RELIABLE: "reliable", Profile.LATCHED: "latched"}
+
+
+def rows(heading: str) -> dict[str, list[str]]:
+    """The rows of a section's tables by what stands first in them."""
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert section
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in section[1].splitlines() if "| " in line]
+    return {row[0].strip("`"): row[1:] for row in cells if row[0].startswith("`")}
+
+
+def test_topics() -> None:
+    assert translation.TRANSLATIONS
+    assert rows("Out: telemetry") == {
+        topic.name: [topic.type, SHORT[topic.profile], topic.frame, topic.about] for topic in TOPICS.values()
+    }
+
+
+@pytest.mark.parametrize("name", list(SPECS))
+def test_a_parameter(name: str) -> None:
+    kind, default, meaning = rows("Parameters")[name]
+    spec = SPECS[name]
+    assert meaning == spec.description
+    types = {str: "string", float: "double", int: "int", bool: "bool", list: "string[]"}
+    assert kind == types[type(spec.default)]
+    shown = ", ".join(spec.default) if isinstance(spec.default, list) else str(spec.default)
+    assert default.strip("`") == (shown.lower() if isinstance(spec.default, bool) else shown or "empty")
+
+
+def test_every_parameter_is_told() -> None:
+    assert list(rows("Parameters")) == list(SPECS)
+
+
+def test_the_mission_on_the_page_is_one() -> None:
+    section = re.search(r"^## Missions\n.*?```yaml\n(.*?)```", PAGE, re.MULTILINE | re.DOTALL)
+    assert section
+    plan = read_plan(section[1], "bridge.md")
+    assert [item.kind for item in plan.items] == ["takeoff", "speed", "waypoint", "loiter", "return"]

@@ -1,0 +1,269 @@
+"""The bridge node as people start it: real rclpy on one side, an autopilot on a real socket on the other."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from listening import Listener, listener
+from nav_msgs.msg import Odometry
+from peer import COPTER_MODES, Peer, free_port, peer
+from processes import SIM_NODE, Program, program, sim_node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from recordings import DATA, EXCERPT
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+STATIC = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=100)
+ENU_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
+
+
+@contextmanager
+def flying(*arguments: str, **what: Any) -> Iterator[tuple[Program, Listener, Peer]]:
+    """A bridge, an autopilot that it has found, and somebody on the graph."""
+    port = free_port()
+    command = sim_node("bridge", "--url", f"udpin:127.0.0.1:{port}", *arguments)
+    with peer(port, **what) as autopilot, program(command) as node, listener() as ears:
+        node.wait_for("topics below vehicle")
+        yield node, ears, autopilot
+
+
+def call(ears: Listener, name: str) -> Any:
+    return ears.call(Trigger, f"/vehicle1/{name}", Trigger.Request())
+
+
+@contextmanager
+def publishing(ears: Listener, kind: Any, topic: str, make: Callable[[], Any], rate: float) -> Iterator[None]:
+    """Publishes while the listener spins; the publisher goes at the end."""
+    publisher = ears.node.create_publisher(kind, topic, RELIABLE)
+    timer = ears.node.create_timer(1.0 / rate, lambda: publisher.publish(make()))
+    try:
+        yield
+    finally:
+        ears.node.destroy_timer(timer)
+        ears.node.destroy_publisher(publisher)
+
+
+def pose(xyz: tuple[float, float, float], frame: str = "map") -> PoseStamped:
+    message = PoseStamped()
+    message.header.frame_id = frame
+    message.pose.position.x, message.pose.position.y, message.pose.position.z = xyz
+    message.pose.orientation.w = 1.0
+    return message
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_arm_take_off_goto_and_land_from_the_graph() -> None:
+    with flying() as (_, ears, autopilot):
+        autopilot.speed = 20.0
+        results = ears.subscribe(DiagnosticStatus, "/vehicle1/command_result", RELIABLE)
+        armed = ears.call(SetBool, "/vehicle1/cmd/arming", SetBool.Request(data=True))
+        assert (armed.success, armed.message) == (True, "accepted")
+        assert autopilot.armed
+        assert call(ears, "cmd/guided").success
+        assert call(ears, "cmd/takeoff").success
+
+        goto = ears.node.create_publisher(PoseStamped, "/vehicle1/goto", RELIABLE)
+        ears.spin_until(lambda: goto.get_subscription_count() > 0)
+        goto.publish(pose((10.0, -5.0, 12.0)))
+        ears.spin_until(lambda: any(result.message.startswith("reached") for _, result in results), what="goto's end")
+        assert autopilot.position == pytest.approx([-5.0, 10.0, -12.0], abs=0.5)
+
+        autopilot.refuse[176] = (4, "Mode change to LAND failed")
+        refused = call(ears, "cmd/land")
+        assert (refused.success, refused.message) == (False, "failed: Mode change to LAND failed")
+        autopilot.refuse.clear()
+        assert call(ears, "cmd/land").success
+        assert autopilot.mode == COPTER_MODES["LAND"]
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_setpoints_go_with_their_last_publisher_and_are_refused_with_a_reason() -> None:
+    with flying() as (_, ears, autopilot):
+        results = ears.subscribe(DiagnosticStatus, "/vehicle1/command_result", RELIABLE)
+        speed = TwistStamped()
+        speed.header.frame_id = "map"
+        speed.twist.linear.x = 1.5
+
+        def targets(since: float = 0.0) -> list[Any]:
+            return autopilot.of("SET_POSITION_TARGET_LOCAL_NED", since)
+
+        # Five times a second goes in, twenty times goes out.
+        with publishing(ears, TwistStamped, "/vehicle1/setpoint_velocity/cmd_vel", lambda: speed, 5.0):
+            ears.spin_until(lambda: len(targets()) > 5)
+            since = time.monotonic()
+            ears.spin_until(lambda: time.monotonic() > since + 2.0)
+            assert len(targets(since)) >= 38
+            assert (targets()[-1].vx, targets()[-1].vy) == (0.0, 1.5)
+        ears.spin_until(lambda: any("nobody publishes it" in result.message for _, result in results), what="the end")
+        since = time.monotonic() + 0.1
+        ears.spin_until(lambda: time.monotonic() > since + 0.5)
+        assert not targets(since)
+
+        with publishing(ears, PoseStamped, "/vehicle1/setpoint_position/local", lambda: pose((0, 0, 5), "odom"), 10.0):
+            ears.spin_until(lambda: any("'odom'; allowed: map" in result.message for _, result in results))
+        with publishing(ears, PoseStamped, "/vehicle1/goto", lambda: pose((0.0, 0.0, 500.0)), 10.0):
+            ears.spin_until(lambda: any("limit_height is 120 m" in result.message for _, result in results))
+        assert not targets(since)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_mission_goes_up_from_a_file_and_comes_down(tmp_path: Path) -> None:
+    plan = tmp_path / "survey.yaml"
+    plan.write_text(
+        "frame: enu\nitems:\n  - {type: takeoff, height: 10}\n  - {type: waypoint, position: [20, 0, 10]}\n"
+    )
+    with flying("--ros-args", "-p", f"mission_file:={plan}") as (_, ears, autopilot):
+        results = ears.subscribe(DiagnosticStatus, "/vehicle1/command_result", RELIABLE)
+        waypoints = ears.subscribe(String, "/vehicle1/mission/waypoints", LATCHED)
+        pushed = call(ears, "mission/push")
+        assert (pushed.success, pushed.message) == (True, "3 items")
+        assert [item.command for item in autopilot.mission] == [16, 22, 16]
+        ears.spin_until(lambda: any(result.message == "2 of 3 items" for _, result in results), what="progress")
+        assert call(ears, "mission/pull").success
+        ears.spin_until(lambda: bool(waypoints))
+        pulled = json.loads(waypoints[0][1].data)
+        assert [item["type"] for item in pulled["items"]] == ["takeoff", "waypoint"]
+        plan.write_text("frame: enu\nitems:\n  - {type: waypont}\n")
+        refused = call(ears, "mission/push")
+        assert not refused.success
+        assert f"{plan}:3:12: items[0].type: found 'waypont'" in refused.message
+        assert call(ears, "mission/clear").success
+        assert not autopilot.mission
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_recording_on_tf_is_where_the_truth_is() -> None:
+    """The stream of poses against the physics' truth, by the offset between boot time and stamps."""
+    with listener() as ears:
+        moving = ears.subscribe(TFMessage, "/tf", RELIABLE)
+        still = ears.subscribe(TFMessage, "/tf_static", STATIC)
+        odometry = ears.subscribe(Odometry, "/vehicle1/local_position/odom", SENSOR)
+        # Discovery first, so that the flight is heard from its beginning.
+        with program(sim_node("bridge", "--tlog", EXCERPT)):
+            ears.spin_until(lambda: len(moving) > 500, timeout=40.0)
+        transforms = [message.transforms[0] for _, message in moving]
+        stamps = np.array([t.header.stamp.sec + t.header.stamp.nanosec * 1e-9 for t in transforms])
+        assert np.median(np.diff(stamps)) == pytest.approx(1 / 60, rel=0.15)
+        assert len(transforms) / (moving[-1][0] - moving[0][0]) == pytest.approx(60.0, rel=0.1)
+        assert {(t.header.frame_id, t.child_frame_id) for t in transforms} == {("map", "vehicle1/base_link")}
+        positions = np.array([[t.transform.translation.x, t.transform.translation.y, t.transform.translation.z]
+                              for t in transforms])  # fmt: skip
+        truth = np.genfromtxt(DATA / "ardupilot_flight_truth.csv", delimiter=",", names=True)
+        enu = np.stack([truth["y"], truth["x"], -truth["z"]], axis=-1)
+
+        def error(offset: float) -> float:
+            there = np.stack([np.interp(stamps - offset, truth["t"], column) for column in enu.T], axis=-1)
+            return float(np.sqrt(np.mean(np.sum((there - positions) ** 2, axis=-1))))
+
+        # When boot was on the clock of the graph: not known, but one number for the whole flight.
+        coarse = min(stamps[0] - np.arange(53.0, 74.0, 0.1), key=error)
+        best = min(coarse + np.arange(-0.1, 0.1, 0.005), key=error)
+        assert error(best) < 0.06
+        names = {(t.header.frame_id, t.child_frame_id): t for _, message in still for t in message.transforms}
+        ned, frd = names["map", "map_ned"], names["vehicle1/base_link", "vehicle1/base_link_frd"]
+        np.testing.assert_allclose(matrix(ned), ENU_NED, atol=1e-12)
+        np.testing.assert_allclose(matrix(frd), np.diag([1, -1, -1]), atol=1e-12)
+        assert odometry[-1][1].child_frame_id == "vehicle1/base_link"
+
+
+def matrix(transform: Any) -> np.ndarray:
+    q = transform.transform.rotation
+    return Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_several_vehicles_have_namespaces_and_frames_of_their_own() -> None:
+    with flying(system=1) as (node, ears, first):
+        port = first._address[1]
+        with peer(port, system=2) as second:
+            first.position, second.position = [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]
+            node.wait_for("topics below vehicle2")
+            poses = {n: ears.subscribe(PoseStamped, f"/vehicle{n}/local_position/pose", SENSOR) for n in (1, 2)}
+            ears.spin_until(lambda: all(len(got) > 20 for got in poses.values()))
+            for number, got in poses.items():
+                assert got[-1][1].pose.position.y == float(number)
+            armed = ears.call(SetBool, "/vehicle2/cmd/arming", SetBool.Request(data=True))
+            assert armed.success
+            assert (first.armed, second.armed) == (False, True)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_diagnostics_tell_of_links_and_vehicles() -> None:
+    with flying() as (_, ears, autopilot):
+        heard = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
+
+        def statuses() -> dict[str, DiagnosticStatus]:
+            return {status.name.partition(": ")[2]: status for _, array in heard[-1:] for status in array.status}
+
+        ears.spin_until(
+            lambda: any(key.value == "by TIMESYNC" for key in statuses().get("vehicle 1", DiagnosticStatus()).values)
+        )
+        link = next(status for name, status in statuses().items() if name.startswith("udpin"))
+        values = {pair.key: pair.value for pair in link.values}
+        assert link.message == "up"
+        # 50 Hz of two messages, and a few slow ones.
+        assert float(values["rate (messages/s)"]) == pytest.approx(115.0, rel=0.3)
+        assert values["lost"] == "0"
+        autopilot.stop()
+        ears.spin_until(lambda: statuses()["vehicle 1"].message == "silent")
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_external_vision_reaches_the_autopilot_in_its_own_axes() -> None:
+    with flying() as (_, ears, autopilot):
+        vision = pose((1.0, 2.0, 3.0))
+        with publishing(ears, PoseStamped, "/vehicle1/vision_pose/pose", lambda: vision, 20.0):
+            ears.spin_until(lambda: bool(autopilot.of("VISION_POSITION_ESTIMATE")))
+        got = autopilot.of("VISION_POSITION_ESTIMATE")[0]
+        assert (got.x, got.y, got.z) == (2.0, 1.0, -3.0)
+        assert got.yaw == pytest.approx(math.pi / 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--url", "udpim:14540"], "unknown kind 'udpim'; did you mean udpin?"),
+        (["--url", "udpin:14540", "--tlog", "x"], "exclude each other"),
+        (["--tlog", "nowhere.tlog"], "no such file"),
+        (["--speed", "2"], "--speed goes with --tlog"),
+        (["--ros-args", "-p", "tf_rate:=60"], "did you mean 60.0?"),
+        (["--ros-args", "-p", "signing_key:=/nowhere/key"], "No such file"),
+        (["--ros-args", "-p", "tf_parent:=world"], "allowed: map, odom, none"),
+        (["--ros-args", "-p", "map_frame:=/map"], "map_frame"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("ros_domain")
+def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], words: str) -> None:
+    ran = subprocess.run(
+        [SIM_NODE, "bridge", *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL,
+        check=False,
+    )  # fmt: skip
+    assert ran.returncode == 2, ran.stderr
+    assert words in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_ctrl_c_ends_it_quickly() -> None:
+    with flying() as (node, _, _autopilot):
+        code, took = node.stop()
+        assert code == 0, node.output
+        assert took < 2.0
+        assert "Traceback" not in node.output

@@ -1,0 +1,96 @@
+"""The bytes of telemetry read by the real rclpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from geometry_msgs.msg import PoseStamped, TwistStamped
+from hypothesis import given
+from hypothesis import strategies as st
+from nav_msgs.msg import Odometry
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import BatteryState, FluidPressure, Imu, MagneticField, NavSatFix
+
+from sim_node.wire import telemetry_messages as wire
+from sim_node.wire.cdr_writer import CdrWriter
+
+SECOND = 1_000_000_000
+NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=24)
+STAMPS = st.integers(-(2**31) * SECOND, 2**31 * SECOND - 1)
+
+
+def numbers(count):
+    return st.lists(st.floats(allow_nan=False), min_size=count, max_size=count)
+
+
+def read(data, message, frame, stamp_ns):
+    got = deserialize_message(data, message)
+    assert got.header.frame_id == frame
+    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
+    assert len(serialize_message(got)) == len(data)
+    return got
+
+
+def xyz(vector):
+    return [vector.x, vector.y, vector.z]
+
+
+def posed(pose):
+    return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w]
+
+
+def twisted(twist):
+    return [*xyz(twist.linear), *xyz(twist.angular)]
+
+
+@given(NAMES, STAMPS, numbers(10))
+def test_imu(frame, stamp_ns, values):
+    got = read(wire.imu_with_attitude(frame)(stamp_ns, values), Imu, frame, stamp_ns)
+    assert [*xyz(got.orientation), got.orientation.w] == values[:4]
+    assert [*xyz(got.angular_velocity), *xyz(got.linear_acceleration)] == values[4:]
+    raw = read(wire.imu_raw(frame)(stamp_ns, values[4:]), Imu, frame, stamp_ns)
+    assert [*xyz(raw.angular_velocity), *xyz(raw.linear_acceleration)] == values[4:]
+    assert raw.orientation_covariance[0] == -1.0
+    assert not raw.angular_velocity_covariance.any()
+
+
+@given(NAMES, STAMPS, numbers(7))
+def test_pose_twist_field_and_pressure(frame, stamp_ns, values):
+    assert posed(read(wire.pose(frame)(stamp_ns, values), PoseStamped, frame, stamp_ns).pose) == values
+    assert twisted(read(wire.twist(frame)(stamp_ns, values[:6]), TwistStamped, frame, stamp_ns).twist) == values[:6]
+    field = read(wire.magnetic_field(frame)(stamp_ns, values[:3]), MagneticField, frame, stamp_ns)
+    assert xyz(field.magnetic_field) == values[:3]
+    pressure = read(wire.scalar_with_variance(frame)(stamp_ns, values[:1]), FluidPressure, frame, stamp_ns)
+    assert pressure.fluid_pressure == values[0]
+
+
+@given(NAMES, NAMES, STAMPS, numbers(85))
+def test_odometry(frame, child, stamp_ns, values):
+    got = read(wire.odometry_with_covariance(frame, child)(stamp_ns, values), Odometry, frame, stamp_ns)
+    assert got.child_frame_id == child
+    assert posed(got.pose.pose) + got.pose.covariance.tolist() == values[:43]
+    assert twisted(got.twist.twist) + got.twist.covariance.tolist() == values[43:]
+    plain = read(wire.odometry(frame, child)(stamp_ns, values[:13]), Odometry, frame, stamp_ns)
+    assert posed(plain.pose.pose) + twisted(plain.twist.twist) == values[:13]
+
+
+@given(NAMES, STAMPS, numbers(12), st.sampled_from([-1, 0, 1, 2]), st.integers(0, 3))
+def test_fix(frame, stamp_ns, values, status, kind):
+    got = read(wire.nav_sat_fix(frame, status, kind)(stamp_ns, values), NavSatFix, frame, stamp_ns)
+    assert [got.latitude, got.longitude, got.altitude, *got.position_covariance.tolist()] == values
+    assert (got.status.status, got.status.service, got.position_covariance_type) == (status, 1, kind)
+
+
+@given(NAMES, STAMPS, st.lists(st.floats(width=32, allow_nan=False), max_size=5), NAMES)
+def test_fields_written_one_after_the_other(frame, stamp_ns, cells, location):
+    writer = CdrWriter().header(stamp_ns, frame).number("f", *range(7)).number("B", 2, 0, 3).number("?", True)
+    data = writer.sequence("f", cells).sequence("f", []).text(location).text("").bytes()
+    got = read(data, BatteryState, frame, stamp_ns)
+    assert (got.voltage, got.percentage, got.power_supply_technology, got.present) == (0.0, 6.0, 3, True)
+    assert got.cell_voltage.tolist() == np.float32(cells).tolist()
+    assert got.location == location
+
+
+def test_a_stamp_that_32_bits_do_not_hold_is_refused():
+    with pytest.raises(OverflowError, match="32 bits"):
+        wire.pose("map")(2**31 * SECOND, [0.0] * 7)
