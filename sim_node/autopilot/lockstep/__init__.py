@@ -1,0 +1,8 @@
+"""The autopilots' simulator interfaces, step by step; importing this registers all kinds of autopilot."""
+
+from sim_node.autopilot.lockstep.ardupilot import ArduPilot
+from sim_node.autopilot.lockstep.autopilot import AUTOPILOTS, Autopilot, Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.px4 import Px4
+from sim_node.autopilot.lockstep.sample import Fix, Sample
+
+__all__ = ["AUTOPILOTS", "ArduPilot", "Autopilot", "Commands", "Fix", "Px4", "Sample", "Wait", "autopilot"]

@@ -1,0 +1,87 @@
+"""What an autopilot is to a simulation, and the kinds there are. A new one is a new file with one `@autopilot`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sim_node.autopilot.lockstep.sample import Sample
+from sim_node.registry import registering
+
+# Motor commands by channel, 0 to 1.
+Commands = tuple[float, ...]
+# How long a silent autopilot is waited for before the simulation goes on without it (s), and how long one look takes.
+PATIENCE, LOOK = 5.0, 0.1
+
+
+class Autopilot(Protocol):
+    """One autopilot in another process, reached over sockets of its own. Its methods are called from one thread.
+
+    wait: how it stands, to be shown by others. channels: how many commands it may give.
+    """
+
+    wait: Wait
+
+    def open(self) -> None:
+        """Listens. Raises OSError with the address where it is taken."""
+
+    def exchange(self, sample: Sample) -> Commands | None:
+        """Tells it of an instant and takes what it commands from then on; None for nothing new.
+
+        In lockstep it waits for the answer; while nobody has answered yet, and once nobody does any more, it does not.
+        """
+
+    def close(self) -> None:
+        """Lets go of the sockets."""
+
+
+@dataclass
+class Wait:
+    """Who is waited for, since when, and whether in lockstep. Written by the simulation's thread, read by any.
+
+    peer: who is at the other end; empty where nobody is. since: seconds of the monotonic clock, None while nobody is
+    waited for. lost: how often a peer went silent; stop: ends any waiting at once.
+    """
+
+    whom: str
+    peer: str = ""
+    lockstep: bool = False
+    since: float | None = None
+    lost: int = 0
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
+        """Whether `ready`, called with the seconds that it may take, said so before patience ended."""
+        deadline = time.monotonic() + patience
+        try:
+            while not self.stop.is_set():
+                if ready(min(LOOK, max(deadline - time.monotonic(), 0.0))):
+                    return True
+                if time.monotonic() >= deadline:
+                    self.lost += 1
+                    return False
+                self.since = self.since or deadline - patience
+            return False
+        finally:
+            self.since = None
+
+    def said(self) -> str:
+        """One line on how it stands."""
+        if self.since is not None:
+            return f"waiting for {self.whom} for {time.monotonic() - self.since:.1f} s"
+        if not self.peer:
+            return f"nobody there yet: waiting for {self.whom} to connect" if not self.lost else f"{self.whom} is gone"
+        return f"{self.whom} at {self.peer}" + (", in lockstep" if self.lockstep else ", free-running")
+
+
+# Makes the autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it.
+Opener = Callable[[int, int], Autopilot]
+AUTOPILOTS: dict[str, Opener] = {}
+
+
+def autopilot(name: str) -> Callable[[Opener], Opener]:
+    """Registers a kind of autopilot under the `type` of world files."""
+    return registering(AUTOPILOTS, "autopilot", name)

@@ -1,0 +1,152 @@
+"""PX4 in lockstep: it connects by TCP, takes HIL_SENSOR and answers each with HIL_ACTUATOR_CONTROLS."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.lockstep import px4_hil
+from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.sample import Fix, Sample
+from sim_node.autopilot.parser import Parser
+
+FIRST_PORT = 4560
+HOST = "127.0.0.1"
+# Who the simulator is on the link; PX4 does not look.
+_SYSTEM, _COMPONENT = 1, 51
+# Its clock begins here, above zero, which it takes for no time at all.
+_EPOCH_US = 1_000_000
+_TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
+_READ_SIZE = 65536
+
+
+@autopilot("px4")
+class Px4:
+    """The simulator side of PX4's simulator_mavlink.
+
+    PX4 runs free until its first controls, from then on every HIL_SENSOR is answered by controls of the same time.
+    A PX4 that is started again connects again, and time goes on.
+    """
+
+    def __init__(self, instance: int, motors: int) -> None:
+        self.address = (HOST, FIRST_PORT + instance)
+        self.wait = Wait(f"PX4 {instance} (tcp {HOST}:{self.address[1]})")
+        self._motors = motors
+        self._server: socket.socket | None = None
+        self._peer: socket.socket | None = None
+        self._parser = Parser(datagrams=False)
+        self._sequence = 0
+        self._controls: px4_hil.Controls | None = None
+        self._fix: Fix | None = None
+        self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
+
+    def open(self) -> None:
+        """Raises OSError where the port is taken."""
+        self._server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            self._server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._server.bind(self.address)
+            self._server.listen(1)
+        except OSError:
+            self.close()
+            raise
+        self._server.setblocking(False)
+
+    def close(self) -> None:
+        """Lets go of the port and of whoever is connected."""
+        for each in (self._peer, self._server):
+            if each is not None:
+                each.close()
+        self._server = self._peer = None
+
+    def exchange(self, sample: Sample) -> Commands | None:
+        """Tells what the sensors read and, in lockstep, waits for the controls of that time."""
+        self._keep_time(sample.time_ns)
+        self._fix = sample.fix or self._fix
+        if self._peer is None and not self._accept():
+            return None
+        try:
+            self._send(self._frames(sample))
+            if not self.wait.lockstep:
+                self._read(0.0)
+                self.wait.lockstep = self._controls is not None and self._controls.lockstep
+            elif not self.wait.until(self._answered) and not self.wait.stop.is_set():
+                raise ConnectionError("no answer")
+        except ConnectionError:
+            self._drop()
+            return (0.0,) * self._motors
+        if self._controls is None:
+            return None
+        return tuple(self._controls.command(channel) for channel in range(self._motors))
+
+    def _keep_time(self, time_ns: int) -> None:
+        """PX4's clock: always on, also where the world begins anew."""
+        if time_ns < self._now_ns:
+            self._offset_us = self._time_us + _AFTER_RESET_US - time_ns // 1000
+        self._now_ns, self._time_us = time_ns, time_ns // 1000 + self._offset_us
+
+    def _frames(self, sample: Sample) -> bytes:
+        frames = [self._frame("HIL_SENSOR", px4_hil.sensor(sample, self._time_us))]
+        if sample.fix is not None:
+            frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, self._time_us)))
+        if self._fix is not None and self._time_us - self._truth_us >= _TRUTH_PERIOD_US:
+            self._truth_us = self._time_us
+            frames.append(self._frame("HIL_STATE_QUATERNION", px4_hil.truth(sample, self._fix, self._time_us)))
+        return b"".join(frames)
+
+    def _frame(self, name: str, fields: Mapping[str, Any]) -> bytes:
+        self._sequence = (self._sequence + 1) % 256
+        return frame_bytes(name, fields, _SYSTEM, _COMPONENT, self._sequence)
+
+    def _accept(self) -> bool:
+        assert self._server is not None
+        try:
+            self._peer, address = self._server.accept()
+        except (BlockingIOError, ConnectionError):
+            return False
+        self._peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._peer.setblocking(True)
+        self._parser, self._controls = Parser(datagrams=False), None
+        self.wait.peer, self.wait.lockstep = f"{address[0]}:{address[1]}", False
+        return True
+
+    def _send(self, data: bytes) -> None:
+        """Sends; one who reads nothing for as long as anybody is waited for is gone. Raises ConnectionError."""
+        peer, left = self._peer, memoryview(data)
+        assert peer is not None
+
+        def sent(seconds: float) -> bool:
+            nonlocal left
+            if select.select([], [peer], [], seconds)[1]:
+                left = left[peer.send(left, socket.MSG_DONTWAIT) :]
+            return not left
+
+        if not self.wait.until(sent) and not self.wait.stop.is_set():
+            raise ConnectionError("nothing is read")
+
+    def _answered(self, seconds: float) -> bool:
+        self._read(seconds)
+        return self._controls is not None and self._controls.time_us >= self._time_us
+
+    def _read(self, seconds: float) -> None:
+        """Takes what has come. Raises ConnectionError where the other end is closed."""
+        assert self._peer is not None
+        while select.select([self._peer], [], [], seconds)[0]:
+            data = self._peer.recv(_READ_SIZE)
+            if not data:
+                raise ConnectionError("closed")
+            for message in self._parser.feed(data):
+                if message.name == "HIL_ACTUATOR_CONTROLS":
+                    self._controls = px4_hil.controls(message.fields)
+            if self._controls is not None and self._controls.time_us >= self._time_us:
+                return
+            seconds = 0.0
+
+    def _drop(self) -> None:
+        if self._peer is not None:
+            self._peer.close()
+        self._peer, self._controls = None, None
+        self.wait.peer, self.wait.lockstep = "", False
