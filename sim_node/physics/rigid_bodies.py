@@ -29,7 +29,7 @@ IN_ONE_GO = 1000
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
-    if not any(body.type.parts for body in world.bodies):
+    if not any(body.type.parts for body in world.bodies) and not any(model.moves() for model in world.models):
         return None
     try:
         # Here and not above: worlds without bodies start without it.
@@ -55,9 +55,11 @@ class RigidBodyEngine:
         import mujoco
 
         from sim_node.physics.joint_poses import write_joint_poses
+        from sim_node.physics.link_poses import write_link_poses
 
         self._mujoco = mujoco
         self._write_joint_poses = write_joint_poses
+        self._write_link_poses = write_link_poses
         self._compiled = compiled
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
@@ -73,6 +75,8 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        self.data.ctrl[:] = self._compiled.links.ctrl
+        self.data.act[:] = self._compiled.links.act
         for actor in self._actors:
             actor.reset(seed)
 
@@ -101,6 +105,11 @@ class RigidBodyEngine:
             )
         c = self._compiled
         self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, poses)
+        if len(c.links.rows):
+            n = c.links
+            self._write_link_poses(
+                qpos, n.rows, n.rests, n.mounts, n.first, n.kinds, n.axes, n.anchors, n.neutral, n.q_at, poses
+            )
 
     def state(self) -> bytes:
         """All that the future depends on."""

@@ -12,7 +12,9 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.bodies import Body, Physics
+from sim_node.world.drives import Drive
 from sim_node.world.fields import floats, same, whole_nanoseconds
+from sim_node.world.models import Model
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 
 DEFAULT_FIXED_FRAME = "map"
@@ -149,5 +151,7 @@ class World:
     motions: tuple[Motion, ...] = ()
     physics: Physics = field(default_factory=Physics)
     bodies: tuple[Body, ...] = ()
+    models: tuple[Model, ...] = ()
+    drives: tuple[Drive, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""

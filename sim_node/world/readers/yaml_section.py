@@ -10,6 +10,7 @@ from typing import TypedDict
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import registering
 from sim_node.world.bodies import Body, Physics
+from sim_node.world.drives import Drive
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
     DEFAULT_FIXED_FRAME,
@@ -20,6 +21,7 @@ from sim_node.world.model import (
     TimeGrid,
     World,
 )
+from sim_node.world.models import Model
 from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
@@ -52,6 +54,8 @@ class Context:
     motions: list[Motion] = field(default_factory=list)
     physics: Physics = field(default_factory=Physics)
     bodies: list[Body] = field(default_factory=list)
+    models: list[Model] = field(default_factory=list)
+    drives: list[Drive] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -79,6 +83,8 @@ class Context:
             motions=tuple(self.motions),
             physics=self.physics,
             bodies=tuple(self.bodies),
+            models=tuple(self.models),
+            drives=tuple(self.drives),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )
