@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -10,19 +9,11 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Geometry, Inertial
+from sim_node.world.bodies import SHAPES_WITHOUT_MASS, VOLUMES, Geometry, Inertial
 from sim_node.world.systems import ContactGeometry, RigidBody
 
+
 # m^3 from the sizes of world.bodies.SHAPES.
-_VOLUMES: dict[str, Callable[..., float]] = {
-    "box": lambda x, y, z: x * y * z,
-    "sphere": lambda r: 4.0 / 3.0 * math.pi * r**3,
-    "cylinder": lambda r, length: math.pi * r**2 * length,
-    "capsule": lambda r, length: math.pi * r**2 * (length + 4.0 / 3.0 * r),
-    "ellipsoid": lambda a, b, c: 4.0 / 3.0 * math.pi * a * b * c,
-}
-
-
 def _box(x: float, y: float, z: float) -> tuple[float, float, float]:
     return (y * y + z * z) / 12.0, (x * x + z * z) / 12.0, (x * x + y * y) / 12.0
 
@@ -56,7 +47,7 @@ def with_mass(part: ContactGeometry) -> Geometry:
     shape = part.geometry
     if not part.massive or shape.shape in SHAPES_WITHOUT_MASS:
         return replace(shape, mass=0.0)
-    return shape if shape.mass > 0.0 else replace(shape, mass=part.density * _VOLUMES[shape.shape](*shape.size))
+    return shape if shape.mass > 0.0 else replace(shape, mass=part.density * VOLUMES[shape.shape](*shape.size))
 
 
 def mass_properties(shapes: Iterable[Geometry]) -> Inertial:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from dataclasses import dataclass
 
 import mujoco
@@ -11,11 +12,14 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.attached_models import CompiledLinks, attach, compile_links
+from sim_node.physics.drives import aim, servos
 from sim_node.physics.followers import followed_rows
 from sim_node.physics.mujoco_loops import add_loops, set_distances
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import Part
 from sim_node.world.layout import Layout
+from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
 
 _JOINTS = {
@@ -27,6 +31,7 @@ _INTEGRATORS = {
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
+    "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
 }
 _GEOMS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -35,6 +40,7 @@ _GEOMS = {
     "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
     "ellipsoid": mujoco.mjtGeom.mjGEOM_ELLIPSOID,
     "plane": mujoco.mjtGeom.mjGEOM_PLANE,
+    "mesh": mujoco.mjtGeom.mjGEOM_MESH,
 }
 # Half lengths for MuJoCo, radii as they are.
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
@@ -57,6 +63,7 @@ class Compiled:
     carry it; offsets (N, 7): each frame's pose in that body. solids (N,): the MuJoCo body whose shapes each frame is
     fixed to, those on keyframes too, 0 for none. followed: the rows of the frames that are MuJoCo's mocap bodies, in
     their order.
+    links: the same of what joints of models move.
     """
 
     model: mujoco.MjModel
@@ -73,13 +80,16 @@ class Compiled:
     offsets: FloatArray
     solids: npt.NDArray[np.int64]
     followed: tuple[int, ...]
+    links: CompiledLinks
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:
     """The model of a checked world at its initial state."""
     physics = world.physics
     spec = mujoco.MjSpec()
-    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) * 1e-9
+    for name, value in physics.options.items():
+        setattr(spec.option, name, value)
+    spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
     spec.option.integrator = _INTEGRATORS[physics.integrator]
     spec.option.gravity = physics.gravity
     if not physics.contact:
@@ -89,21 +99,35 @@ def compile_model(world: World, layout: Layout) -> Compiled:
 
     nodes = {0: spec.worldbody}
     followed = followed_rows(layout)
-    offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in layout.bodies)})
+    offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in (*layout.bodies, *layout.links))})
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
-    for row, body in layout.bodies:
+    # Whatever carries comes first: a model's links lie below the row that it is attached to.
+    waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
+    for row, body in (*layout.bodies, (len(layout.frames), None)):
+        while waiting and waiting[0][0] < row:
+            above, model = waiting.pop(0)
+            anchor, mount = offsets[above]
+            attach(spec, model, nodes[anchor], mount)
+            nodes.update({at: spec.body(link.name) for at, link in layout.links if link.model is model})
+        if body is None:
+            break
         anchor, mount = _mount(layout, offsets, row, body)
         is_free = _is_free(body, anchor, mount)
         if is_free:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
-        _add_masses(node, body)
+        _add_masses(spec, node, body)
     add_loops(spec, world, layout, nodes, offsets)
     for first, second in world.touchless:
         spec.add_exclude(bodyname1=first, bodyname2=second)
-    return _compiled(spec.compile(), world, layout, free, offsets, followed)
+    servos(spec, world)
+    with warnings.catch_warnings():
+        # A model without a prefix; nothing is saved.
+        warnings.filterwarnings("ignore", "Attaching a spec with an empty prefix")
+        model = spec.compile()
+    return _compiled(model, world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
@@ -150,7 +174,7 @@ def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: 
     return node
 
 
-def _add_masses(node: mujoco.MjsBody, body: Body) -> None:
+def _add_masses(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body) -> None:
     inertial = body.inertial
     if inertial is not None:
         i = inertial.inertia
@@ -159,16 +183,20 @@ def _add_masses(node: mujoco.MjsBody, body: Body) -> None:
         node.ipos = inertial.centre
         node.fullinertia = (i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2])
     for geometry in body.geometry:
-        if geometry.shape in _GEOMS:
-            _add_geom(node, geometry, massless=inertial is not None)
+        if not geometry.is_shown_only:
+            _add_geom(spec, node, geometry, massless=inertial is not None)
 
 
-def _add_geom(node: mujoco.MjsBody, geometry: Geometry, *, massless: bool) -> None:
+def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, massless: bool) -> None:
     size = np.zeros(3)
     size[: len(geometry.size)] = geometry.size * np.array(_HALVED.get(geometry.shape, 1.0))
     if geometry.shape == "plane":
         size[:] = (0.0, 0.0, 1.0)
+    if geometry.file is not None:
+        size[:] = 0.0
     geom = node.add_geom(type=_GEOMS[geometry.shape], size=size, pos=geometry.pose[:3], quat=_wxyz(geometry.pose[3:]))
+    if geometry.file is not None:
+        geom.meshname = add_mesh(spec, geometry.file, geometry.size)
     geom.mass = 0.0 if massless or geometry.shape in SHAPES_WITHOUT_MASS else geometry.mass
     if geometry.colour is not None:
         geom.rgba = geometry.colour
@@ -218,11 +246,16 @@ def _compiled(
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
 
+    links = compile_links(model, world, layout, offsets, qpos, qvel)
+    aim(model, world, links.ctrl)
     carriers = np.full(len(layout.frames), -1, dtype=np.int64)
     in_carrier = np.tile(poses.IDENTITY, (len(layout.frames), 1))
     solids = np.zeros(len(layout.frames), dtype=np.int64)
+    named = [*((row, body.name) for row, body in layout.bodies), *((row, link.name) for row, link in layout.links)]
+    named += ((row, layout.frames.names[row]) for row in followed)
+    ids = {0: 0, **{row: model.body(name).id for row, name in named}}
     for row, (carrier, offset) in offsets.items():
-        solids[row] = model.body(layout.frames.names[carrier]).id if carrier else 0
+        solids[row] = ids[carrier]
         if model.body_mocapid[model.body_rootid[solids[row]]] < 0:
             carriers[row], in_carrier[row] = solids[row], offset
     return Compiled(
@@ -240,6 +273,7 @@ def _compiled(
         offsets=in_carrier,
         solids=solids,
         followed=followed,
+        links=links,
     )
 
 

@@ -32,7 +32,8 @@ IN_ONE_GO = 1000
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
-    if world.wind is None and not any(body.type.parts or body.geometry for body in world.bodies):
+    shaped = any(body.type.parts or body.geometry for body in world.bodies)
+    if world.wind is None and not shaped and not world.models:
         return None
     try:
         # Here and not above: worlds without bodies start without it.
@@ -60,9 +61,11 @@ class RigidBodyEngine:
         # Registers the actors.
         from sim_node.physics import ball_springs, buoyancy, constant_force, drag, vehicles  # noqa: F401
         from sim_node.physics.joint_poses import write_joint_poses
+        from sim_node.physics.link_poses import write_link_poses
 
         self._mujoco = mujoco
         self._write_joint_poses = write_joint_poses
+        self._write_link_poses = write_link_poses
         self._compiled = compiled
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
@@ -85,6 +88,8 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
+        self.data.ctrl[:] = self._compiled.links.ctrl
+        self.data.act[:] = self._compiled.links.act
         self._follow(0)
         self.wind.reset(seed)
         for actor in self._actors:
@@ -117,6 +122,11 @@ class RigidBodyEngine:
             )
         c = self._compiled
         self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, c.anchors, poses)
+        if len(c.links.rows):
+            n = c.links
+            self._write_link_poses(
+                qpos, n.rows, n.rests, n.mounts, n.first, n.kinds, n.axes, n.anchors, n.neutral, n.q_at, poses
+            )
 
     def state(self) -> bytes:
         """All that the future depends on."""

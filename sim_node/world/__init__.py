@@ -1,11 +1,13 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
 from sim_node.world.bodies import Body, Geometry, Inertial, Loop, Physics
+from sim_node.world.drives import Drive
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
+from sim_node.world.models import Model
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
 from sim_node.world.systems import (
     Attachment,
@@ -26,6 +28,7 @@ __all__ = [
     "ContactGeometry",
     "Diverged",
     "Drag",
+    "Drive",
     "FrameTable",
     "Geometry",
     "Gusts",
@@ -34,6 +37,7 @@ __all__ = [
     "Loop",
     "Mate",
     "MateConnector",
+    "Model",
     "Motion",
     "Multirotor",
     "Origin",

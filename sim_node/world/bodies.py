@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +19,7 @@ from sim_node.world.problems import NO_PLACE, Place
 
 # What can integrate rigid bodies.
 ENGINES = ("mujoco",)
-INTEGRATORS = ("rk4", "implicitfast", "euler")
+INTEGRATORS = ("rk4", "implicitfast", "implicit", "euler")
 # The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
 SHAPES: dict[str, tuple[str, ...]] = {
     "box": ("length_x", "length_y", "length_z"),
@@ -26,9 +28,13 @@ SHAPES: dict[str, tuple[str, ...]] = {
     "capsule": ("radius", "length without the caps"),
     "ellipsoid": ("radius_x", "radius_y", "radius_z"),
     "plane": (),
+    # A file's triangles, in its own units times these factors.
+    "mesh": ("scale_x", "scale_y", "scale_z"),
     # Three arrows that show a frame: neither mass nor contact.
     "xyz": ("length",),
 }
+# Meshes that bodies touch with, by their convex hulls; others are shown and do nothing else.
+MESHES, MESHES_SHOWN = (".stl", ".obj"), (".glb", ".gltf")
 SHAPES_WITHOUT_MASS = ("plane", "xyz")
 # From the sizes of a shape in their order, m^3.
 VOLUMES: dict[str, Callable[..., float]] = {
@@ -49,6 +55,7 @@ class Physics:
     timestep_ns: of the integrator; None divides the world's step into equal parts of at most 1 ms. gravity (3,):
     m/s^2 in the fixed frame. contact: whether shapes touch. armature: added to every degree of freedom, kg or kg m^2.
     engine: one of ENGINES.
+    options: those of MuJoCo that an MJCF file which is run by itself sets beside these, by MuJoCo's names.
     """
 
     timestep_ns: int | None = None
@@ -57,6 +64,7 @@ class Physics:
     contact: bool = True
     armature: float = 0.0
     engine: str = "mujoco"
+    options: Mapping[str, Any] = field(default_factory=dict)
     place: Place = NO_PLACE
 
     def __post_init__(self) -> None:
@@ -77,7 +85,7 @@ class Geometry:
     """A shape on a body. Raises ValueError for a size, pose or colour of another shape.
 
     shape: one of SHAPES; size: its sizes in their order, m; mass kg, spread evenly; pose (7,): in the body;
-    colour (4,): red, green, blue, opacity in 0 to 1; edge_colour: of its outline, as a file says it.
+    colour (4,): red, green, blue, opacity in 0 to 1; edge_colour: of its outline, as a file says it; file: of a mesh.
     """
 
     shape: str
@@ -86,6 +94,7 @@ class Geometry:
     pose: FloatArray = field(default_factory=lambda: np.array(poses.IDENTITY))
     colour: FloatArray | None = None
     edge_colour: str | None = None
+    file: Path | None = None
     place: Place = NO_PLACE
 
     def __post_init__(self) -> None:
@@ -98,6 +107,11 @@ class Geometry:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_shown_only(self) -> bool:
+        """Whether it is drawn and neither weighs nor touches."""
+        return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

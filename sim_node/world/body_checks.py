@@ -20,7 +20,7 @@ MOST_SUBSTEPS = 10_000
 
 def body_problems(world: World) -> Iterator[Problem]:
     """Every fault of a world's physics and bodies; none where it has no bodies."""
-    if not world.bodies:
+    if not world.bodies and not world.models:
         return
     yield from _physics_problems(world)
     for body in world.bodies:
@@ -108,6 +108,10 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         yield "", f"sizes {geometry.size.tolist()} must be above zero"
     if not 0.0 <= geometry.mass <= HEAVIEST:
         yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {HEAVIEST:g} kg"
+    if (geometry.shape == "mesh") != (geometry.file is not None):
+        yield ".file", "a mesh, and nothing else, has a file"
+    elif geometry.is_shown_only and geometry.mass > 0.0:
+        yield ".mass", "what is only shown has none; give it to another shape, or the body an inertial"
     for _, message in pose_faults(geometry.pose[None]):
         yield ".pose", message
 

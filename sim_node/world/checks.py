@@ -22,6 +22,8 @@ from sim_node.world.model import (
     StaticFrame,
     World,
 )
+from sim_node.world.model_checks import model_problems
+from sim_node.world.models import Model, ModelLink, links_of
 from sim_node.world.pose_checks import pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
 from sim_node.world.systems import System
@@ -38,7 +40,7 @@ class Entry(NamedTuple):
 
     name: str
     parent: str
-    of: StaticFrame | Motion | Body | None
+    of: StaticFrame | Motion | Body | ModelLink | None
     place: Place
     parent_place: Place
 
@@ -60,6 +62,7 @@ def entries_of(world: World) -> list[Entry]:
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
         *(entry for body in world.bodies for entry in _body_entries(body)),
         *(entry for system in world.systems for entry in _system_entries(system, world.fixed_frame)),
+        *(entry for model in world.models for entry in _model_entries(model)),
     ]
 
 
@@ -83,6 +86,12 @@ def _body_entries(body: Body) -> Iterator[Entry]:
         of = StaticFrame(joint_frame, body.parent, body.pose)
         yield Entry(joint_frame, body.parent, of, body.place, body.parent_place)
     yield Entry(body.name, joint_frame, body, body.place, body.parent_place)
+
+
+def _model_entries(model: Model) -> Iterator[Entry]:
+    """The links of a model; the first ones' parent is told where the model is attached."""
+    for link in links_of(model):
+        yield Entry(link.name, link.parent, link, link.link.place, model.parent_place)
 
 
 def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
@@ -156,6 +165,7 @@ def number_problems(world: World) -> Iterator[Problem]:
     yield from force_problems(world)
     if world.systems or world.attachments:
         yield Problem(file, "systems", "are not assembled; sim_node.assembly.assemble(world) does that")
+    yield from model_problems(world)
 
 
 def _motion_problems(motion: Motion) -> Iterator[Problem]:

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-_PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places"}
+_PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places"}
 
 
 def same(left: object, right: object) -> bool:
     """Equal in all that they say; where they were read from is no part of it."""
     return type(left) is type(right) and all(
-        np.array_equal(getattr(left, part.name), getattr(right, part.name))
+        _equal(getattr(left, part.name), getattr(right, part.name))
         for part in fields(left)  # type: ignore[arg-type]
         if part.name not in _PROVENANCE
     )
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(left, Mapping) and isinstance(right, Mapping):
+        return left.keys() == right.keys() and all(_equal(value, right[key]) for key, value in left.items())
+    return left == right if isinstance(left, (str, bytes)) else bool(np.array_equal(left, right))
 
 
 def floats(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: str) -> FloatArray:

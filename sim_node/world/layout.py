@@ -13,6 +13,7 @@ from sim_node.world.bodies import Body
 from sim_node.world.checks import Entry, entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.models import ModelLink
 from sim_node.world.problems import WorldError
 
 
@@ -22,13 +23,14 @@ class Layout:
 
     poses (N, 7): where each static frame is in its parent, and each moving one at its first keyframe or initial state;
     moving: the row and the motion of each frame that follows keyframes; bodies: the row of each of the world's
-    bodies, parents first. Arrays are read-only.
+    bodies, parents first; links: likewise of the bodies in its models. Arrays are read-only.
     """
 
     frames: FrameTable
     poses: FloatArray
     moving: tuple[tuple[int, Motion], ...]
     bodies: tuple[tuple[int, Body], ...] = ()
+    links: tuple[tuple[int, ModelLink], ...] = ()
 
 
 def lay_out(world: World) -> Layout:
@@ -46,6 +48,7 @@ def lay_out(world: World) -> Layout:
     static = np.ones(len(order), dtype=bool)
     on_base_link = [False] * len(order)
     moving: list[tuple[int, Motion]] = []
+    links: list[tuple[int, ModelLink]] = []
     for row, (entry, parent) in enumerate(zip(order, parents, strict=True)):
         on_base_link[row] = parent >= 0 and (on_base_link[parent] or names.last(entry.parent) == names.BASE_LINK)
         of = entry.of
@@ -54,6 +57,11 @@ def lay_out(world: World) -> Layout:
         elif isinstance(of, Body):
             poses[row] = of.start()
             static[row] = False
+        elif isinstance(of, ModelLink):
+            poses[row] = of.pose
+            static[row] = not of.link.joints
+            if of.link.is_body:
+                links.append((row, of))
         elif of is not None:
             poses[row] = of.poses[0]
             if not (on_base_link[row] and names.fits(of.frame, world.static_patterns) and not of.moves()):
@@ -63,7 +71,7 @@ def lay_out(world: World) -> Layout:
     for array in (table.parents, table.static, poses):
         array.setflags(write=False)
     bodies = sorted(((table.index(body.name), body) for body in world.bodies), key=lambda row_body: row_body[0])
-    return Layout(table, poses, tuple(moving), tuple(bodies))
+    return Layout(table, poses, tuple(moving), tuple(bodies), tuple(links))
 
 
 def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 # Registers the readers, YAML first.
-from sim_node.world.readers import yaml_world, x_xy, openplx  # isort: skip  # noqa: F401
+from sim_node.world.readers import yaml_world, x_xy, mjcf, urdf, openplx  # isort: skip  # noqa: F401
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World
+from sim_node.world.model_checks import overridden_options
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
@@ -36,6 +37,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         # Without a part that could not be read, frames that are only in it would be told missing.
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))
+            report.warnings.extend(overridden_options(world))
     if world is None or report.errors:
         raise WorldError(_in_file_order(report.errors))
     for line in shown_lines(_in_file_order(report.warnings)):

@@ -12,8 +12,10 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.bodies import Body, Loop, Physics
+from sim_node.world.drives import Drive
 from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.forces import Force, Wind
+from sim_node.world.models import Model
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
@@ -161,5 +163,7 @@ class World:
     touchless: tuple[tuple[str, str], ...] = ()
     systems: tuple[System, ...] = ()
     attachments: tuple[Attachment, ...] = ()
+    models: tuple[Model, ...] = ()
+    drives: tuple[Drive, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""

@@ -17,6 +17,7 @@ def with_default_parents(world: World) -> World:
     known = {frame.name for frame in (*world.frames, *world.sensors)} | {m.frame for m in world.motions}
     known |= {body.name for body in world.bodies}
     known |= {path for system in world.systems for path, _ in system.frames()}
+    known |= {model.full_name(link.name) for model in world.models for link in model.links}
     known.add(world.fixed_frame)
 
     def parent(name: str) -> str:

@@ -163,7 +163,7 @@ def test_axes_that_nobody_gives_are_drawn_the_same_every_time(read):
 
 
 FAULTS = [
-    ("physics: {integrator: rk5}", "w.yaml:1:23: physics.integrator: found 'rk5'; allowed: rk4, implicitfast, euler; did you mean rk4?"),
+    ("physics: {integrator: rk5}", "w.yaml:1:23: physics.integrator: found 'rk5'; allowed: rk4, implicitfast, implicit, euler; did you mean rk4?"),
     ("physics: {gravity: 9.81}", "w.yaml:1:20: physics.gravity: a list of 3 numbers is needed, found '9.81'"),
     ("physics: {contact: maybe}", "w.yaml:1:20: physics.contact: found 'maybe'; allowed: true,"),
     ("physics: {engine: mujocco}", "w.yaml:1:19: physics.engine: found 'mujocco'; allowed: mujoco; did you mean mujoco?"),
@@ -263,7 +263,7 @@ def test_numbers_of_bodies_made_in_python_are_checked_when_laid_out(body, messag
 @pytest.mark.parametrize(
     ("physics", "message"),
     [
-        ({"integrator": "verlet"}, "physics.integrator: found 'verlet'; allowed: rk4, implicitfast, euler"),
+        ({"integrator": "verlet"}, "physics.integrator: found 'verlet'; allowed: rk4, implicitfast, implicit, euler"),
         ({"gravity": [0, 0, np.nan]}, "physics.gravity: .* out of range"),
         ({"timestep_ns": 20_000_000}, "physics.timestep: 0.02 s is out of range; allowed: 1e-06 to the world's step, 0.01 s"),
         ({"engine": "ode"}, "physics.engine: found 'ode'; allowed: mujoco"),

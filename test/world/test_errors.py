@@ -9,7 +9,7 @@ from sim_node.world.problems import LONGEST_QUOTED, MOST_SHOWN
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "forces, vehicles, systems)"
+    "drives, forces, vehicles, systems)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
@@ -45,7 +45,8 @@ def check(faults, text, *lines):
         ),
         (
             "include: [{fil: a.yaml, file: a.yaml}]",
-            "1:12: include[0].fil: unknown key; did you mean file? (known: file, prefix, parent, pose)",
+            "1:12: include[0].fil: unknown key; did you mean file? "
+            "(known: file, prefix, parent, pose, q, keyframe, free)",
         ),
         (
             "frames: [{name: a, pose: {axis_angle: {axis: [1, 0, 0], angel: 1, angle: 1}}}]",

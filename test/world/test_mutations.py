@@ -19,6 +19,7 @@ from sim_node.world import Diverged, World, WorldError, WorldWarning, load
 from sim_node.world.locate import shipped_worlds
 
 EXAMPLES = 500
+ROOT = Path(__file__).parents[2]
 # Of computing, so that a busy machine is no hang. The largest world here loads in some 20 ms.
 SLOWEST_S = 2.0
 
@@ -82,6 +83,44 @@ forces:
 """
 PART = "fixed_frame: base\nframes:\n  - {name: wheel, pose: {position: [0, 1, 0]}}\n  - {name: wheel/tyre}\n"
 PATH = "t,x,y,z,qx,qy,qz,qw\n0,0,0,1,0,0,0,1\n0.5,1,0,1,0,0,0.6,0.8\n1.25,1,1,1e-3,0,0,1,0\n"
+MJCF = """\
+<mujoco model="leg">
+  <compiler angle="degree" meshdir="parts"/>
+  <option timestep="0.002" integrator="implicit" cone="elliptic" density="1.2"/>
+  <default><default class="leg"><joint damping="0.4" armature="0.01"/></default></default>
+  <asset><mesh name="part" file="part.obj"/><texture name="t" type="2d" builtin="checker" width="8" height="8"/></asset>
+  <include file="part.xml"/>
+  <worldbody>
+    <geom type="plane" size="5 5 .1"/>
+    <body name="torso" pos="0 0 1" euler="10 0 20">
+      <freejoint name="root"/>
+      <geom type="box" size=".2 .1 .1" mass="3"/> <geom type="mesh" mesh="part"/>
+      <site name="imu" pos="0 0 .1"/>
+      <body name="thigh" pos="0.2 0 0" childclass="leg">
+        <joint name="hip" axis="0 1 0" range="-60 60" pos="0 0 0.02"/>
+        <geom type="capsule" fromto="0 0 0 0.3 0 0" size=".03"/>
+        <body pos="0.3 0 0"><joint type="ball"/><joint type="slide" axis="1 0 0"/><geom size="0.05"/></body>
+      </body>
+    </body>
+    <replicate count="3" offset="0.2 0 0"><body name="post" pos="1 1 0"><geom size="0.1"/></body></replicate>
+  </worldbody>
+  <actuator><position name="servo" joint="hip" kp="20"/></actuator>
+  <sensor><accelerometer name="acc" site="imu"/></sensor>
+  <keyframe><key name="home" qpos="0 0 1 1 0 0 0 .1 1 0 0 0 .01" ctrl="0.5"/></keyframe>
+</mujoco>
+"""
+MJCF_PART = '<mujoco>\n<worldbody><light pos="0 0 3"/></worldbody>\n</mujoco>\n'
+MESH = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+MODELS = """\
+time: {step: 0.002}
+include:
+  - {file: m.xml, prefix: a, parent: map, pose: {position: [1, 2, 3]}, keyframe: home, q: {hip: 0.3}}
+  - {file: m.xml, prefix: b, free: false}
+bodies:
+  - {name: hull, parent: a/thigh, geometry: [{mesh: parts/part.obj, scale: [0.1, 0.2, 0.3], mass: 2}]}
+drives:
+  - {joint: a/hip, stiffness: 10, damping: 1, force: 5, target: 0.1, amplitude: 0.2, period: 3, phase: 0.25}
+"""
 
 # What stands in place of a word, or between two of them.
 WORDS = [
@@ -175,6 +214,10 @@ TOKEN = re.compile(r"\s+|[\w.*/-]+|.", re.DOTALL)
 def seeds() -> dict[str, dict[str, str]]:
     """Folders of files by name, the world itself in the first."""
     found = {"rich": {"w.yaml": RICH, "part.yaml": PART, "path.csv": PATH}, "bodies": {"w.yaml": BODIES}}
+    parts = {"part.xml": MJCF_PART, "parts/part.obj": MESH}
+    found["mjcf"] = {"w.xml": MJCF, **parts}
+    found["models"] = {"w.yaml": MODELS, "m.xml": MJCF, **parts}
+    found["urdf"] = {"w.urdf": (ROOT / "config" / "models" / "arm.urdf").read_text()}
     for name, path in shipped_worlds().items():
         parts = {f"parts/{part.name}": part.read_text() for part in (path.parent / "parts").iterdir()}
         found[name] = {f"w{path.suffix}": path.read_text(), **parts}

@@ -131,7 +131,8 @@ def test_the_shipped_worlds_have_names():
 def test_a_file_of_that_name_comes_first(write):
     write("world: mine", "orbit")
     with pytest.raises(
-        WorldError, match=r"^orbit: worlds are read from .yaml, .yml, .xml, .openplx, not from a name without a suffix$"
+        WorldError,
+        match=r"^orbit: worlds are read from .yaml, .yml, .xml, .urdf, .mjcf, .openplx, not from a name without a suf",
     ):
         load("orbit")
 

@@ -252,7 +252,7 @@ def test_a_model_is_included_under_other_physics(write):
 BODY = '<body name="a" joint="rx">{}</body>'
 FAULTS = [
     ("<x_xy>", "m.xml:1:7: no XML: no element found"),
-    ("<mujoco/>", "m.xml:1:1: the root element is <mujoco>; XML worlds are x_xy models: <x_xy>"),
+    ("<mujoc/>", "m.xml:1:1: the root element is <mujoc>; XML worlds begin with one of <x_xy>, <mujoco>, <robot>; did you mean mujoco?"),
     ("<x_xy/>", "m.xml:1:1: x_xy: worldbody is missing"),
     ('<x_xy model="a"\n name="b"><worldbody/></x_xy>', "m.xml:2:2: x_xy.name: stands beside model, which means the same"),
     ("<x_xy><worldbdy/><worldbody/></x_xy>", "m.xml:1:7: x_xy: unknown element <worldbdy>; did you mean worldbody? (known: options, defaults, worldbody)"),

@@ -12,12 +12,11 @@ from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry, Marker, Physics
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
-from sim_node.world.problems import Place, Where, did_you_mean
-from sim_node.world.readers.files import Roots, read_text
-from sim_node.world.readers.registry import reader
+from sim_node.world.problems import Place, Where, did_you_mean, quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.x_xy_attributes import Attributes
-from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_roots import XmlFile, xml_reader
 
 BODY = (
     ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")
@@ -38,26 +37,21 @@ DIM_SIZES = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "xyz": 1}
 AXES_SEED = 1
 
 
-@reader(".xml")
-def read_x_xy(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """The world of one x_xy file, or None with the faults in `report`.
+@xml_reader("x_xy")
+def read_x_xy(file: XmlFile) -> World:
+    """The world of one x_xy file, its faults in the report.
 
     It is integrated as the toolbox does: semi-implicit Euler at the file's dt, 1e-6 on the mass matrix, no contact.
     """
-    text = read_text(path, report)
-    root = None if text is None else compose_xml(text, report)
-    if root is None:
-        return None
-    if root.tag != "x_xy":
-        report.error(f"the root element is <{root.tag}>; XML worlds are x_xy models: <x_xy>", root.at)
-        return None
-    _check_schema(root, report)
-    return _Model(root, report).world(path, shown)
+    _check_schema(file.root, file.report)
+    return _Model(file.root, file.report).world(file.path, file.shown)
 
 
 def _check_schema(element: Element, report: Report) -> None:
     """Tells of every attribute and child that an element cannot have."""
     attributes, once, often = SCHEMA[element.tag]
+    if element.text is not None:
+        report.error(f"text between elements: {quoted(element.text.text)}", element.text.at)
     for name, attribute in element.attributes.items():
         if name not in attributes:
             hint = "; x_xy calls it dim" if (element.tag, name) == ("geom", "size") else did_you_mean(name, attributes)
@@ -196,7 +190,7 @@ class _Model:
         place = Place(geom.where, geom.key(""))
         if len(self._report.errors) > errors or size is None:
             return None
-        return Geometry(shape, size, mass, pose, colour, edge, place)
+        return Geometry(shape, size, mass, pose, colour, edge, place=place)
 
     def _marker(self, element: Element, owner: str) -> Marker | None:
         found = _first(element, "omc")

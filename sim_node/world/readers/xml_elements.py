@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim_node.world.problems import quoted
 from sim_node.world.readers.report import LineColumn, Report
 
 DEEPEST = 200
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Attribute:
     """The text of an attribute, and where its name stands."""
 
@@ -23,16 +23,31 @@ class Attribute:
 
 @dataclass
 class Element:
-    """An element: its tag, attributes and children."""
+    """An element: its tag, attributes and children, the first text beside them, and the file that it stands in."""
 
     tag: str
     at: LineColumn
     attributes: dict[str, Attribute] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
+    text: Attribute | None = None
+    file: str = ""
 
     def all(self, tag: str) -> list[Element]:
         """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
+
+    def get(self, attribute: str, default: str = "") -> str:
+        """The text of an attribute, or the default."""
+        found = self.attributes.get(attribute)
+        return default if found is None else found.text
+
+    def descendants(self) -> Iterator[Element]:
+        """The element and all below it, in the order of the file."""
+        stack = [self]
+        while stack:
+            element = stack.pop()
+            yield element
+            stack.extend(reversed(element.children))
 
 
 def compose_xml(text: str, report: Report) -> Element | None:
@@ -53,7 +68,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
 
         def startElement(self, name: str, attrs: Any) -> None:  # noqa: N802  the interface's name
             at = _position(parser)
-            element = Element(name, at, {key: Attribute(value, at) for key, value in attrs.items()})
+            element = Element(name, at, {key: Attribute(value, at) for key, value in attrs.items()}, file=report.file)
             _locate_attributes(element, lines)
             if len(stack) > DEEPEST:
                 raise SAXParseException(f"nested deeper than {DEEPEST} levels", None, parser)
@@ -64,8 +79,8 @@ def compose_xml(text: str, report: Report) -> Element | None:
             stack.pop()
 
         def characters(self, content: str) -> None:
-            if content.strip():
-                report.error(f"text between elements: {quoted(content.strip())}", _position(parser))
+            if content.strip() and stack[-1].text is None:
+                stack[-1].text = Attribute(content.strip(), _position(parser))
 
     parser = create_parser(forbid_dtd=True)
     parser.setContentHandler(Build())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,20 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, Geometry, Inertial, Physics
 from sim_node.world.body_checks import FASTEST_GRAVITY, HEAVIEST, SHORTEST_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
+from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.model import FARTHEST
 from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_poses import read_pose
+from sim_node.world.readers.yaml_poses import read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
-from sim_node.world.readers.yaml_values import TRUE, Value, boolean
+from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
 PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
 # Those that are per degree of freedom, or per position: one number for all, or a list.
 PER_DOF = ("damping", "armature", "spring_stiff")
 JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
-GEOMETRY_KEYS = (*SHAPES, "mass", "density", "pose", "color")
+GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color")
 INERTIAL_KEYS = ("mass", "center", "inertia")
 AXES_SEED = 1
 
@@ -59,7 +61,7 @@ def read_bodies(value: Value, context: Context) -> None:
         if scale is not None and pose_value is not None:
             pose_value.error("a body's shapes have sizes of their own; scale is for frames")
         joint = _joint(table.get("joint"), random)
-        geometry = read_geometry(table.get("geometry"))
+        geometry = read_geometry(table.get("geometry"), context)
         inertial = read_inertial(table.get("inertial"))
         if name and len(entry.report.errors) == errors:
             context.bodies.append(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
@@ -142,12 +144,12 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
     return numbers
 
 
-def read_geometry(value: Value | None) -> tuple[Geometry, ...]:
+def read_geometry(value: Value | None, context: Context) -> tuple[Geometry, ...]:
     """A list of shapes, each a mapping with the shape's name and sizes."""
-    return () if value is None else tuple(g for entry in value.items() if (g := read_shape(entry)) is not None)
+    return () if value is None else tuple(g for entry in value.items() if (g := read_shape(entry, context)) is not None)
 
 
-def read_shape(entry: Value, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry | None:
+def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry | None:
     """One shape of a mapping whose keys are all `known`; None with the fault recorded."""
     table = entry.table(known)
     given = [name for name in SHAPES if name in table]
@@ -160,14 +162,19 @@ def read_shape(entry: Value, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry
     assert value is not None
     errors = len(entry.report.errors)
     pose, _ = read_pose(table.get("pose"))
-    size = _sizes(value, SHAPES[shape])
+    file = _mesh_file(value, context) if shape == "mesh" else None
+    size = _mesh_scale(table) if shape == "mesh" else _sizes(value, SHAPES[shape])
+    if "scale" in table and shape != "mesh":
+        entry.error(f"a {shape} has sizes of its own; scale is for meshes")
     rgba = None if colour is None else _colour(colour)
     kilograms = 0.0 if mass is None else mass.number(0.0, HEAVIEST)
     density = table.get("density")
     if density is not None:
         kilograms = _mass_by(density, shape, size, mass)
     return (
-        None if len(entry.report.errors) > errors else Geometry(shape, size, kilograms, pose, rgba, None, entry.place)
+        None
+        if len(entry.report.errors) > errors
+        else Geometry(shape, size, kilograms, pose, rgba, None, file, entry.place)
     )
 
 
@@ -183,6 +190,22 @@ def _mass_by(density: Value, shape: str, size: FloatArray, mass: Value | None) -
             return kilograms
         density.error(f"makes {kilograms:.4g} kg of it; allowed: up to {HEAVIEST:g} kg")
     return 0.0
+
+
+def _mesh_file(value: Value, context: Context) -> Path | None:
+    """The file of a mesh, which can be read."""
+    found = context.find(value)
+    if found is None:
+        return None
+    fault = mesh_fault(found[0])
+    if fault:
+        value.error(fault)
+    return None if fault else found[0]
+
+
+def _mesh_scale(table: Table) -> FloatArray:
+    """Factors along the mesh's axes: one number for all three, or three."""
+    return np.ones(3) if "scale" not in table or (scale := scale_of(table)) is None else scale
 
 
 def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:

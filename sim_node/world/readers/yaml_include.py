@@ -10,8 +10,10 @@ from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.bodies import Body
 from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.models import Model
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
+from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
@@ -21,7 +23,7 @@ from sim_node.world.systems import Attachment, System
 # Files that a world may consist of, and includes one within the other: a few small files could include each other
 # more often than any machine can read.
 MOST_FILES, DEEPEST = 1000, 32
-INCLUDE_KEYS = ("file", "prefix", "parent", "pose")
+INCLUDE_KEYS = ("file", "prefix", "parent", "pose", *MODEL_KEYS)
 
 
 @section("include")
@@ -33,7 +35,7 @@ def read_include(value: Value, context: Context) -> None:
             if included is None:
                 context.report.missing.append(entry.path)
             else:
-                _take_in(included, "", context.fixed_frame, None, context)
+                _take_in(included, "", context.fixed_frame, entry.place, None, context)
         else:
             _read_entry(entry, context)
 
@@ -50,29 +52,37 @@ def _read_entry(entry: Value, context: Context) -> None:
     if included is None or prefix is None:
         context.report.missing.append(entry.path)
         return
+    included = read_start(included, table)
     root = names.prefixed(prefix, included.fixed_frame)
     if pose_value is None:
-        _take_in(included, prefix, parent, parent_place, context)
+        _take_in(included, prefix, parent, entry.place, parent_place, context)
     elif root == parent:
         pose_value.error(f"needs a prefix beside it: both worlds have a frame {root!r}")
     else:
         context.frames.append(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
-        _take_in(included, prefix, root, None, context)
+        _take_in(included, prefix, root, entry.place, None, context)
 
 
-def _take_in(world: World, prefix: str, root: str, root_place: Place | None, context: Context) -> None:
-    """Adds a world's frames under `prefix`; its fixed frame becomes `root`, which is named at `root_place`."""
+def _take_in(world: World, prefix: str, root: str, place: Place, root_place: Place | None, context: Context) -> None:
+    """Adds a world's frames under `prefix`; its fixed frame becomes `root`, which is named at `root_place`.
+
+    place: of the entry, where what its models have against this world is told.
+    """
 
     def renamed(name: str) -> str:
         return root if name == world.fixed_frame else names.prefixed(prefix, name)
 
-    def below(frame: StaticFrame | Motion | Body | System) -> dict[str, Any]:
+    def below(frame: StaticFrame | Motion | Body | Model | System) -> dict[str, Any]:
         on_root = frame.parent == world.fixed_frame and root_place is not None
         return {"parent": renamed(frame.parent), "parent_place": root_place if on_root else frame.parent_place}
 
     context.frames += [replace(f, name=renamed(f.name), **below(f)) for f in world.frames]
     context.sensors += [replace(s, name=renamed(s.name), **below(s)) for s in world.sensors]
     context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
+    context.models += [
+        replace(m, prefix=names.prefixed(prefix, m.prefix).strip("/"), place=place, **below(m)) for m in world.models
+    ]
+    context.drives += [replace(d, joint=names.prefixed(prefix, d.joint)) for d in world.drives]
     context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
     context.forces += [replace(f, body=renamed(f.body)) for f in world.forces]
     context.vehicles += [replace(v, name=names.prefixed(prefix, v.name), body=renamed(v.body)) for v in world.vehicles]

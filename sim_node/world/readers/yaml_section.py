@@ -10,6 +10,7 @@ from typing import TypedDict
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import registering
 from sim_node.world.bodies import Body, Physics
+from sim_node.world.drives import Drive
 from sim_node.world.forces import Force, Wind
 from sim_node.world.locate import LocateError
 from sim_node.world.model import (
@@ -21,6 +22,7 @@ from sim_node.world.model import (
     TimeGrid,
     World,
 )
+from sim_node.world.models import Model
 from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
@@ -60,6 +62,8 @@ class Context:
     vehicles: list[Multirotor] = field(default_factory=list)
     systems: list[System] = field(default_factory=list)
     attachments: list[Attachment] = field(default_factory=list)
+    models: list[Model] = field(default_factory=list)
+    drives: list[Drive] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -92,6 +96,8 @@ class Context:
             vehicles=tuple(self.vehicles),
             systems=tuple(self.systems),
             attachments=tuple(self.attachments),
+            models=tuple(self.models),
+            drives=tuple(self.drives),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

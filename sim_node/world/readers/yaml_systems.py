@@ -30,8 +30,8 @@ PART_KEYS = ("systems", "bodies", "geometry", "connectors", "mates")
 SYSTEM_KEYS = ("name", "parent", "pose", *PART_KEYS)
 INNER_KEYS = ("name", "pose", *PART_KEYS)
 BODY_KEYS = ("name", "pose", "geometry", "connectors", "mass", "center", "inertia", "static", "velocity", "spin")
-SHAPE_KEYS = (*GEOMETRY_KEYS, "density")
-DENSEST = 1e6  # kg/m^3
+# A mesh has no volume to weigh by.
+SHAPE_KEYS = tuple(key for key in GEOMETRY_KEYS if key not in ("mesh", "scale"))
 
 
 @section("systems")
@@ -40,24 +40,24 @@ def read_systems(value: Value, context: Context) -> None:
     for entry in value.items():
         table = entry.table(SYSTEM_KEYS, required=("name",))
         parent = table.get("parent")
-        system = _system(entry, table)
+        system = _system(entry, table, context)
         if system is not None:
             at = Place(entry.where, f"{entry.path}.parent") if parent is None else parent.place
             context.systems.append(replace(system, parent=frame_name(parent), parent_place=at))
 
 
-def _system(entry: Value, table: Table) -> System | None:
+def _system(entry: Value, table: Table, context: Context) -> System | None:
     """A system and what it owns; what is faulty is left out."""
     name = frame_name(table.get("name"))
     owned = _Names()
     systems: list[System] = []
     bodies: list[RigidBody] = []
     for inner in _items(table, "systems"):
-        system = _system(inner, inner.table(INNER_KEYS, required=("name",)))
+        system = _system(inner, inner.table(INNER_KEYS, required=("name",)), context)
         if system is not None and owned.take(system.name, inner):
             systems.append(system)
     for part in _items(table, "bodies"):
-        body = _body(part)
+        body = _body(part, context)
         if body is not None and owned.take(body.name, part):
             bodies.append(body)
     mates = [read_mate(part, index) for index, part in enumerate(_items(table, "mates"))]
@@ -68,7 +68,7 @@ def _system(entry: Value, table: Table) -> System | None:
         _pose(table),
         tuple(systems),
         tuple(bodies),
-        _geometries(table),
+        _geometries(table, context),
         _connectors(table),
         tuple(mate for mate in mates if mate is not None),
         place=entry.place,
@@ -92,7 +92,7 @@ class _Names:
         return first is value
 
 
-def _body(entry: Value) -> RigidBody | None:
+def _body(entry: Value, context: Context) -> RigidBody | None:
     table = entry.table(BODY_KEYS, required=("name",))
     name = frame_name(table.get("name"))
     errors = len(entry.report.errors)
@@ -104,7 +104,7 @@ def _body(entry: Value) -> RigidBody | None:
     speeds = [[0.0, 0.0, 0.0] if v is None else v.vector(3) or [0.0, 0.0, 0.0] for v in (velocity, spin)]
     fields: dict[str, Any] = {
         "pose": _pose(table),
-        "geometries": _geometries(table),
+        "geometries": _geometries(table, context),
         "connectors": _connectors(table),
         "mass": kilograms,
         "centre": None if middle is None else np.array(middle),
@@ -118,20 +118,15 @@ def _body(entry: Value) -> RigidBody | None:
     return RigidBody(name, place=entry.place, **(fields if len(entry.report.errors) == errors else {}))
 
 
-def _geometries(table: Table) -> tuple[ContactGeometry, ...]:
+def _geometries(table: Table, context: Context) -> tuple[ContactGeometry, ...]:
     """Shapes with a density (kg/m^3), unless they say their mass."""
     shapes = []
     for index, entry in enumerate(_items(table, "geometry")):
-        shape = read_shape(entry, SHAPE_KEYS)
-        density = entry.node.entries.get("density") if isinstance(entry.node, Mapping) else None
-        number = 1000.0
-        if density is not None:
-            at = Value(density[1], entry.report, "density", entry)
-            number = at.number(0.0, DENSEST)
-            if shape is not None and shape.mass > 0.0:
-                at.error("a second way to say the mass; give mass or density")
+        shape = read_shape(entry, context, SHAPE_KEYS)
+        weighed = isinstance(entry.node, Mapping) and "density" in entry.node.entries
         if shape is not None:
-            shapes.append(ContactGeometry(f"geometry_{index}", shape, number, number > 0.0, entry.place))
+            massive = shape.mass > 0.0 or not weighed
+            shapes.append(ContactGeometry(f"geometry_{index}", shape, massive=massive, place=entry.place))
     return tuple(shapes)
 
 

@@ -164,7 +164,7 @@ def _read_model(path: Path, shown: Path, context: Context) -> Model | None:
     model = Model(
         _rotors(table.get("rotors"), table.get("rotor")),
         read_inertial(table.get("inertial")),
-        read_geometry(table.get("geometry")),
+        read_geometry(table.get("geometry"), inside),
         linear,
         quadratic,
         tuple(inside.frames),

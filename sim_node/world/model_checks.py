@@ -1,0 +1,96 @@
+"""Whether models and drives can be simulated: what carries them, which joints there are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sim_node.world.bodies import INTEGRATORS, Physics
+from sim_node.world.model import World
+from sim_node.world.mujoco_source import default_options, integrator_number
+from sim_node.world.problems import Place, Problem, did_you_mean, quoted
+
+
+def model_problems(world: World) -> Iterator[Problem]:
+    """Every fault of a world's models and drives."""
+    standing = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
+    standing.update({body.name: body.parent for body in world.bodies if not body.type.parts})
+    moved = {motion.frame for motion in world.motions}
+    for model in world.models:
+        above = model.parent
+        for _ in range(len(standing) + 1):
+            above = standing.get(above, above)
+        if above in moved:
+            message = f"{quoted(above)} follows keyframes; a model hangs on the fixed frame or on a body"
+            yield _at(model.parent_place, message)
+        elif model.floats() and above != world.fixed_frame:
+            yield _at(model.parent_place, f"a model that floats free hangs on the fixed frame, not on {quoted(above)}")
+    yield from _drive_problems(world)
+
+
+def drivable(world: World) -> dict[str, str]:
+    """The joints that a drive can pull, by the name it calls them, and what MuJoCo calls each."""
+    joints = {
+        model.full_name(joint.name): model.full_name(joint.name)
+        for model in world.models
+        for joint in model.joints()
+        if joint.kind in ("slide", "hinge")
+    }
+    joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
+    return joints
+
+
+def overridden_options(world: World) -> Iterator[Problem]:
+    """What the file of a model sets of MuJoCo's options and the world that includes it says otherwise."""
+    for model in world.models:
+        here = _options(world.physics, world)
+        differing = [key for key, value in model.options.items() if key in here and not _same(value, here[key])]
+        if differing:
+            found = ", ".join(
+                f"{key} {_shown(key, model.options[key])} (here {_shown(key, here[key])})" for key in differing
+            )
+            yield _at(model.place, f"the world's physics counts, not the model's own: {found}")
+
+
+def _drive_problems(world: World) -> Iterator[Problem]:
+    known = drivable(world)
+    seen: set[str] = set()
+    for drive in world.drives:
+        if drive.joint not in known:
+            yield _at(drive.place, f"{quoted(drive.joint)} is no joint to drive{did_you_mean(drive.joint, known)}")
+        elif drive.joint in seen:
+            yield _at(drive.place, f"a second drive of {quoted(drive.joint)}")
+        seen.add(drive.joint)
+        numbers = (drive.target, drive.amplitude, drive.phase)
+        if not (
+            drive.stiffness >= 0.0 and drive.damping >= 0.0 and drive.period > 0.0 and all(map(math.isfinite, numbers))
+        ):
+            yield _at(drive.place, "stiffness and damping must be zero or more, the period above it, targets finite")
+
+
+def _options(physics: Physics, world: World) -> dict[str, Any]:
+    """The world's options by MuJoCo's names."""
+    return {
+        **default_options(),
+        **physics.options,
+        "timestep": world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9,
+        "integrator": integrator_number(physics.integrator),
+        "gravity": physics.gravity,
+    }
+
+
+def _same(one: Any, other: Any) -> bool:
+    return bool(np.allclose(one, other, rtol=1e-9, atol=0.0))
+
+
+def _shown(key: str, value: Any) -> str:
+    if key == "integrator":
+        return next(name for name in INTEGRATORS if integrator_number(name) == int(value))
+    return str(value.tolist()) if isinstance(value, np.ndarray) else f"{value:g}"
+
+
+def _at(place: Place, message: str) -> Problem:
+    return Problem(place.where, place.key, message)

@@ -1,0 +1,149 @@
+"""A model as MuJoCo reads it: one text in which nothing refers to a file, and the contents of what it needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from sim_node.world.fields import same
+from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
+
+if TYPE_CHECKING:
+    from mujoco import MjSpec
+
+    from sim_node.world.readers.xml_elements import Element
+
+NEEDED = "models need MuJoCo, which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
+_LINE = re.compile(r",? line (\d+)(, column \d+)?")
+_NAME = re.compile(r"name '([^']+)'")
+_NOISE = re.compile(
+    r"^(XML )?Error: |\nThe static bodies of the spec were fused.*|Element name '', id -?\d+", re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """What MuJoCo is given of a model.
+
+    text: MJCF or URDF with a line per element; places: where each line's element stands in the files, and its name.
+    includes: models within the model by their names in the text; assets: meshes, textures and height fields likewise.
+    MuJoCo opens no file: whatever a file asked for is in here, or the model was refused.
+    """
+
+    text: str
+    places: tuple[tuple[Where, str], ...]
+    includes: Mapping[str, bytes]
+    assets: Mapping[str, bytes]
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:
+        """The source of an element and all below it."""
+        places: list[tuple[Where, str]] = []
+        text = "".join(_lines(root, places))
+        return cls(text, tuple(places), includes, assets)
+
+    def problem(self, message: str) -> Problem:
+        """A message of MuJoCo's at the place that it speaks of."""
+        where = self.places[0][0]
+        line, name = _LINE.search(message), _NAME.search(message)
+        if line and 0 < int(line[1]) <= len(self.places):
+            where = self.places[int(line[1]) - 1][0]
+        elif name:
+            where = next((at for at, named in self.places if named == name[1]), where)
+        return Problem(where, "", words_of(message))
+
+
+def words_of(message: str) -> str:
+    """What MuJoCo says, on one line, without where in its own text."""
+    words = _NOISE.sub("", _LINE.sub("", message).strip())
+    return "MuJoCo: " + "; ".join(filter(None, map(str.strip, words.splitlines())))
+
+
+def spec_of(source: Source) -> MjSpec:
+    """MuJoCo's specification of a model, in which every body, joint and actuator has a name.
+
+    A joint without one is called as its body. Raises WorldError with MuJoCo's message at its place.
+    """
+    import mujoco
+
+    with refusals(source):
+        spec = mujoco.MjSpec.from_string(source.text, include=dict(source.includes), assets=dict(source.assets))
+    bodies = {body.name for body in spec.bodies}
+    joints = {joint.name for joint in spec.joints}
+    for index, body in enumerate(spec.bodies):
+        body.name = body.name or _free(f"body{index}", bodies)
+        for joint in body.joints:
+            joint.name = joint.name or _free(body.name, joints)
+    actuators = {actuator.name for actuator in spec.actuators}
+    for index, actuator in enumerate(spec.actuators):
+        actuator.name = actuator.name or _free(f"actuator{index}", actuators)
+    return spec
+
+
+@contextmanager
+def refusals(source: Source) -> Iterator[None]:
+    """Turns what MuJoCo raises into a WorldError."""
+    import mujoco
+
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError, MemoryError, mujoco.FatalError) as error:
+        raise WorldError([source.problem(str(error) or type(error).__name__)]) from None
+
+
+def mujoco_missing() -> str:
+    """Why models cannot be read here, or nothing."""
+    try:
+        import mujoco  # noqa: F401
+    except ImportError as error:
+        return NEEDED.format(error=error)
+    return ""
+
+
+def default_options() -> dict[str, Any]:
+    """MuJoCo's options as it has them where nothing is said, by its names."""
+    import mujoco
+
+    option = mujoco.MjSpec().option
+    names = (name for name in dir(option) if not name.startswith("_"))
+    return {name: np.array(value) if np.ndim(value := getattr(option, name)) else value for name in names}
+
+
+def integrator_number(name: str) -> int:
+    """MuJoCo's number of one of the house's integrators."""
+    import mujoco
+
+    return int(getattr(mujoco.mjtIntegrator, f"mjINT_{name.upper()}"))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the next one after it that is not taken; it is then."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}#{number}"
+    taken.add(free)
+    return free
+
+
+def _lines(root: Element, places: list[tuple[Where, str]]) -> Iterator[str]:
+    # MuJoCo calls a mesh of URDF as its file.
+    name = root.get("name") or root.get("filename").partition(".")[0]
+    places.append((Where(root.file, *root.at) if root.file else NOWHERE, name))
+    attributes = "".join(f" {key}={quoteattr(value.text)}" for key, value in root.attributes.items())
+    yield f"<{root.tag}{attributes}>"
+    for child in root.children:
+        yield "\n"
+        yield from _lines(child, places)
+    yield f"</{root.tag}>"

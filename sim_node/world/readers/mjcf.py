@@ -1,0 +1,232 @@
+"""Worlds from MJCF, MuJoCo's own format. The model is kept whole; its files are read here, within the roots."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim_node.world.bodies import INTEGRATORS, Physics
+from sim_node.world.model import TimeGrid, World
+from sim_node.world.models import Model
+from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_missing, refusals, spec_of
+from sim_node.world.problems import Place, Where, WorldError, quoted
+from sim_node.world.readers.assets import Assets, stem
+from sim_node.world.readers.files import read_text
+from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
+from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.xml_elements import DEEPEST, Attribute, Element, compose_xml
+from sim_node.world.readers.xml_roots import XmlFile, xml_reader
+
+if TYPE_CHECKING:
+    from mujoco import MjSpec
+
+FIXED_FRAME = "world"
+# A few words of a file could ask for more memory than there is: element, attribute, the largest of its numbers.
+LARGEST = {
+    ("replicate", "count"): 10_000,
+    ("flexcomp", "count"): 1_000,
+    ("composite", "count"): 1_000,
+    ("texture", "width"): 16_384,
+    ("texture", "height"): 6 * 16_384,
+    ("texture", "gridsize"): 64,
+    ("hfield", "nrow"): 16_384,
+    ("hfield", "ncol"): 16_384,
+    ("user", "dim"): 10_000,
+    ("plugin", "nsample"): 10_000,
+    ("numeric", "size"): 1_000_000,
+    **{("size", f"nuser_{kind}"): 1_000 for kind in ("body", "jnt", "geom", "site", "cam")},
+    **{("size", f"nuser_{kind}"): 1_000 for kind in ("tendon", "actuator", "sensor")},
+    **{("size", key): 100_000 for key in ("nuserdata", "nkey", "njmax", "nconmax", "nstack")},
+    **{(tag, "nsample"): 10_000 for tag in ("general", "motor", "position", "velocity", "intvelocity", "sensor")},
+}  # fmt: skip
+MOST_COPIES, MOST_INCLUDED = 100_000, 1000
+FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
+NAMED_BY_FILE = ("mesh", "hfield", "texture")
+_OWN_OPTIONS = ("timestep", "integrator", "gravity")
+
+
+@xml_reader("mujoco")
+def read_mjcf(file: XmlFile) -> World | None:
+    """The world of one MJCF file, at its options; None with the faults in the report."""
+    missing = mujoco_missing()
+    if missing:
+        file.report.error(missing)
+        return None
+    errors = len(file.report.errors)
+    assets, includes = Assets(file), dict[str, bytes]()
+    _take_files(file.root, file, assets, includes)
+    if len(file.report.errors) > errors:
+        return None
+    try:
+        return _world(file, assets, includes)
+    except WorldError as error:
+        file.report.errors.extend(error.problems)
+        return None
+
+
+def _world(file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> World:
+    model, spec = model_of(file.root, file, assets, includes)
+    option = spec.option
+    import mujoco
+
+    step_ns = round(option.timestep * 1e9)
+    physics = Physics(
+        timestep_ns=step_ns,
+        integrator=next(name for name in INTEGRATORS if integrator_number(name) == int(option.integrator)),
+        gravity=np.array(option.gravity),
+        contact=not option.disableflags & mujoco.mjtDisableBit.mjDSBL_CONTACT,
+        options=_options(spec),
+        place=Place(Where(str(file.shown), *file.root.at), "option"),
+    )
+    return World(
+        name=file.root.get("model") or file.path.stem,
+        fixed_frame=FIXED_FRAME,
+        time=TimeGrid(step_ns=step_ns),
+        physics=physics,
+        models=(model,),
+        source=str(file.shown),
+    )
+
+
+def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> tuple[Model, MjSpec]:
+    """The model of a root element that refers to nothing but what is in `assets` and `includes`. Raises WorldError."""
+    source = Source.of(root, includes, assets.contents)
+    place = Place(Where(str(file.shown), *root.at), root.tag)
+    with mujoco_warnings(file.report, source), refusals(source):
+        spec = spec_of(source)
+        compiled = spec.compile()
+    stated = {
+        key for element in root.all("option") for key in (*element.attributes, *(c.tag for c in element.children))
+    }
+    options = {key: getattr(spec.option, key) for key in sorted(stated) if hasattr(spec.option, key)}
+    model = Model(
+        name=root.get("model") or root.get("name") or file.path.stem,
+        source=source,
+        links=links_in(compiled, source, joint_frames=root.tag == "mujoco"),
+        parent=FIXED_FRAME,
+        keyframes=keyframes_in(compiled),
+        actuators=tuple(compiled.actuator(index).name for index in range(compiled.nu)),
+        options=options,
+        place=place,
+        parent_place=place,
+    )
+    return model, spec
+
+
+def _options(spec: MjSpec) -> dict[str, Any]:
+    """Those of MuJoCo's options that are not as MuJoCo has them, beside those that the house has words for."""
+    usual = {name: value for name, value in default_options().items() if name not in _OWN_OPTIONS}
+    values = {name: getattr(spec.option, name) for name in usual}
+    return {name: np.array(v) if np.ndim(v) else v for name, v in values.items() if np.any(v != usual[name])}
+
+
+def _take_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
+    """Puts included files in their places, and reads what the elements refer to; faults go to the report."""
+    _expand(root, root, file, {file.path.resolve()}, 0)
+    compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
+    folder = compiler.get("assetdir", "")
+    folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
+    if _copies(root) > MOST_COPIES:
+        _error(file, root, "replicate", f"more than {MOST_COPIES} elements after replication")
+    for element in root.all("compiler"):
+        for key in ("assetdir", "meshdir", "texturedir", "strippath"):
+            element.attributes.pop(key, None)
+        if "settotalmass" in element.attributes:
+            _error(file, element, "settotalmass", "MuJoCo has it no more; scale the masses and densities in the model")
+    for element in root.descendants():
+        _check_sizes(element, file)
+        for attribute in [key for key in element.attributes if key.startswith("file") and element.get(key)]:
+            reference = element.get(attribute)
+            if compiler.get("strippath") == "true":
+                reference = reference.replace("\\", "/").rpartition("/")[2]
+                element.attributes[attribute].text = reference
+            if element.tag == "model":
+                _take_model(element, file, assets, includes)
+                continue
+            taken = assets.take(element, attribute, folders.get(FOLDERS.get(element.tag, ""), ""))
+            if taken is not None and attribute == "file" and element.tag in NAMED_BY_FILE and not element.get("name"):
+                element.attributes["name"] = Attribute(stem(reference), element.at)
+
+
+def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], depth: int) -> None:
+    """Replaces every <include> by what the file that it names holds."""
+    if depth > DEEPEST or len(file.report.files) > MOST_INCLUDED:
+        file.report.about(element.file).error("included too deep, or too many files", element.at, "include")
+        element.children.clear()
+        return
+    children: list[Element] = []
+    for child in element.children:
+        if child.tag != "include":
+            _expand(child, root, file, above, depth + 1)
+            children.append(child)
+            continue
+        if not child.get("file"):
+            file.report.about(child.file).error("file is missing", child.at, "include")
+            continue
+        path = Assets(file).find(child, "file")
+        if path is None:
+            continue
+        if path.resolve() in above:
+            _error(file, child, "file", f"{path.name} is included already, and MuJoCo takes a file once")
+            continue
+        above.add(path.resolve())
+        file.report.files.append(path)
+        reference = child.get("file")
+        shown = path if reference.startswith("package://") else file.shown.parent / reference
+        report = file.report.about(str(shown))
+        text = read_text(path, report)
+        included = None if text is None else compose_xml(text, report)
+        if included is not None:
+            _expand(included, root, file, above, depth + 1)
+            children += included.children
+    element.children[:] = children
+
+
+def _take_model(element: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
+    """A model within the model: read as one, with its own files, under a name of its own."""
+    path = assets.find(element, "file")
+    if path is None:
+        return
+    reference = element.get("file")
+    shown = path if reference.startswith("package://") else file.shown.parent / reference
+    if len(includes) >= MOST_INCLUDED:
+        _error(file, element, "file", f"more than {MOST_INCLUDED} models in one")
+        return
+    report = file.report.about(str(shown))
+    text = read_text(path, report)
+    root = None if text is None else compose_xml(text, report)
+    if root is None:
+        return
+    if root.tag != "mujoco":
+        _error(file, element, "file", f"its root element is <{root.tag}>; <mujoco> is needed here")
+        return
+    name = f"{len(includes)}_{path.stem}.xml"
+    includes[name] = b""  # taken, while models within it are read
+    inner = replace(file, root=root, path=path, shown=shown)
+    within = Assets(inner, assets.contents, assets.names)
+    _take_files(root, inner, within, includes)
+    includes[name] = Source.of(root, {}, {}).text.encode()
+    element.attributes["file"].text = name
+    if not element.get("name"):
+        element.attributes["name"] = Attribute(root.get("model") or stem(reference), element.at)
+
+
+def _check_sizes(element: Element, file: XmlFile) -> None:
+    """Tells of sizes beyond reason."""
+    for key in [key for key in element.attributes if (element.tag, key) in LARGEST]:
+        largest = LARGEST[element.tag, key]
+        if not all(abs(as_number(word)) <= largest for word in element.get(key).split()):
+            _error(file, element, key, f"{quoted(element.get(key))} is out of range; allowed: up to {largest}")
+
+
+def _copies(element: Element) -> float:
+    """How many elements there are when every <replicate> has been carried out."""
+    count = as_number(element.get("count")) if element.tag == "replicate" else 1.0
+    return (count if count > 1.0 else 1.0) * (1.0 + sum(map(_copies, element.children)))
+
+
+def _error(file: XmlFile, element: Element, attribute: str, message: str) -> None:
+    at = element.attributes[attribute].at if attribute in element.attributes else element.at
+    file.report.about(element.file).error(message, at, f"{element.tag}.{attribute}")

@@ -1,0 +1,86 @@
+"""What an `include` says of a model beside its place: where its joints start, and whether it floats free."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.model import FARTHEST, World
+from sim_node.world.models import Q_SIZES, Model, ModelJoint, Start
+from sim_node.world.problems import WorldError
+from sim_node.world.readers.floating import set_floating
+from sim_node.world.readers.yaml_nodes import Scalar
+from sim_node.world.readers.yaml_poses import MENDED
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+
+MODEL_KEYS = ("q", "keyframe", "free")
+
+
+def read_start(world: World, table: Table) -> World:
+    """The included world with its model as the entry's keys have it."""
+    values = [value for key in MODEL_KEYS if (value := table.get(key)) is not None]
+    if not values:
+        return world
+    if len(world.models) != 1:
+        values[0].error("is for an MJCF or URDF model, which this file is not")
+        return world
+    model = world.models[0]
+    free, keyframe, q = table.get("free"), table.get("keyframe"), table.get("q")
+    if free is not None:
+        wanted = free.choice((*TRUE, *FALSE), "false") in TRUE
+        try:
+            model = set_floating(model, wanted)
+        except WorldError as error:
+            for problem in error.problems:
+                free.error(problem.message)
+    if keyframe is not None:
+        model = replace(model, start=_keyframe(keyframe, model))
+    if q is not None:
+        model = replace(model, start=replace(model.start, q={**model.start.q, **_positions(q, model)}))
+    return replace(world, models=(model,))
+
+
+def _keyframe(value: Value, model: Model) -> Start:
+    if not model.keyframes:
+        value.error("the model has no keyframes")
+        return model.start
+    return model.keyframes[value.choice(model.keyframes, next(iter(model.keyframes)))]
+
+
+def _positions(value: Value, model: Model) -> dict[str, FloatArray]:
+    """q by joint: a number for a slide or hinge, lists for the others."""
+    joints = {joint.name: joint for joint in model.joints()}
+    table = value.table(tuple(joints))
+    found = {}
+    for name, joint in joints.items():
+        given = table.get(name)
+        q = None if given is None else _position(given, joint)
+        if q is not None:
+            found[name] = q
+    return found
+
+
+def _position(value: Value, joint: ModelJoint) -> FloatArray | None:
+    size = Q_SIZES[joint.kind]
+    if size == 1:
+        number = value.number(-FARTHEST, FARTHEST) if isinstance(value.node, Scalar) else None
+        if number is None:
+            value.error(f"a number is needed for a {joint.kind} joint, found {value.found()}")
+            return None
+        if joint.limits is not None and not joint.limits[0] <= number <= joint.limits[1]:
+            low, high = joint.limits
+            value.warning(f"{number:g} is beyond the joint's limits, {low:g} to {high:g}")
+        return np.array([number])
+    numbers = value.vector(size, FARTHEST)
+    if numbers is None:
+        return None
+    q = np.array(numbers)
+    norm = float(np.linalg.norm(q[-4:]))
+    if abs(norm - 1.0) > MENDED:
+        value.error(f"the quaternion's norm is {norm:.7g}, a rotation needs 1")
+        return None
+    q[-4:] = quaternions.normalise(q[-4:])
+    return q
