@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,7 @@ def test_every_key(read):
     link = RigidBody(
         "link",
         [1, 2, 3, 0, 0, 0, 1],
-        (ContactGeometry("geometry_0", Geometry("sphere", [0.1]), 2700.0),),
+        (ContactGeometry("geometry_0", Geometry("sphere", [0.1], 2700.0 * (4.0 / 3.0 * math.pi * 0.1**3))),),
         (MateConnector("a"),),
         mass=2.0,
         centre=[0, 0, 0.1],
@@ -125,7 +127,7 @@ def test_every_key(read):
         ),
         (
             "systems: [{name: a, bodies: [{name: b, geometry: [{sphere: 1, mass: 1, density: 2}]}]}]",
-            "1:81: systems[0].bodies[0].geometry[0].density: a second way to say the mass; give mass or density",
+            "1:81: systems[0].bodies[0].geometry[0].density: stands beside mass, which says the same",
         ),
         (
             "frames: [{name: f, pose: {}, mate: {lock: a}}]",
