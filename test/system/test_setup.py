@@ -29,9 +29,10 @@ KEYS = {
     "yaml": "python3-yaml",
     "defusedxml": "python3-defusedxml",
     "tqdm": "python3-tqdm",
+    "serial": "python3-serial",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "mujoco", "pygeomag"}
+OPTIONAL = {"egm96", "fastcrc", "mujoco", "pygeomag", "pymavlink"}
 
 
 def loaded(path: Path) -> ModuleType:
