@@ -45,7 +45,8 @@ setup(
         "PyYAML>=6.0",
         "defusedxml>=0.7",
         "tqdm>=4.60",
-        "lark>=1.1",
+        "lark>=0.12",
+        "scipy>=1.11",
     ],
     extras_require={
         # The real rclpy for machines without ROS 2; tf2_msgs has no wheel: `make setup` builds it.
@@ -72,7 +73,6 @@ setup(
             "pytest-xdist",
             "pytest-timeout",
             "hypothesis",
-            "scipy",
             "psutil",
             "pyproj",
             "pymap3d",

@@ -30,9 +30,11 @@ KEYS = {
     "defusedxml": "python3-defusedxml",
     "tqdm": "python3-tqdm",
     "lark": "python3-lark-parser",
+    "scipy": "python3-scipy",
+    "serial": "python3-serial",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "mujoco", "pygeomag"}
+OPTIONAL = {"egm96", "fastcrc", "mujoco", "pygeomag", "pymavlink"}
 
 
 def loaded(path: Path) -> ModuleType:
