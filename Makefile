@@ -46,6 +46,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_frames.py
 	$(BIN)/python tools/draw_sensors.py
 	$(BIN)/python tools/draw_assembly.py
+	$(BIN)/python tools/draw_physics.py
 
 lock:
 	tools/lock.sh

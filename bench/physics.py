@@ -3,8 +3,8 @@
 Run from the repository: python -m bench.physics [--out bench/results/physics.json]
 
 A double pendulum and a chain of ten links, Euler as x_xy models have it and RK4, a thousand steps of 1 ms at once and
-one at a time with a look at the poses after each. Exit code 1 where `Simulation.step` takes longer than the bare loop
-by more than a tenth.
+one at a time with a look at the poses after each; and a ball with drag in gusts beside one without. Exit code 1 where
+`Simulation.step` of what has no forces takes longer than the bare loop by more than a tenth.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from bench.pairs import Pairs
 from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
-from sim_node.world import Body, Geometry, Physics, TimeGrid, World
+from sim_node.world import Body, Drag, Geometry, Gusts, Physics, TimeGrid, Wind, World
 
 STEPS = 1000
 
@@ -31,12 +31,14 @@ def main() -> int:
     pairs = Pairs()
     for name, links in (("double pendulum", 2), ("10-link chain", 10)):
         for integrator in ("euler", "rk4"):
-            measure(pairs, f"{name}, {integrator}", chain(links, integrator))
+            measure(pairs, f"{name}, {integrator}", chain(links, integrator), target=0.9)
+    for integrator in ("euler", "rk4"):
+        measure(pairs, f"ball with drag in gusts, {integrator}", ball(integrator))
     pairs.save(arguments.out)
     return 1 if pairs.missed else 0
 
 
-def measure(pairs: Pairs, name: str, world: World) -> None:
+def measure(pairs: Pairs, name: str, world: World, target: float | None = None) -> None:
     """Each contestant starts its turns anew: chaos takes the same way in both."""
     simulation = Simulation(world)
     (engine,) = simulation._engines
@@ -54,7 +56,7 @@ def measure(pairs: Pairs, name: str, world: World) -> None:
             mujoco.mj_step(model, data)
 
     start = np.array(engine.data.qpos)
-    pairs.measure(f"{STEPS} steps, {name}", ours, {"mj_step": bare}, target=0.9)
+    pairs.measure(f"{STEPS} steps, {name}", ours, {"mj_step": bare}, target=target)
 
     def ours_looked_at() -> None:
         simulation.reset()
@@ -83,6 +85,18 @@ def chain(links: int, integrator: str) -> World:
         "chain",
         time=TimeGrid(step_ns=1_000_000),
         bodies=tuple(bodies),
+        physics=Physics(integrator=integrator, contact=False),
+    )
+
+
+def ball(integrator: str) -> World:
+    """A ball that falls through gusts; the bare contestant has neither drag nor wind."""
+    return World(
+        "ball",
+        time=TimeGrid(step_ns=1_000_000),
+        bodies=(Body("ball", "map", "free", geometry=(Geometry("sphere", [0.1], 1.0),)),),
+        forces=(Drag("ball", quadratic=[0.02] * 3),),
+        wind=Wind([5.0, 0.0, 0.0], gusts=Gusts([1.0] * 3, [50.0] * 3, 5.0)),
         physics=Physics(integrator=integrator, contact=False),
     )
 

@@ -35,6 +35,7 @@ class Followers:
         moving = tuple((place[row], motion) for row, motion in layout.moving if row in place)
         self._keyframes = KeyframeEngine(moving, world.time.start_ns, world.time.step_ns)
         self._poses = np.array(layout.poses[needed])
+        self._next = (-1, self._poses)
         self._rows: IntArray = np.array([place[row] for row in rows], dtype=np.int64)
 
     def at(self, step: int) -> FloatArray:
@@ -49,7 +50,11 @@ class Followers:
 
         In between they go straight and turn evenly.
         """
-        here, there = self.at(step), self.at(step + 1)
+        begins, here = self._next
+        if begins != step:
+            here = self.at(step)
+        there = self.at(step + 1)
+        self._next = step + 1, there
         u = np.arange(1, parts + 1)[:, None] / parts
         shape = (parts, *here.shape)
         before, after = (np.ascontiguousarray(np.broadcast_to(poses, shape)) for poses in (here, there))
