@@ -102,7 +102,7 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    for kind in ("frames", "sensors", "motions"):
+    for kind in ("frames", "sensors", "motions", "models", "drives"):
         found = getattr(world, kind)
         if found:
             yield f"the {kind}, of which there are {len(found)}"
