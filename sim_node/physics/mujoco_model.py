@@ -124,8 +124,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
         spec.add_exclude(bodyname1=first, bodyname2=second)
     servos(spec, world)
     with warnings.catch_warnings():
-        # A model without a prefix; nothing is saved.
-        warnings.filterwarnings("ignore", "Attaching a spec with an empty prefix")
+        if world.models:  # what MuJoCo has against them was told when they were read
+            warnings.simplefilter("ignore", UserWarning)
         model = spec.compile()
     return _compiled(model, world, layout, free, offsets, followed)
 

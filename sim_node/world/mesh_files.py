@@ -26,9 +26,7 @@ def mesh_fault(path: Path) -> str:
         return f"{quoted(path.name)} is no mesh that can be read; allowed: {', '.join((*MESHES, *MESHES_SHOWN))}"
     try:
         if path.stat().st_size > LARGEST:
-            return (
-                f"{quoted(path.name)} has {path.stat().st_size // 1024**2} MB; allowed: up to {LARGEST // 1024**2} MB"
-            )
+            return f"{quoted(path.name)} is too large; allowed: up to {LARGEST // 1024**2} MB"
         if suffix == ".glb":
             with path.open("rb") as file:
                 return (
@@ -63,5 +61,5 @@ def _triangle_fault(path: Path) -> str:
     try:
         spec.compile()
     except (ValueError, mujoco.FatalError) as error:
-        return f"{quoted(path.name)}: {words_of(str(error))}"
+        return f"{quoted(path.name)}: {words_of(str(error)).partition('; Element')[0]}"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -105,7 +106,7 @@ def mujoco_warnings(report: Report, source: Source) -> Iterator[None]:
             warnings.simplefilter("always")
             yield
     finally:
-        mujoco.set_mju_user_warning(_silent)
+        mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
     for message in dict.fromkeys([*heard, *(str(warning.message) for warning in caught)]):
         report.warnings.append(source.problem(message.removeprefix("WARNING: ")))
 
@@ -143,7 +144,3 @@ def _q(kind: str, qpos: FloatArray, at: int) -> FloatArray:
 def _xyzw(quaternion: FloatArray) -> FloatArray:
     """The house's order of MuJoCo's [w x y z]."""
     return np.asarray(quaternion[[1, 2, 3, 0]])
-
-
-def _silent(message: str) -> None:
-    """What is said outside of reading is said by the engine."""

@@ -40,6 +40,10 @@ def read_urdf(file: XmlFile) -> World | None:
     _refuse_xacro(file)
     assets = Assets(file)
     shown = _take_meshes(root, file, assets)
+    for element in root.descendants():
+        # Textures, and what stands where URDF has no mesh: MuJoCo is told of no file but those.
+        if element.get("filename") not in assets.contents:
+            element.attributes.pop("filename", None)
     _refuse_unmeant(root, file)
     if len(file.report.errors) > errors:
         return None

@@ -103,7 +103,7 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    for kind in ("frames", "sensors", "motions", "forces", "vehicles"):
+    for kind in ("frames", "sensors", "motions", "models", "drives", "forces", "vehicles", "loops", "systems"):
         found = getattr(world, kind)
         if found:
             yield f"the {kind}, of which there are {len(found)}"

@@ -1,0 +1,89 @@
+"""Drives: where they hold a load and how they swing it, by the equations of a driven oscillator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sim_node.simulation import Simulation
+from sim_node.world import Drive, World, WorldError, lay_out, load
+from sim_node.world.bodies import Body, Inertial
+
+MASS = Inertial(2.0, np.eye(3))
+
+
+def slider(*drives, **physics):
+    return World("w", bodies=(Body("cart", "map", "px", inertial=MASS),), drives=drives)
+
+
+def position(simulation):
+    return float(simulation.snapshot().poses[simulation.frames.index("cart"), 0])
+
+
+def test_a_drive_settles_where_its_stiffness_carries_the_load():
+    """Upright: m g / k below the target."""
+    world = World(
+        "w", bodies=(Body("cart", "map", "pz", inertial=MASS),), drives=(Drive("cart", 400.0, 80.0, target=1.0),)
+    )
+    simulation = Simulation(world)
+    simulation.run(8.0)
+    height = simulation.snapshot().poses[simulation.frames.index("cart"), 2]
+    assert height == pytest.approx(1.0 - 2.0 * 9.81 / 400.0, abs=1e-9)
+
+
+def test_a_swinging_target_drives_an_oscillator():
+    """Steady state of m x'' = k (a sin wt - x) - c x': Landau and Lifshitz, Mechanics, section 26."""
+    stiffness, damping, rate = 50.0, 8.0, 2 * np.pi / 1.5
+    simulation = Simulation(slider(Drive("cart", stiffness, damping, amplitude=0.3, period=1.5)))
+    simulation.run(15.0)
+    found = []
+    for _ in range(150):
+        simulation.step()
+        found.append(position(simulation))
+    response = 0.3 * stiffness / (stiffness - 2.0 * rate**2 + 1j * damping * rate)
+    t = 15.0 + 0.01 * np.arange(1, 151)
+    # The target is held for a timestep of 1 ms: half of one late.
+    np.testing.assert_allclose(found, np.imag(response * np.exp(1j * rate * (t - 0.0005))), atol=1e-5)
+
+
+def test_a_drive_gives_no_more_than_its_force():
+    """From rest with 3 N on 2 kg: a t^2 / 2."""
+    simulation = Simulation(slider(Drive("cart", 1e4, force=3.0, target=100.0)))
+    simulation.run(1.0)
+    assert position(simulation) == pytest.approx(0.5 * 1.5, abs=1e-9)
+
+
+def test_steps_one_by_one_are_steps_at_once_and_states_go_back():
+    once = Simulation(slider(Drive("cart", 50.0, 1.0, amplitude=0.3)))
+    one_by_one = Simulation(once.world)
+    state = once.state
+    once.step(50)
+    for _ in range(50):
+        one_by_one.step()
+    assert position(once) == position(one_by_one)
+    once.restore(state)
+    once.step(50)
+    assert position(once) == position(one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("drives", "message"),
+    [
+        ((Drive("cat", 1.0),), "'cat' is no joint to drive; did you mean cart"),
+        ((Drive("cart", 1.0), Drive("cart", 2.0)), "a second drive of 'cart'"),
+        ((Drive("cart", -1.0),), "stiffness and damping must be zero or more"),
+        ((Drive("cart", 1.0, period=0.0),), "the period above it"),
+    ],
+)
+def test_drives_made_in_python_are_checked(drives, message):
+    with pytest.raises(WorldError, match=message):
+        lay_out(slider(*drives))
+
+
+def test_a_fault_of_a_file_is_told_at_its_place(tmp_path):
+    path = tmp_path / "w.yaml"
+    path.write_text("drives:\n  - {joint: a, stifness: 1}\n  - {joint: b, stiffness: 1, period: 0}\n")
+    with pytest.raises(WorldError) as error:
+        load(path)
+    assert "w.yaml:2:16: drives[0].stifness: unknown key; did you mean stiffness?" in str(error.value)
+    assert "w.yaml:3:38: drives[1].period: 0 is out of range" in str(error.value)
