@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.registry import registering
@@ -25,17 +25,21 @@ class Engine(Protocol):
         """Advances by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step.
-
-        Sensors on frames that it moves without carrying them learn velocities from neighbouring instants: from 1 ms
-        before to 3 ms after.
-        """
+        """Writes its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step."""
 
     def state(self) -> bytes:
         """All that its future depends on."""
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
+
+    def surroundings(self) -> Surroundings | None:
+        """What sensors perceive beside how their frames move, at the present step whenever asked; None for nothing."""
+
+
+@runtime_checkable
+class Carrier(Protocol):
+    """An engine that integrates: it knows how frames move, and has no instant before the present one."""
 
     @property
     def carried(self) -> IntArray:
@@ -47,8 +51,13 @@ class Engine(Protocol):
         With all forces as they are at that step; what the next step computes stays as it is, to the bit.
         """
 
-    def surroundings(self) -> Surroundings | None:
-        """What sensors perceive beside how their frames move, at the present step whenever asked; None for nothing."""
+
+@runtime_checkable
+class Timetable(Protocol):
+    """An engine whose frames follow functions of time: how they move is told by neighbouring instants."""
+
+    def write_instants(self, poses: FloatArray, ahead_ns: IntArray) -> None:
+        """Writes its rows of poses (K, N, 7) as `write` does, at K instants from 1 ms before to 3 ms after now."""
 
 
 # Opens an engine on a world, or says None where the world has nothing for it to move.

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -13,9 +10,6 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
 from sim_node.world.model import OUTSIDE, Motion, World
-
-if TYPE_CHECKING:
-    from sim_node.sensors.truth import FrameState
 
 HOLD, LOOP, PINGPONG = range(3)
 assert OUTSIDE == ("hold", "loop", "pingpong")
@@ -72,31 +66,11 @@ class KeyframeEngine:
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Writes the pose of every motion at the present time, plus ahead_ns, to its row of poses (N, 7)."""
-        phase_ns, laps = self._phase(self._time_ns + ahead_ns)
-        before = self._segment(phase_ns)
-        left, right = self._knot_ns[before], self._knot_ns[before + 1]
-        u = (phase_ns - left) / (right - left)
-        now = self._knots[before]
-        if len(self._slerps):
-            pick = self._slerps
-            now[pick] = interpolation.interpolate(now[pick], self._knots[before[pick] + 1], u[pick])
-        if len(self._steps):
-            pick = self._steps[u[self._steps] >= 1.0]
-            now[pick] = self._knots[before[pick] + 1]
-        if len(self._smooths):
-            pick = self._smooths
-            lower = before[pick]
-            now[pick] = interpolation.smooth(
-                now[pick],
-                self._knots[lower + 1],
-                self._tangents[lower],
-                self._tangents[lower + 1],
-                (right - left)[pick] * 1e-9,
-                u[pick],
-            )
-        flipped = (laps % 2 == 1) & (self._lap_sign < 0.0)
-        now[flipped, 3:] *= -1.0
-        poses[self._rows] = now
+        poses[self._rows] = self._at(np.array([self._time_ns + ahead_ns]))[0]
+
+    def write_instants(self, poses: FloatArray, ahead_ns: IntArray) -> None:
+        """Writes all motions at K instants to their rows of poses (K, N, 7), for little more than one takes."""
+        poses[:, self._rows] = self._at(self._time_ns + ahead_ns)
 
     def state(self) -> bytes:
         """The time."""
@@ -108,20 +82,39 @@ class KeyframeEngine:
             raise ValueError(f"a state of {len(state)} bytes is no time, which has 8")
         self._time_ns = int.from_bytes(state, "little", signed=True)
 
-    @property
-    def carried(self) -> IntArray:
-        """None: keyframes may jump; poses at two instants say how they moved in between."""
-        return np.empty(0, dtype=np.int64)
-
-    def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """Carries nothing."""
-        raise NotImplementedError
-
     def surroundings(self) -> None:
         """Frames alone are not perceived."""
 
-    def _phase(self, time_ns: int) -> tuple[IntArray, IntArray]:
-        """Where on its own keyframes each motion is (M,), and which lap of its loop it is on (M,)."""
+    def _at(self, times_ns: IntArray) -> FloatArray:
+        """The poses (K, M, 7) of all motions at times (K,)."""
+        phase_ns, laps = self._phase(times_ns[:, None])
+        before = self._segment(phase_ns)
+        left, right = self._knot_ns[before], self._knot_ns[before + 1]
+        u = (phase_ns - left) / (right - left)
+        now = self._knots[before]
+        if len(self._slerps):
+            pick = self._slerps
+            now[:, pick] = interpolation.interpolate(now[:, pick], self._knots[before[:, pick] + 1], u[:, pick])
+        if len(self._steps):
+            over = np.zeros_like(u, dtype=bool)
+            over[:, self._steps] = u[:, self._steps] >= 1.0
+            now[over] = self._knots[before[over] + 1]
+        if len(self._smooths):
+            pick = self._smooths
+            lower = before[:, pick]
+            now[:, pick] = interpolation.smooth(
+                now[:, pick],
+                self._knots[lower + 1],
+                self._tangents[lower],
+                self._tangents[lower + 1],
+                (right - left)[:, pick] * 1e-9,
+                u[:, pick],
+            )
+        now[(laps % 2 == 1) & (self._lap_sign < 0.0), 3:] *= -1.0
+        return now
+
+    def _phase(self, time_ns: IntArray) -> tuple[IntArray, IntArray]:
+        """Where on its own keyframes each motion is at times (K, 1), and on which lap of its loop; both (K, M)."""
         early, late = time_ns < self._begin_ns, time_ns >= self._end_ns
         outside = np.where(early, self._before, np.where(late, self._after, HOLD))
         duration = self._end_ns - self._begin_ns
@@ -132,8 +125,8 @@ class KeyframeEngine:
         return phase_ns, np.where(outside == LOOP, lap, 0)
 
     def _segment(self, phase_ns: IntArray) -> npt.NDArray[np.intp]:
-        """The knot at or before each phase (M,), never the last one: all motions halve their range at once."""
-        low: npt.NDArray[np.intp] = self._first
+        """The knot at or before each phase (K, M), never the last one: all motions halve their range at once."""
+        low: npt.NDArray[np.intp] = np.broadcast_to(self._first, phase_ns.shape)
         high = self._last
         for _ in range(self._halvings):
             middle = (low + high) >> 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from sim_node.geometry import quaternions
-from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.sensors.truth import FrameState
 from sim_node.world.frame_table import FrameTable
 
@@ -17,8 +16,9 @@ from sim_node.world.frame_table import FrameTable
 # square, stays below 1e-6 m/s².
 SPAN_NS = 1_000_000
 
-# Writes every frame's pose in its parent (N, 7) as it is so many nanoseconds from now.
-WritePoses = Callable[[FloatArray, int], None]
+# Writes the poses of moving frames in their parents to their rows of poses (K, N, 7), as they are so many nanoseconds
+# from now (K,).
+WriteInstants = Callable[[FloatArray, IntArray], None]
 
 
 class Stencil(NamedTuple):
@@ -53,28 +53,24 @@ class Differences:
         self._rows = np.array(rows, dtype=np.intp)
         self._table = FrameTable(tuple(frames.names[row] for row in rows), parents, frames.static[self._rows])
         self._wanted = np.array([place[chain[0]] for chain in chains], dtype=np.intp)
-        self._poses = np.empty((len(frames), 7))
+        self._frames = len(frames)
 
-    def state(self, write: WritePoses, poses: FloatArray, *, begins: bool = False) -> FrameState:
+    def state(self, write: WriteInstants, poses: FloatArray, *, begins: bool = False) -> FrameState:
         """The state now, of a motion that `write` evaluates; poses (N, 7) holds those of the frames that stand."""
-        self._poses[:] = poses
         stencil = FORWARD if begins else CENTRAL
-        return state_of([self._at(write, instant * SPAN_NS) for instant in stencil.instants], SPAN_NS * 1e-9, stencil)
+        instants = np.empty((len(stencil.instants), self._frames, 7))
+        instants[:] = poses
+        write(instants, np.array(stencil.instants) * SPAN_NS)
+        return state_of(self._table.in_root(instants[:, self._rows])[:, self._wanted], SPAN_NS * 1e-9, stencil)
 
-    def _at(self, write: WritePoses, offset_ns: int) -> FloatArray:
-        write(self._poses, offset_ns)
-        return self._table.in_root(self._poses[self._rows])[self._wanted]
 
-
-def state_of(poses: Sequence[FloatArray], span: float, stencil: Stencil = CENTRAL) -> FrameState:
-    """The state of frames with poses (S, 7) in the fixed frame at a stencil's instants, `span` seconds apart."""
-    between = np.array([_velocity(start, end) for start, end in pairwise(poses)]) / span
-    twist: FloatArray = np.asarray(np.tensordot(stencil.velocity, between, 1), dtype=np.float64)
-    acceleration: FloatArray = np.asarray(np.tensordot(stencil.acceleration, between, 1) / span, dtype=np.float64)
+def state_of(poses: FloatArray, span: float, stencil: Stencil = CENTRAL) -> FrameState:
+    """The state of frames with poses (K, S, 7) in the fixed frame at a stencil's instants, `span` seconds apart."""
+    start, end = poses[:-1], poses[1:]
+    between = np.empty((*start.shape[:2], 6))
+    between[..., :3] = end[..., :3] - start[..., :3]
+    between[..., 3:] = quaternions.log(quaternions.multiply(end[..., 3:], quaternions.conjugate(start[..., 3:])))
+    between /= span
+    twist = np.einsum("k,ksd->sd", stencil.velocity, between)
+    acceleration = np.einsum("k,ksd->sd", stencil.acceleration, between) / span
     return FrameState(np.array(poses[stencil.instants.index(0)]), twist, acceleration)
-
-
-def _velocity(start: FloatArray, end: FloatArray) -> FloatArray:
-    """What leads from one pose (S, 7) to the next (S, 6), both parts along the fixed axes."""
-    turn = quaternions.log(quaternions.multiply(end[:, 3:], quaternions.conjugate(start[:, 3:])))
-    return np.concatenate([end[:, :3] - start[:, :3], turn], axis=1)

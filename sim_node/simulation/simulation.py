@@ -11,6 +11,7 @@ import numpy as np
 from sim_node.assembly import assemble
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import Vehicle, engines_for, vehicles_in
+from sim_node.physics.engine import Carrier
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.truth import DOWN, FrameState
@@ -119,8 +120,8 @@ class Simulation:
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
         for engine in self._engines:
-            rows = engine.carried
-            if len(rows):
+            if isinstance(engine, Carrier):
+                rows = engine.carried
                 state = FrameState.at_rest(len(rows))
                 engine.observer(rows, state, np.arange(len(rows)))()
                 for all_rows, motion in ((twists, state.twist), (accelerations, state.acceleration)):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.engine import Engine
+from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.physics.engine import Carrier, Engine, Timetable
 from sim_node.sensors.kinematics import Differences
 from sim_node.sensors.truth import FrameState
 from sim_node.world.frame_table import FrameTable
@@ -34,13 +34,14 @@ class Truth:
         self, frames: FrameTable, engines: Sequence[Engine], names: Sequence[str], state: FrameState, poses: FloatArray
     ) -> None:
         self._state, self._poses = state, poses
-        # Those that carry nothing evaluate functions of time: of them alone earlier and later instants can be had.
-        self._timed = [engine for engine in engines if not len(engine.carried)]
+        self._timetables = [engine for engine in engines if isinstance(engine, Timetable)]
         self._observers: list[Callable[[], None]] = []
         self._keyframed: list[_Keyframed] = []
         chains = [frames.chain(frames.index(name)) for name in names]
         free = set(range(len(chains)))
         for engine in engines:
+            if not isinstance(engine, Carrier):
+                continue
             carried = set(engine.carried.tolist())
             above = {place: rows for place in free if (rows := _above(chains[place], carried)) is not None}
             fixed = [place for place, rows in above.items() if not rows]
@@ -71,13 +72,13 @@ class Truth:
             self._state.twist[places] = moved.twist
             self._state.acceleration[places] = moved.acceleration
 
-    def _observe(self, engine: Engine, rows: Sequence[int], state: FrameState, places: Sequence[int]) -> None:
+    def _observe(self, engine: Carrier, rows: Sequence[int], state: FrameState, places: Sequence[int]) -> None:
         if rows:
             self._observers.append(engine.observer(np.array(rows), state, np.array(places)))
 
-    def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        for engine in self._timed:
-            engine.write(poses, ahead_ns)
+    def _write(self, poses: FloatArray, ahead_ns: IntArray) -> None:
+        for engine in self._timetables:
+            engine.write_instants(poses, ahead_ns)
 
 
 def _above(chain: Sequence[int], carried: set[int]) -> Sequence[int] | None:

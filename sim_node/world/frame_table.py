@@ -75,10 +75,10 @@ class FrameTable:
         return pose_math.compose(pose_math.invert(_product(poses, up)), _product(poses, down))
 
     def in_root(self, poses: FloatArray) -> FloatArray:
-        """Every frame's pose (N, 7) in the fixed frame, from its pose in its parent (N, 7)."""
+        """Every frame's pose (..., N, 7) in the fixed frame, from its pose in its parent (..., N, 7)."""
         rooted = np.array(poses)
         for rows in self._levels:
-            rooted[rows] = pose_math.compose(rooted[self.parents[rows]], poses[rows])
+            rooted[..., rows, :] = pose_math.compose(rooted[..., self.parents[rows], :], poses[..., rows, :])
         return rooted
 
     @cached_property

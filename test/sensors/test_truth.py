@@ -30,7 +30,7 @@ def test_differences_of_even_motion_are_exact(velocity, acceleration, rate):
     """Of constant acceleration and rate they leave nothing out."""
     for stencil in (CENTRAL, FORWARD):
         ends = [screw(velocity, acceleration, rate, 1.0 + instant * SPAN) for instant in stencil.instants]
-        state = state_of(ends, SPAN, stencil)
+        state = state_of(np.array(ends), SPAN, stencil)
         np.testing.assert_allclose(state.pose, screw(velocity, acceleration, rate, 1.0), atol=1e-15)
         np.testing.assert_allclose(state.twist[0], [*(velocity + acceleration), *rate], atol=1e-8)
         np.testing.assert_allclose(state.acceleration[0], [*acceleration, 0, 0, 0], atol=1e-7)
@@ -42,7 +42,7 @@ def test_differences_of_a_circle_are_off_by_the_square_of_their_span():
         angles = 0.7 + 3.0 * SPAN * np.array(stencil.instants)
         zeros = np.zeros_like(angles)
         circle = np.stack([2 * np.cos(angles), 2 * np.sin(angles), zeros, zeros, zeros, zeros, zeros + 1], axis=1)
-        state = state_of([pose[None] for pose in circle], SPAN, stencil)
+        state = state_of(circle[:, None], SPAN, stencil)
         inwards = -18.0 * np.array([np.cos(0.7), np.sin(0.7)])
         along = 6.0 * np.array([-np.sin(0.7), np.cos(0.7)])
         np.testing.assert_allclose(state.twist[0, :2], along, atol=6 * 9 * SPAN**2)
@@ -55,8 +55,8 @@ def test_a_lever_arm_is_the_motion_of_its_tip(velocity, acceleration, rate, arm)
     """Against differences of the tip's own positions."""
     mounting = np.concatenate([arm, Rotation.from_rotvec([0.3, -0.2, 0.9]).as_quat()])
     ends = [screw(velocity, acceleration, rate, 0.5 + dt) for dt in (-SPAN, 0.0, SPAN)]
-    carried = state_of(ends, SPAN).at(mounting)
-    tip = state_of([poses.compose(end, mounting) for end in ends], SPAN)
+    carried = state_of(np.array(ends), SPAN).at(mounting)
+    tip = state_of(poses.compose(ends, mounting), SPAN)
     np.testing.assert_allclose(carried.pose, tip.pose, atol=1e-15)
     np.testing.assert_allclose(carried.twist, tip.twist, atol=2e-4)
     np.testing.assert_allclose(carried.acceleration, tip.acceleration, atol=2e-3)
@@ -90,9 +90,9 @@ def test_a_sensor_deep_in_a_tree_has_the_state_of_the_product():
     layout = lay_out(world)
 
     def write(table, ahead_ns):
-        time = 0.5 + ahead_ns * 1e-9
-        table[layout.frames.index("cart"), :3] = [3.0 * time, 0, 0]
-        table[layout.frames.index("arm"), 3:] = Rotation.from_euler("z", 90 * time, degrees=True).as_quat()
+        times = 0.5 + ahead_ns * 1e-9
+        table[:, layout.frames.index("cart"), :3] = times[:, None] * [3.0, 0, 0]
+        table[:, layout.frames.index("arm"), 3:] = Rotation.from_euler("z", 90 * times[:, None], degrees=True).as_quat()
 
     chains = [layout.frames.chain(layout.frames.index(name)) for name in ("tip", "elsewhere")]
     state = Differences(layout.frames, chains).state(write, layout.poses)

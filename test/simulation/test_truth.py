@@ -224,9 +224,9 @@ def test_riding_on_what_moves_is_the_motion_of_the_product(numbers):
 
     h = 1e-3
     instants = [0.3 - h, 0.3, 0.3 + h]
-    carrier, mounted = ([pose(part, t) for t in instants] for part in (body, rider))
+    carrier, mounted = (np.array([pose(part, t) for t in instants]) for part in (body, rider))
     composed = state_of(carrier, h).carrying(state_of(mounted, h))
-    product = state_of([poses.compose(a, b) for a, b in zip(carrier, mounted, strict=True)], h)
+    product = state_of(poses.compose(carrier, mounted), h)
     np.testing.assert_allclose(composed.pose, product.pose, atol=1e-14)
     np.testing.assert_allclose(composed.twist, product.twist, atol=1e-4)
     np.testing.assert_allclose(composed.acceleration, product.acceleration, atol=2e-3)
