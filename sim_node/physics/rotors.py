@@ -66,9 +66,13 @@ def observe(
 
 @njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def push(
+    xipos: FloatArray,
+    xquat: FloatArray,
+    cvel: FloatArray,
+    subtree_com: FloatArray,
+    bodies: _Indices,
     states: FloatArray,
     air: FloatArray,
-    bodies: _Indices,
     drags: FloatArray,
     first: _Indices,
     rotors: FloatArray,
@@ -78,14 +82,16 @@ def push(
 ) -> None:
     """Turns rotors at speeds (R,) on for a timestep under commands (R,), and adds what they do to wrenches (B, 6).
 
-    air (V, 3): velocity of the air at each vehicle, m/s. drags (V, 6): linear and quadratic along the body's axes.
-    The rotors of vehicle v are rows first[v] to first[v + 1] of the table (R, 17) that rotor_rows makes.
+    It observes the vehicles first. air (V, 3): velocity of the air at each, m/s. drags (V, 6): linear and quadratic
+    along the body's axes. The rotors of vehicle v are rows first[v] to first[v + 1] of the table (R, 17) that
+    rotor_rows makes.
 
     A speed follows its command as a first-order lag, exactly: w = c + (w0 - c) exp(-t/T). Thrust is the mean of k w^2
     over the timestep, so that what it adds to the momentum does not depend on the timestep. A command below 0 counts
     as 0 and above 1 as 1; what is no number stops the rotor, as 0 does. Drag of rotors: Martin & Salaun, The true role
     of accelerometer feedback in quadrotor control, ICRA 2010, without flapping.
     """
+    observe(xipos, xquat, cvel, subtree_com, bodies, states)
     for v in range(states.shape[0]):
         s = states[v]
         qx, qy, qz, qw = s[3], s[4], s[5], s[6]

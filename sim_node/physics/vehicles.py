@@ -73,9 +73,9 @@ class Vehicles:
         self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
         self._timesteps = 0
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
-        tables = bodies, drags, first, rotors, commands, speeds
         self._observe, self._observed = observe, (*moved, bodies, self._states)
-        self._push, self._pushed = push, (self._states, self._air, *tables, data.xfrc_applied)
+        tables = drags, first, rotors, commands, speeds
+        self._push, self._pushed = push, (*self._observed, self._air, *tables, data.xfrc_applied)
         self.vehicles = tuple(
             Vehicle(vehicle.name, commands[begin:end], speeds[begin:end], vehicle.pilot is not None)
             for vehicle, begin, end in zip(world.vehicles, first, first[1:], strict=False)
@@ -88,13 +88,16 @@ class Vehicles:
 
     def act(self) -> None:
         """Has the pilots whose turn it is command, and the rotors push."""
-        self._observe(*self._observed)
         for every, command, states, commands in self._pilots:
             if self._timesteps % every == 0:
+                self._observe(*self._observed)
                 command(states, commands)
         self._timesteps += 1
-        if self._blows:
-            self._air[:] = self._wind.velocity(self._states[:, :3]) if self._sheared else self._wind.current
+        if self._sheared:
+            self._observe(*self._observed)
+            self._air[:] = self._wind.velocity(self._states[:, :3])
+        elif self._blows:
+            self._air[:] = self._wind.current
         self._push(*self._pushed)
 
     def state(self) -> bytes:
