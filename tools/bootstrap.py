@@ -331,7 +331,12 @@ def compile_kernels():
     say("compiling kernels")
     rooms = ("frames.kernels", "tree.kernels", "sensors.kernels", "physics.frame_motion")
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
-    subprocess.run([VENV_PYTHON, "-c", kernels], cwd=ROOT, check=True)
+    # Those that fly vehicles are compiled at their first call.
+    flight = (
+        "from sim_node.world import load; from sim_node.simulation import Simulation; Simulation(load('quadrotor'))"
+    )
+    for code in (kernels, flight + ".run(0.1)"):
+        subprocess.run([VENV_PYTHON, "-c", code], cwd=ROOT, check=True)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from sim_node.world import (
     WorldError,
     load,
 )
+from sim_node.world.forces import Wind
 
 G = 9.81
 FREE_AIR = Physics(timestep_ns=1_000_000, integrator="implicitfast", gravity=[0, 0, -G])
@@ -328,8 +329,35 @@ def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset, mo
     assert yaw == pytest.approx(1.0, abs=0.05)
 
 
-def test_it_holds_its_place_as_its_mass_changes(preset):
-    """The integral: an inertia and mass that the controller is not told of, by an unknown pull of 3 N sideways."""
+@pytest.mark.parametrize(("model", "exponent"), [("iris", 0.0), ("hexarotor", 0.0), ("iris", 0.2)])
+def test_it_holds_its_place_in_a_wind_of_8_m_s(preset, model, exponent):
+    """The integral makes up for a steady wind, leaning into it by the angle at which thrust carries drag and weight."""
+    world = flying(preset(model), [Pilot(after="hold")])
+    simulation = Simulation(replace(world, wind=Wind([0, -8, 0], exponent)))
+    flown = path(simulation, 40.0)
+    np.testing.assert_allclose(flown[-1], [0, 0, 2.13], atol=0.02)
+    if exponent == 0.0:
+        rotors = world.vehicles[0].rotors
+        vehicle = simulation.vehicles["v"]
+        drag = sum(r.drag_coefficient * w for r, w in zip(rotors, vehicle.speeds, strict=True)) * 8 + 0.02 * 8 * 8
+        mass = world.bodies[1].inertial.mass
+        attitude = simulation.snapshot().poses[simulation.frames.index("v/base_link"), 3:]
+        lean = Rotation.from_quat(attitude).apply([0, 0, 1])
+        # Tilted, the drag of rotors is less by the cosine squared; of 8 degrees at most, 2 %.
+        assert np.arctan2(lean[1], lean[2]) == pytest.approx(np.arctan(drag / (mass * G)), rel=0.03)
+
+
+def test_the_air_carries_a_vehicle_along():
+    """Drag is relative to the wind: dv/dt = -l (v - u)/m."""
+    world = single((rotor(),), drag_linear=[1.0, 1.0, 1.0])
+    physics = replace(FREE_AIR, gravity=np.zeros(3))
+    simulation = Simulation(replace(world, physics=physics, wind=Wind([3, 2, 0])))
+    simulation.run(1.0)
+    np.testing.assert_allclose(velocity(simulation)[0], (1 - np.exp(-1.0)) * np.array([3, 2, 0]), rtol=1e-3)
+
+
+def test_it_holds_its_place_against_a_pull(preset):
+    """The integral: of 1.4 m/s^2 sideways, of which the controller is not told."""
     simulation = Simulation(flying(preset("iris"), [Pilot(after="hold")]))
     (engine,) = simulation._engines
     engine.model.opt.gravity[:] = [1.4, 0.0, -G]
