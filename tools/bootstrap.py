@@ -332,10 +332,8 @@ def compile_kernels():
     rooms = ("frames.kernels", "tree.kernels", "sensors.kernels", "physics.frame_motion")
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     # Those that fly vehicles are compiled at their first call.
-    flight = (
-        "from sim_node.world import load; from sim_node.simulation import Simulation; Simulation(load('quadrotor'))"
-    )
-    for code in (kernels, flight + ".run(0.1)"):
+    imports = "from sim_node.simulation import Simulation; from sim_node.world import load; "
+    for code in (kernels, imports + "Simulation(load('quadrotor')).run(0.1)"):
         subprocess.run([VENV_PYTHON, "-c", code], cwd=ROOT, check=True)
 
 

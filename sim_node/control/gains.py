@@ -15,7 +15,7 @@ APART = 3.0
 FASTEST_LOOP = 20.0
 # A loop on a lag T at 0.4/T is damped by 0.8: the roots of T s^2 + s + 0.4/T.
 OF_LAG = 0.4
-# The centre of yaw's own loops, whose moment comes from drag and is weak, below those of roll and pitch.
+# Yaw's moment is but the drag of propellers: its attitude loop is slower than those of roll and pitch by this.
 YAW = 0.4
 # Thrust points at most this far from the vertical, and keeps this part of what would hover, at least.
 STEEPEST, LEAST_HOVER = math.radians(35.0), 0.3
@@ -44,7 +44,7 @@ class Gains(NamedTuple):
 def gains(airframe: Airframe, most_speed: float, most_yaw: float) -> Gains:
     """The gains of an airframe that is asked for at most `most_speed` m/s and `most_yaw` rad/s.
 
-    Raises ValueError for rotors that cannot hold it up or turn it.
+    Raises ValueError where its rotors do not command it.
     """
     rate = FASTEST_LOOP if airframe.lag <= 0.0 else min(FASTEST_LOOP, OF_LAG / airframe.lag)
     attitude = rate / APART

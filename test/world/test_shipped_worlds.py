@@ -9,6 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assemble
+from sim_node.simulation import Simulation
 from sim_node.world import lay_out, load
 from sim_node.world.locate import shipped_worlds
 
@@ -95,3 +96,23 @@ def test_the_arm_hangs_link_below_link():
         "wrist",
         "tool0",
     ]
+
+
+@pytest.mark.parametrize(("name", "seconds"), [("quadrotor", 45.0), ("formation", 30.0)])
+def test_each_vehicle_flies_by_all_its_waypoints_and_touches_nothing(name, seconds):
+    """Without its sensors; within the radius that each waypoint gives, and in the air until the end."""
+    world = load(name)
+    simulation = Simulation(world, sensors=False)
+    rows = [simulation.frames.index(vehicle.body) for vehicle in world.vehicles]
+    flown = []
+    for _ in range(round(seconds / 0.05)):
+        simulation.run(0.05)
+        flown.append(simulation.snapshot().poses[rows, :3])
+    flown = np.array(flown)
+    for place, vehicle in enumerate(world.vehicles):
+        for waypoint in vehicle.pilot.waypoints:
+            away = np.linalg.norm(flown[:, place] - waypoint.position, axis=1)
+            assert away.min() < waypoint.radius, (vehicle.name, waypoint)
+        assert flown[200:, place, 2].min() > 1.0
+    apart = np.linalg.norm(flown[:, :, None] - flown[:, None], axis=-1)[:, ~np.eye(len(rows), dtype=bool)]
+    assert apart.min(initial=np.inf) > 1.0
