@@ -168,10 +168,11 @@ class RigidBodyEngine:
 
     def _advance(self, timesteps: int) -> None:
         if self._actors:
+            step, act, blow = self._mujoco.mj_step, self._act, self.wind.advance
             for _ in range(timesteps):
-                self._act()
-                self._mujoco.mj_step(self.model, self.data)
-                self.wind.advance()
+                act()
+                step(self.model, self.data)
+                blow()
             return
         self.wind.advance(timesteps)
         while timesteps > 0:
