@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 from numba import njit
-from scipy.special import gammainc
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel_cache import CACHE
@@ -15,6 +14,8 @@ from sim_node.world.forces import Gusts
 
 # Of the filters: one along the wind, two across it and two upwards.
 STATES = 5
+# Correlation times after which nothing is remembered, to rounding.
+LONGEST_STEP = 30.0
 
 
 class Dryden:
@@ -58,11 +59,19 @@ def _second_order(step: float) -> list[float]:
     Noise that came s ago has been through exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
     """
     decay = math.exp(-step)
-    i0, i1, i2 = (gammainc(k + 1, 2.0 * step) * math.factorial(k) / 2.0 ** (k + 1) for k in range(3))
+    i0, i1, i2 = _moments(step)
     low = math.sqrt(i2)
     across = (i1 - i2) / low
     rest = math.sqrt(max(i0 - 2.0 * i1 + i2 - across**2, 0.0))
     return [decay * (1.0 + step), decay * step, -decay * step, decay * (1.0 - step), low, across, rest]
+
+
+def _moments(step: float) -> list[float]:
+    """The integrals of s^k exp(-2 s) for k = 0, 1, 2 from 0 to `step`, to rounding for small ones as well."""
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    half = 0.5 * min(step, LONGEST_STEP)
+    s = half * (nodes + 1.0)
+    return [float(half * np.sum(weights * s**k * np.exp(-2.0 * s))) for k in range(3)]
 
 
 @njit(cache=CACHE, nogil=True)  # type: ignore[untyped-decorator]

@@ -78,7 +78,7 @@ class _Blocks:
     """
 
     def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
-        from sim_node.physics.gusts import Dryden  # scipy.special takes its time; still air does without
+        from sim_node.physics.gusts import Dryden  # numba takes its time; still air does without
 
         self._dryden = Dryden(gusts, timestep, BLOCK)
         self._turn = _along(mean)

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.signal import welch
+from scipy.special import gamma, gammainc
 
+from sim_node.physics.gusts import _moments
 from sim_node.physics.wind import WindField
 from sim_node.world.forces import Gusts, Wind
 
@@ -52,6 +54,12 @@ def test_the_spectrum_of_gusts_is_drydens():
         np.testing.assert_allclose(found, due, rtol=0.12)
         assert np.mean(found / due) == pytest.approx(1.0, abs=0.03)
         assert gusts[:, axis].std() == pytest.approx(SIGMA[axis], rel=0.02)
+
+
+@pytest.mark.parametrize("step", [1e-12, 1e-6, 1e-3, 0.3, 4.0, 29.0, 31.0, 1e6])
+def test_moments_are_incomplete_gamma_functions(step):
+    expected = [gammainc(k + 1, 2 * step) * gamma(k + 1) / 2 ** (k + 1) for k in range(3)]
+    np.testing.assert_allclose(_moments(step), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
