@@ -60,6 +60,11 @@ def _ground_truth(sensor: Any, frame: str, fixed: str) -> Write:
     return wire.odometry(fixed, frame, np.zeros((6, 6)), np.zeros((6, 6)))
 
 
+def _odometry(sensor: Any, frame: str, fixed: str) -> Write:
+    twist = _diagonal(sensor.rate, *[sensor.linear] * 3, *[sensor.angular] * 3)
+    return wire.drifting_odometry(f"{frame}/odom", frame, twist)
+
+
 def _diagonal(rate: float, *noises: Noise) -> FloatArray:
     return np.diag([noise.variance(rate) for noise in noises])
 
@@ -73,6 +78,7 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
         Topic("fix", NavSatFix, slice(0, 3), _fix),
         Topic("fix_velocity", TwistWithCovarianceStamped, slice(3, 6), _fix_velocity),
     ),
+    "odometry": (Topic("odom", Odometry, slice(0, 19), _odometry),),
     "ground_truth": (Topic("odom", Odometry, slice(0, 13), _ground_truth),),
 }
 

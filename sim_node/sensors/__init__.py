@@ -7,6 +7,7 @@ from sim_node.sensors.ground_truth import GroundTruth
 from sim_node.sensors.imu import Imu
 from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.noise import Noise, NoiseBank, stream
+from sim_node.sensors.odometry import Odometry
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
 from sim_node.sensors.registry import SENSORS, SensorType, sensor
 from sim_node.sensors.suite import Group, Suite, groups_of
@@ -26,6 +27,7 @@ __all__ = [
     "Magnetometer",
     "Noise",
     "NoiseBank",
+    "Odometry",
     "Reading",
     "Readings",
     "SensorType",

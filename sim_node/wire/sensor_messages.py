@@ -60,11 +60,23 @@ def odometry(
     frame_id: str, child_frame_id: str, pose_covariance: npt.ArrayLike, twist_covariance: npt.ArrayLike
 ) -> Write:
     """nav_msgs/Odometry; values: pose (7) in frame_id, twist (6) in child_frame_id. Covariances (6, 6)."""
+    body, parts = _odometry(frame_id, child_frame_id, pose_covariance, twist_covariance)
+    return _writer(body, parts, [*range(7), *range(43, 49)])
+
+
+def drifting_odometry(frame_id: str, child_frame_id: str, twist_covariance: npt.ArrayLike) -> Write:
+    """nav_msgs/Odometry; values: as `odometry`, and the variances (6) of the pose. Covariance (6, 6)."""
+    body, parts = _odometry(frame_id, child_frame_id, np.zeros((6, 6)), twist_covariance)
+    return _writer(body, parts, [*range(7), *range(43, 49), *range(7, 43, 7)])
+
+
+def _odometry(
+    frame_id: str, child_frame_id: str, pose_covariance: npt.ArrayLike, twist_covariance: npt.ArrayLike
+) -> tuple[bytearray, tuple[npt.ArrayLike, ...]]:
     body = header(frame_id)
     aligned(body, 4)
     body += cdr_string(child_frame_id)
-    parts = (np.zeros(7), pose_covariance, np.zeros(6), twist_covariance)
-    return _writer(body, parts, [*range(7), *range(43, 49)])
+    return body, (np.zeros(7), pose_covariance, np.zeros(6), twist_covariance)
 
 
 def _writer(body: bytearray, parts: tuple[npt.ArrayLike, ...], changing: list[int], after: bytes = b"") -> Write:
