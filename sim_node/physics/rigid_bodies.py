@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,8 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import engine
+from sim_node.physics.joint_readings import joint_reader
+from sim_node.sensors.setting import OpenAir
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
@@ -143,8 +145,8 @@ class RigidBodyEngine:
         return observe
 
     def surroundings(self) -> Surroundings | None:
-        """None yet."""
-        return None
+        """Its joints."""
+        return _Joints(self)
 
     def energy(self) -> float:
         """Kinetic and potential energy of all bodies, springs included, in J."""
@@ -196,6 +198,18 @@ class RigidBodyEngine:
         finally:
             self.model.opt.timestep = timestep
         return now
+
+
+class _Joints(OpenAir):
+    """Surroundings of which only the joints are known."""
+
+    def __init__(self, engine: RigidBodyEngine) -> None:
+        self._engine = engine
+
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """Of the present state."""
+        engine = self._engine
+        return joint_reader(engine.model, engine.data, engine._evaluate, names)
 
 
 def _framed(part: bytes) -> bytes:

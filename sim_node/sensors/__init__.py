@@ -5,6 +5,7 @@ from sim_node.sensors.barometer import Barometer
 from sim_node.sensors.gps import Gps
 from sim_node.sensors.ground_truth import GroundTruth
 from sim_node.sensors.imu import Imu
+from sim_node.sensors.joint_states import JointStates
 from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.noise import Noise, NoiseBank, stream
 from sim_node.sensors.odometry import Odometry
@@ -24,6 +25,7 @@ __all__ = [
     "GroundTruth",
     "Group",
     "Imu",
+    "JointStates",
     "Magnetometer",
     "Noise",
     "NoiseBank",
