@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from geometry_msgs.msg import TwistWithCovarianceStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix
+from sensor_msgs.msg import FluidPressure, Imu, JointState, MagneticField, NavSatFix
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
@@ -60,6 +60,15 @@ def _ground_truth(sensor: Any, frame: str, fixed: str) -> Write:
     return wire.odometry(fixed, frame, np.zeros((6, 6)), np.zeros((6, 6)))
 
 
+def _odometry(sensor: Any, frame: str, fixed: str) -> Write:
+    twist = _diagonal(sensor.rate, *[sensor.linear] * 3, *[sensor.angular] * 3)
+    return wire.drifting_odometry(f"{frame}/odom", frame, twist)
+
+
+def _joint_state(sensor: Any, frame: str, fixed: str) -> Write:
+    return wire.joint_state(frame, sensor.joints)
+
+
 def _diagonal(rate: float, *noises: Noise) -> FloatArray:
     return np.diag([noise.variance(rate) for noise in noises])
 
@@ -73,6 +82,8 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
         Topic("fix", NavSatFix, slice(0, 3), _fix),
         Topic("fix_velocity", TwistWithCovarianceStamped, slice(3, 6), _fix_velocity),
     ),
+    "joint_states": (Topic("joint_states", JointState, slice(None), _joint_state),),
+    "odometry": (Topic("odom", Odometry, slice(0, 19), _odometry),),
     "ground_truth": (Topic("odom", Odometry, slice(0, 13), _ground_truth),),
 }
 

@@ -5,8 +5,10 @@ from sim_node.sensors.barometer import Barometer
 from sim_node.sensors.gps import Gps
 from sim_node.sensors.ground_truth import GroundTruth
 from sim_node.sensors.imu import Imu
+from sim_node.sensors.joint_states import JointStates
 from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.noise import Noise, NoiseBank
+from sim_node.sensors.odometry import Odometry
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
 from sim_node.sensors.registry import SENSORS, SensorType, sensor
 from sim_node.sensors.suite import Group, Suite, groups_of
@@ -23,9 +25,11 @@ __all__ = [
     "GroundTruth",
     "Group",
     "Imu",
+    "JointStates",
     "Magnetometer",
     "Noise",
     "NoiseBank",
+    "Odometry",
     "Reading",
     "Readings",
     "SensorType",

@@ -13,6 +13,7 @@ from sim_node.registry import registering
 from sim_node.sensors.noise import NoiseBank, Quantities
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
+from sim_node.world.model import Sensor, World
 
 # What S sensors would read without noise (S, C), from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
@@ -59,6 +60,10 @@ class SensorType(ABC):
     channels: ClassVar[tuple[str, ...]]
     needs_origin: ClassVar[bool] = False
     needs_package: ClassVar[str] = ""
+
+    def in_world(self, mounting: Sensor, world: World) -> SensorType:
+        """Itself where a world mounts it, with what depends on the world. Raises ValueError where it does not fit."""
+        return self
 
     @abstractmethod
     def quantities(self) -> Quantities:

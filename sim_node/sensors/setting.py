@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,9 +24,15 @@ class Surroundings(Protocol):
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
         """How far (S, R) shapes are from origins (S, 3) along unit directions (S, R, 3), m; infinite beyond reach."""
 
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """A function that tells (3, J) where these joints are, how they move and what actuators exert on them.
+
+        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as in scalar_joints.
+        """
+
 
 class OpenAir:
-    """Surroundings without wind and shapes."""
+    """Surroundings without wind, shapes and joints."""
 
     def wind(self, positions: FloatArray) -> FloatArray:
         """Still air."""
@@ -35,6 +41,11 @@ class OpenAir:
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
         """Nothing is hit."""
         return np.full(directions.shape[:-1], np.inf)
+
+    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
+        """None moves."""
+        still = np.zeros((3, len(names)))
+        return lambda: still
 
 
 OPEN_AIR = OpenAir()

@@ -66,6 +66,10 @@ def groups_of(world: World) -> tuple[Group, ...]:
         sensor = read(kind, mounting, problems)
         if len(problems) == before:
             problems.extend(_misfits(mounting, sensor, world))
+            try:
+                sensor = sensor.in_world(mounting, world)
+            except ValueError as misfit:
+                problems.append(fault(mounting, "type", str(misfit)))
         alike = (mounting.type, sensor.rate, sensor.latency, sensor.shape())
         groups.setdefault(alike, []).append((mounting.name, sensor))
     if problems:

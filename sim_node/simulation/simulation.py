@@ -43,8 +43,8 @@ class Simulation:
         self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
         offered = (engine.surroundings() for engine in self._engines)
         surroundings = next((each for each in offered if each is not None), OPEN_AIR)
-        # Keyframes fall nowhere: what hangs on them weighs what the standard says.
-        gravity = world.physics.gravity if world.bodies else DOWN
+        # Without bodies nothing falls, and what is held weighs what the standard says.
+        gravity = world.physics.gravity if any(isinstance(each, Carrier) for each in self._engines) else DOWN
         self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
         self._truth = Truth(self.frames, self._engines, self._suite.frames, self._suite.state, self._poses)
         self.reset()

@@ -7,7 +7,7 @@ Covariances are row-major, their axes those of the values.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -60,11 +60,39 @@ def odometry(
     frame_id: str, child_frame_id: str, pose_covariance: npt.ArrayLike, twist_covariance: npt.ArrayLike
 ) -> Write:
     """nav_msgs/Odometry; values: pose (7) in frame_id, twist (6) in child_frame_id. Covariances (6, 6)."""
+    body, parts = _odometry(frame_id, child_frame_id, pose_covariance, twist_covariance)
+    return _writer(body, parts, [*range(7), *range(43, 49)])
+
+
+def drifting_odometry(frame_id: str, child_frame_id: str, twist_covariance: npt.ArrayLike) -> Write:
+    """nav_msgs/Odometry; values: as `odometry`, and the variances (6) of the pose. Covariance (6, 6)."""
+    body, parts = _odometry(frame_id, child_frame_id, np.zeros((6, 6)), twist_covariance)
+    return _writer(body, parts, [*range(7), *range(43, 49), *range(7, 43, 7)])
+
+
+def joint_state(frame_id: str, names: Sequence[str]) -> Write:
+    """sensor_msgs/JointState of one or more joints; values: positions (J), velocities (J), efforts (J)."""
+    joints = len(names)
+    body = header(frame_id)
+    for text in (None, *names):
+        aligned(body, 4)
+        body += struct.pack("<I", joints) if text is None else cdr_string(text)
+    aligned(body, 4)
+    body += struct.pack("<I", joints)
+    # Between two sequences of float64 lie the length of the next and what aligns it: the bytes of one float64 more.
+    between = np.frombuffer(struct.pack("<II", joints, 0))
+    parts = (np.zeros(joints), between, np.zeros(joints), between, np.zeros(joints))
+    at = np.arange(joints)
+    return _writer(body, parts, [*at, *(at + joints + 1), *(at + 2 * joints + 2)])
+
+
+def _odometry(
+    frame_id: str, child_frame_id: str, pose_covariance: npt.ArrayLike, twist_covariance: npt.ArrayLike
+) -> tuple[bytearray, tuple[npt.ArrayLike, ...]]:
     body = header(frame_id)
     aligned(body, 4)
     body += cdr_string(child_frame_id)
-    parts = (np.zeros(7), pose_covariance, np.zeros(6), twist_covariance)
-    return _writer(body, parts, [*range(7), *range(43, 49)])
+    return body, (np.zeros(7), pose_covariance, np.zeros(6), twist_covariance)
 
 
 def _writer(body: bytearray, parts: tuple[npt.ArrayLike, ...], changing: list[int], after: bytes = b"") -> Write:

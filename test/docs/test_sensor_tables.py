@@ -18,8 +18,10 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="u
 def shown(default):
     if isinstance(default, float):
         return "none" if math.isinf(default) else f"{default:g}"
+    if isinstance(default, tuple):
+        return ", ".join(default) or "none"
     changed = [part for part in fields(default) if getattr(default, part.name) != part.default]
-    return ", ".join(f"{part.name} {getattr(default, part.name):g}" for part in changed)
+    return ", ".join(f"{part.name} {getattr(default, part.name):g}" for part in changed) or "none"
 
 
 def rows():

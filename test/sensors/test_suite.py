@@ -160,7 +160,7 @@ NOISE = (
             "type: imo",
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
-            "(known: airspeed, barometer, gps, ground_truth, imu, magnetometer)",
+            "(known: airspeed, barometer, gps, ground_truth, imu, joint_states, magnetometer, odometry)",
         ),
         (
             "type: imu, rat: 5",

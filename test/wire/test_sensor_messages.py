@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from nav_msgs.msg import Odometry
 from rclpy.serialization import deserialize_message, serialize_message
-from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix, NavSatStatus
+from sensor_msgs.msg import FluidPressure, Imu, JointState, MagneticField, NavSatFix, NavSatStatus
 
 from sim_node.wire import sensor_messages as wire
 
@@ -90,6 +90,26 @@ def test_odometry(frame, child, stamp_ns, values, pose, twist):
     assert found == values.tolist()
     assert got.pose.covariance.tolist() == pose.ravel().tolist()
     assert got.twist.covariance.tolist() == twist.ravel().tolist()
+
+
+@given(NAMES, NAMES, STAMPS, numbers(13), arrays(np.float64, 6, elements=st.floats(0, 1e3)), numbers(6, 6))
+def test_drifting_odometry(frame, child, stamp_ns, values, variances, twist):
+    """The variances are the diagonal of the pose's covariance, which is else zero."""
+    write = wire.drifting_odometry(frame, child, twist)
+    got = read(write(stamp_ns, np.concatenate([values, variances])), Odometry, frame, stamp_ns)
+    moving = got.twist.twist
+    assert xyz(got.pose.pose.position) == values[:3].tolist()
+    assert [*xyz(moving.linear), *xyz(moving.angular)] == values[7:].tolist()
+    assert got.pose.covariance.tolist() == np.diag(variances).ravel().tolist()
+    assert got.twist.covariance.tolist() == twist.ravel().tolist()
+
+
+@given(NAMES, st.lists(NAMES, min_size=1, max_size=9), STAMPS, st.data())
+def test_joint_state(frame, names, stamp_ns, data):
+    values = data.draw(numbers(3, len(names)))
+    got = read(wire.joint_state(frame, names)(stamp_ns, values.ravel()), JointState, frame, stamp_ns)
+    assert got.name == names
+    assert [got.position.tolist(), got.velocity.tolist(), got.effort.tolist()] == values.tolist()
 
 
 def test_a_message_written_twice_has_nothing_of_the_first():

@@ -1,0 +1,67 @@
+"""Encoders of the joints of a robot: where each is, how it moves, and what drives it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, listing, parameter
+from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.setting import Setting
+from sim_node.sensors.truth import FrameState
+from sim_node.world.model import Sensor, World
+from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.scalar_joints import joints_below
+
+
+@sensor("joint_states")
+@dataclass(frozen=True)
+class JointStates(SensorType):
+    """Reads the positions, then the velocities, then the efforts of hinges and slides.
+
+    Those of the body that it is mounted on and of all bodies below, or the ones that are named. Effort is what
+    actuators exert. The noise is that of encoders of 12 bits; of velocities a choice.
+    """
+
+    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    joints: tuple[str, ...] = listing("the joints that are read; all below if there are none")
+    position: Noise = group(Noise(resolution=0.001534), "rad or m", "position")
+    velocity: Noise = group(Noise(deviation=0.01), "rad/s or m/s", "velocity")
+    effort: Noise = group(Noise(), "N m or N", "effort")
+
+    channels: ClassVar = ("position", "velocity", "effort")
+
+    def in_world(self, mounting: Sensor, world: World) -> JointStates:
+        """With the names of all joints that it reads."""
+        below = joints_below(world, mounting.parent)
+        for name in self.joints:
+            if name not in below:
+                hint = did_you_mean(name, below)
+                raise ValueError(f"there is no joint {quoted(name)} below {quoted(mounting.parent)}{hint}")
+        if not below:
+            raise ValueError(f"there is no hinge or slide below {quoted(mounting.parent)} to read")
+        return replace(self, joints=self.joints or below)
+
+    def shape(self) -> tuple[int, ...]:
+        """A number for each joint in each channel."""
+        return (3 * len(self.joints),)
+
+    def quantities(self) -> Quantities:
+        """Each joint's on its own."""
+        return tuple((noise, 1) for noise in (self.position, self.velocity, self.effort) for _ in self.joints)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[JointStates], setting: Setting) -> Measure:
+        """The joints of all of them at once."""
+        joints = setting.surroundings.joints([name for each in sensors for name in each.joints])
+
+        def read(state: FrameState) -> FloatArray:
+            # From (quantity, sensor, joint) to a row for each sensor.
+            told: FloatArray = joints().reshape(3, len(sensors), -1).transpose(1, 0, 2)
+            return told.reshape(len(sensors), -1)
+
+        return read

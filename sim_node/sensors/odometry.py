@@ -1,0 +1,134 @@
+"""Wheel or visual odometry: how far a frame came since the start, added up from rates that are off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.setting import Setting
+from sim_node.sensors.truth import FrameState
+
+
+@sensor("odometry")
+@dataclass(frozen=True)
+class Odometry(SensorType):
+    """Reads its frame's mean twist since the reading before, and the pose that adds up to from where it began.
+
+    The pose drifts: noise is of the twist. It is in a frame of its own, which is where the sensor was at the start;
+    without noise it is exact at any rate. Beside it stand the variances of its position and orientation as far as the
+    noise of the twist explains them. The noise is a choice that drifts by about a percent of the way; no data sheet's.
+    """
+
+    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity")
+    angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity")
+
+    channels: ClassVar = (
+        *("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z"),
+        *("variance_x", "variance_y", "variance_z", "variance_roll", "variance_pitch", "variance_yaw"),
+    )
+
+    def quantities(self) -> Quantities:
+        """The twist, and the time that it lasted, which is not off."""
+        return (self.linear, 3), (self.angular, 3), (Noise(), 1)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Odometry], setting: Setting) -> Measure:
+        """The mean twists along the frames' axes, and for how long (s)."""
+        return _Twists(len(sensors))
+
+    @classmethod
+    def report(cls, sensors: Sequence[Odometry], setting: Setting) -> Report:
+        """The poses, twists and variances."""
+        return _DeadReckoning(sensors)
+
+
+class _Twists:
+    """[linear, angular, seconds] (S, 7): what leads from the poses of the reading before to those of now."""
+
+    def __init__(self, sensors: int) -> None:
+        self._before = np.empty((sensors, 7))
+        self.reset()
+
+    def reset(self) -> None:
+        self._time_ns = -1
+
+    def state(self) -> bytes:
+        return self._time_ns.to_bytes(8, "little", signed=True) + self._before.tobytes()
+
+    def restore(self, state: bytes) -> None:
+        self._time_ns = int.from_bytes(state[:8], "little", signed=True)
+        self._before[:] = np.frombuffer(state[8:]).reshape(self._before.shape)
+
+    def __call__(self, state: FrameState) -> FloatArray:
+        measured = np.empty((len(state.pose), 7))
+        if self._time_ns < 0:
+            measured[:, :3], measured[:, 3:6] = state.to_frame(state.twist[:, :3]), state.to_frame(state.twist[:, 3:])
+            measured[:, 6] = 0.0
+        else:
+            seconds = (state.time_ns - self._time_ns) * 1e-9
+            measured[:, :6] = poses.log(poses.relative(self._before, state.pose)) / seconds
+            measured[:, 6] = seconds
+        self._time_ns = state.time_ns
+        self._before[:] = state.pose
+        return measured
+
+
+class _DeadReckoning:
+    """The channels of Odometry (S, 19), from twists and how long each lasted (S, 7).
+
+    White noise n (unit/√Hz) of a rate adds n² t to the variance of what it adds up to, a bias b that stays b² t², one
+    of Gauss and Markov that is remembered for T 2 b² T² (t / T - 1 + exp(-t / T)).
+    An error of orientation moves a place that is r away by r times as much, taken as if it had been there
+    from the start.
+    """
+
+    def __init__(self, sensors: Sequence[Odometry]) -> None:
+        noises = [[each.linear] * 3 + [each.angular] * 3 for each in sensors]
+        rate = sensors[0].rate
+        self._white = np.array([[n.density**2 + n.deviation**2 / rate for n in row] for row in noises])
+        self._staying = np.array([[n.turn_on_bias**2 for n in row] for row in noises])
+        self._coming = np.array([[2.0 * (n.bias_instability * n.correlation_time) ** 2 for n in row] for row in noises])
+        self._memory = np.array([[n.correlation_time for n in row] for row in noises])
+        self._scale = np.array([[each.linear.scale_error**2] for each in sensors])
+        self._pose = np.empty((len(sensors), 7))
+        self._seconds = np.empty((len(sensors), 1))
+        self.reset()
+
+    def reset(self) -> None:
+        self._pose[:] = poses.IDENTITY
+        self._seconds[:] = 0.0
+
+    def state(self) -> bytes:
+        return self._pose.tobytes() + self._seconds.tobytes()
+
+    def restore(self, state: bytes) -> None:
+        numbers = np.frombuffer(state)
+        self._pose[:] = numbers[: self._pose.size].reshape(self._pose.shape)
+        self._seconds[:] = numbers[self._pose.size :, None]
+
+    def __call__(self, measured: FloatArray) -> FloatArray:
+        twist, seconds = measured[:, :6], measured[:, 6:]
+        self._pose[:] = poses.compose(self._pose, poses.exp(twist * seconds))
+        self._pose[:, 3:] = quaternions.normalise(self._pose[:, 3:])
+        self._seconds += seconds
+        told = np.empty((len(measured), 19))
+        told[:, :7], told[:, 7:13] = self._pose, twist
+        spans = self._seconds / self._memory
+        variance = self._white * self._seconds + self._staying * self._seconds**2
+        variance += self._coming * (spans + np.expm1(-spans))
+        # An error about one axis moves what lies along the two others.
+        squares = self._pose[:, :3] ** 2
+        turned = variance[:, [4, 5, 3]] * squares[:, [2, 0, 1]] + variance[:, [5, 3, 4]] * squares[:, [1, 2, 0]]
+        told[:, 13:16] = variance[:, :3] + turned + self._scale * squares
+        told[:, 16:] = variance[:, 3:]
+        return told
