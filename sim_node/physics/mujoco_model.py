@@ -46,7 +46,7 @@ mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A MuJoCo model, and where in its arrays the world's frames are.
+    """A MuJoCo model, what it was compiled from, and where in its arrays the world's frames are.
 
     rows (B,): frame table row of each body that a joint moves; first (B + 1,): its parts; kinds (P,) in KINDS,
     axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from.
@@ -55,6 +55,7 @@ class Compiled:
     """
 
     model: mujoco.MjModel
+    spec: mujoco.MjSpec
     rows: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.int64]
@@ -89,7 +90,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         _add_masses(node, body)
-    return _compiled(spec.compile(), world, layout, free, offsets)
+    return _compiled(spec, world, layout, free, offsets)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
@@ -161,12 +162,13 @@ def _add_geom(node: mujoco.MjsBody, geometry: Geometry, *, massless: bool) -> No
 
 
 def _compiled(
-    model: mujoco.MjModel,
+    spec: mujoco.MjSpec,
     world: World,
     layout: Layout,
     free: set[str],
     offsets: dict[int, tuple[int, FloatArray]],
 ) -> Compiled:
+    model = spec.compile()
     moved = [(row, body) for row, body in layout.bodies if body.type.parts]
     qpos, qvel = np.array(model.qpos0), np.zeros(model.nv)
     first, kinds, axes, q_at, origins = [0], [], [], [], np.zeros((len(moved), 3))
@@ -207,6 +209,7 @@ def _compiled(
         carriers[row], in_carrier[row] = ids[carrier], offset
     return Compiled(
         model=model,
+        spec=spec,
         rows=np.array([row for row, _ in moved], dtype=np.int64),
         first=np.array(first, dtype=np.int64),
         kinds=np.array(kinds, dtype=np.int64),

@@ -59,6 +59,7 @@ class RigidBodyEngine:
         self._mujoco = mujoco
         self._write_joint_poses = write_joint_poses
         self._compiled = compiled
+        self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
         self._ahead = mujoco.MjData(self.model)
@@ -142,9 +143,11 @@ class RigidBodyEngine:
 
         return observe
 
-    def surroundings(self) -> Surroundings | None:
-        """None yet."""
-        return None
+    def surroundings(self) -> Surroundings:
+        """Its bodies and shapes, as they are at the present step."""
+        from sim_node.physics.surroundings import BodySurroundings
+
+        return BodySurroundings(self._compiled, self.data, self._frames, self._evaluate)
 
     def energy(self) -> float:
         """Kinetic and potential energy of all bodies, springs included, in J."""

@@ -50,6 +50,11 @@ def parameter(
     return field(default=default, metadata={"spec": Spec(unit, meaning, low, high, above)})
 
 
+def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
+    """A whole number, as a field of a sensor's dataclass."""
+    return field(default=default, metadata={"spec": Spec(unit, meaning, low, high)})
+
+
 def group(default: object, unit: str, meaning: str) -> Any:
     """Parameters of their own (a Noise), as a field; `unit` is what their "unit" stands for."""
     return field(default=default, metadata={"spec": Spec(unit, meaning)})
@@ -74,21 +79,21 @@ def _read(default: _T, given: Mapping[str, Any], prefix: str, mounting: Sensor, 
             hint = did_you_mean(key, known)
             problems.append(_problem(mounting, path, f"unknown key{hint} (known: {', '.join(known)})", of_key=True))
             continue
-        whole = getattr(default, key)
-        if isinstance(whole, float):
-            values.update(_number(key, value, spec_of(known[key]), path, mounting, problems))
+        standing = getattr(default, key)
+        if isinstance(standing, (float, int)):
+            values.update(_number(key, value, type(standing), spec_of(known[key]), path, mounting, problems))
         elif isinstance(value, Mapping):
-            values[key] = _read(whole, value, f"{path}.", mounting, problems)
+            values[key] = _read(standing, value, f"{path}.", mounting, problems)
         elif value == PERFECT:
-            values[key] = type(whole)()
+            values[key] = type(standing)()
         else:
-            message = f"a mapping ({', '.join(part.name for part in fields(whole))}) or {PERFECT} is needed"
+            message = f"a mapping ({', '.join(part.name for part in fields(standing))}) or {PERFECT} is needed"
             problems.append(_problem(mounting, path, f"{message}, found {_shown(value)}"))
     return replace(default, **values)  # type: ignore[type-var]
 
 
 def _number(
-    key: str, value: object, spec: Spec, path: str, mounting: Sensor, problems: list[Problem]
+    key: str, value: object, kind: type[float], spec: Spec, path: str, mounting: Sensor, problems: list[Problem]
 ) -> Iterator[tuple[str, float]]:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         problems.append(_problem(mounting, path, f"a number is needed, found {_shown(value)}"))
@@ -97,8 +102,10 @@ def _number(
     elif not spec.allows(value):
         unit = "" if spec.unit == "1" or "unit" in spec.unit else f" {spec.unit}"
         problems.append(_problem(mounting, path, f"{value:g} is out of range; allowed: {spec.allowed()}{unit}"))
+    elif kind(value) != value:
+        problems.append(_problem(mounting, path, f"a whole number is needed, found {value:g}"))
     else:
-        yield key, float(value)
+        yield key, kind(value)
 
 
 def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:

@@ -18,6 +18,7 @@ from sim_node.world.model import (
     OUTSIDE,
     SHORTEST_STEP_NS,
     Motion,
+    Sensor,
     StaticFrame,
     World,
 )
@@ -26,6 +27,8 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mea
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MOST_COMPARED = 10_000
+# z ahead, x to the right, y down, in a frame of x ahead, y to the left, z up.
+OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
 # Frames of a cycle that its message names.
 MOST_IN_CYCLE = 8
 
@@ -54,9 +57,16 @@ def entries_of(world: World) -> list[Entry]:
     return [
         root,
         *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
+        *(_optical_entry(sensor) for sensor in world.sensors if sensor.type in names.CAMERAS),
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
         *(entry for body in world.bodies for entry in _body_entries(body)),
     ]
+
+
+def _optical_entry(camera: Sensor) -> Entry:
+    """The frame of a camera's pictures: z ahead, x to the right (REP 103)."""
+    name = camera.name + names.OPTICAL
+    return Entry(name, camera.name, StaticFrame(name, camera.name, OPTICAL_POSE), camera.place, camera.place)
 
 
 def _body_entries(body: Body) -> Iterator[Entry]:

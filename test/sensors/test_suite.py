@@ -160,7 +160,8 @@ NOISE = (
             "type: imo",
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
-            "(known: airspeed, barometer, gps, ground_truth, imu, magnetometer)",
+            "(known: airspeed, barometer, camera, contact, depth_camera, force_torque, gps, ground_truth, imu, "
+            "lidar_2d, lidar_3d, magnetometer, rangefinder)",
         ),
         (
             "type: imu, rat: 5",
