@@ -6,13 +6,26 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import TwistWithCovarianceStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import FluidPressure, Imu, JointState, MagneticField, NavSatFix
+from sensor_msgs.msg import (
+    CameraInfo,
+    FluidPressure,
+    Image,
+    Imu,
+    JointState,
+    LaserScan,
+    MagneticField,
+    NavSatFix,
+    PointCloud2,
+    Range,
+)
 
+from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
 from sim_node.sensors.noise import Noise
+from sim_node.wire import image_messages, range_messages
 from sim_node.wire import sensor_messages as wire
 from sim_node.wire.sensor_messages import Write
 from sim_node.world import World
@@ -69,9 +82,37 @@ def _joint_state(sensor: Any, frame: str, fixed: str) -> Write:
     return wire.joint_state(frame, sensor.joints)
 
 
+def _range(sensor: Any, frame: str, fixed: str) -> Write:
+    variance = sensor.noise.variance(sensor.rate) if hasattr(Range, "variance") else None
+    return range_messages.infrared_range(frame, sensor.field_of_view, sensor.range_min, sensor.range_max, variance)
+
+
+def _scan(sensor: Any, frame: str, fixed: str) -> Write:
+    angles, limits = (sensor.angle_min, sensor.angle_max), (sensor.range_min, sensor.range_max)
+    return range_messages.laser_scan(frame, *angles, sensor.samples, *limits, 1.0 / sensor.rate)
+
+
+def _points(sensor: Any, frame: str, fixed: str) -> Write:
+    return range_messages.point_cloud(frame, sensor.rings, sensor.samples)
+
+
+def _image(sensor: Any, frame: str, fixed: str) -> Write:
+    return image_messages.image(frame + names.OPTICAL, sensor.width, sensor.height, sensor.encoding)
+
+
+def _camera_info(sensor: Any, frame: str, fixed: str) -> Write:
+    return image_messages.camera_info(frame + names.OPTICAL, sensor.width, sensor.height, sensor.matrix())
+
+
+def _wrench(sensor: Any, frame: str, fixed: str) -> Write:
+    return wire.wrench(frame)
+
+
 def _diagonal(rate: float, *noises: Noise) -> FloatArray:
     return np.diag([noise.variance(rate) for noise in noises])
 
+
+_ALL = slice(None)
 
 TOPICS: dict[str, tuple[Topic, ...]] = {
     "imu": (Topic("data_raw", Imu, slice(0, 6), _imu),),
@@ -85,6 +126,19 @@ TOPICS: dict[str, tuple[Topic, ...]] = {
     "joint_states": (Topic("joint_states", JointState, slice(None), _joint_state),),
     "odometry": (Topic("odom", Odometry, slice(0, 19), _odometry),),
     "ground_truth": (Topic("odom", Odometry, slice(0, 13), _ground_truth),),
+    "rangefinder": (Topic("range", Range, slice(0, 1), _range),),
+    "lidar_2d": (Topic("scan", LaserScan, _ALL, _scan),),
+    "lidar_3d": (Topic("points", PointCloud2, _ALL, _points),),
+    "camera": (
+        Topic("image_raw", Image, _ALL, _image),
+        Topic("camera_info", CameraInfo, _ALL, _camera_info),
+    ),
+    "depth_camera": (
+        Topic("image_raw", Image, _ALL, _image),
+        Topic("camera_info", CameraInfo, _ALL, _camera_info),
+    ),
+    "contact": (Topic("wrench", WrenchStamped, slice(0, 6), _wrench),),
+    "force_torque": (Topic("wrench", WrenchStamped, slice(0, 6), _wrench),),
 }
 
 

@@ -54,7 +54,7 @@ mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A MuJoCo model, and where in its arrays the world's frames are.
+    """A MuJoCo model, what it was compiled from, and where in its arrays the world's frames are.
 
     rows (B,): frame table row of each body that a joint moves; first (B + 1,): its parts; kinds (P,) in KINDS,
     axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from;
@@ -67,6 +67,7 @@ class Compiled:
     """
 
     model: mujoco.MjModel
+    spec: mujoco.MjSpec
     rows: npt.NDArray[np.int64]
     first: npt.NDArray[np.int64]
     kinds: npt.NDArray[np.int64]
@@ -123,11 +124,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for first, second in world.touchless:
         spec.add_exclude(bodyname1=first, bodyname2=second)
     servos(spec, world)
-    with warnings.catch_warnings():
-        if world.models:  # what MuJoCo has against them was told when they were read
-            warnings.simplefilter("ignore", UserWarning)
-        model = spec.compile()
-    return _compiled(model, world, layout, free, offsets, followed)
+    return _compiled(spec, world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
@@ -203,13 +200,17 @@ def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, 
 
 
 def _compiled(
-    model: mujoco.MjModel,
+    spec: mujoco.MjSpec,
     world: World,
     layout: Layout,
     free: set[str],
     offsets: dict[int, tuple[int, FloatArray]],
     followed: tuple[int, ...],
 ) -> Compiled:
+    with warnings.catch_warnings():
+        if world.models:  # what MuJoCo has against them was told when they were read
+            warnings.simplefilter("ignore", UserWarning)
+        model = spec.compile()
     moved = [(row, body) for row, body in layout.bodies if body.type.parts]
     qpos, qvel = np.array(model.qpos0), np.zeros(model.nv)
     first, kinds, axes, q_at, origins = [0], [], [], [], np.zeros((len(moved), 3))
@@ -260,6 +261,7 @@ def _compiled(
             carriers[row], in_carrier[row] = solids[row], offset
     return Compiled(
         model=model,
+        spec=spec,
         rows=np.array([row for row, _ in moved], dtype=np.int64),
         first=np.array(first, dtype=np.int64),
         kinds=np.array(kinds, dtype=np.int64),

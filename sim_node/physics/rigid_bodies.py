@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,10 +11,8 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import actors_for
 from sim_node.physics.engine import Engine, engine
 from sim_node.physics.followers import Followers
-from sim_node.physics.joint_readings import joint_reader
 from sim_node.physics.vehicles import Vehicle, Vehicles
 from sim_node.physics.wind import WindField
-from sim_node.sensors.setting import OpenAir
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
@@ -69,6 +67,7 @@ class RigidBodyEngine:
         self._write_joint_poses = write_joint_poses
         self._write_link_poses = write_link_poses
         self._compiled = compiled
+        self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
         self._ahead = mujoco.MjData(self.model)
@@ -171,9 +170,11 @@ class RigidBodyEngine:
 
         return observe
 
-    def surroundings(self) -> Surroundings | None:
-        """Its joints."""
-        return _Joints(self)
+    def surroundings(self) -> Surroundings:
+        """Its bodies and shapes, as they are at the present step."""
+        from sim_node.physics.surroundings import BodySurroundings
+
+        return BodySurroundings(self._compiled, self.data, self._frames, self.wind, self._evaluate)
 
     def energy(self) -> float:
         """Kinetic and potential energy of all bodies, springs included, in J."""
@@ -279,18 +280,6 @@ def vehicles_in(engines: Iterable[Engine]) -> Mapping[str, Vehicle]:
     """The vehicles by name that some engines move."""
     actors = [actor for engine in engines if isinstance(engine, RigidBodyEngine) for actor in engine._actors]
     return {vehicle.name: vehicle for actor in actors if isinstance(actor, Vehicles) for vehicle in actor.vehicles}
-
-
-class _Joints(OpenAir):
-    """Surroundings of which only the joints are known."""
-
-    def __init__(self, engine: RigidBodyEngine) -> None:
-        self._engine = engine
-
-    def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """Of the present state."""
-        engine = self._engine
-        return joint_reader(engine.model, engine.data, engine._evaluate, names)
 
 
 def _framed(part: bytes) -> bytes:

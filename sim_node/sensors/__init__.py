@@ -2,13 +2,19 @@
 
 from sim_node.sensors.airspeed import Airspeed
 from sim_node.sensors.barometer import Barometer
+from sim_node.sensors.camera import Camera, DepthCamera
+from sim_node.sensors.contact import Contact
+from sim_node.sensors.force_torque import ForceTorque
 from sim_node.sensors.gps import Gps
 from sim_node.sensors.ground_truth import GroundTruth
 from sim_node.sensors.imu import Imu
 from sim_node.sensors.joint_states import JointStates
+from sim_node.sensors.lidar import Lidar2d, Lidar3d
 from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.noise import Noise, NoiseBank
 from sim_node.sensors.odometry import Odometry
+from sim_node.sensors.rangefinder import Rangefinder
+from sim_node.sensors.rays import RangeNoise
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
 from sim_node.sensors.registry import SENSORS, SensorType, sensor
 from sim_node.sensors.suite import Group, Suite, groups_of
@@ -20,16 +26,24 @@ __all__ = [
     "Airspeed",
     "Barometer",
     "Batch",
+    "Camera",
+    "Contact",
+    "DepthCamera",
+    "ForceTorque",
     "FrameState",
     "Gps",
     "GroundTruth",
     "Group",
     "Imu",
     "JointStates",
+    "Lidar2d",
+    "Lidar3d",
     "Magnetometer",
     "Noise",
     "NoiseBank",
     "Odometry",
+    "RangeNoise",
+    "Rangefinder",
     "Reading",
     "Readings",
     "SensorType",

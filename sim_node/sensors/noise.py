@@ -113,7 +113,7 @@ class NoiseBank:
         words = np.frombuffer(state, dtype=np.uint64)
         drawn = len(self._generators) * _PHILOX_WORDS
         for generator, its in zip(self._generators, words[1 : 1 + drawn].reshape(-1, _PHILOX_WORDS), strict=True):
-            _set_philox(generator, its)
+            set_philox(generator, its)
         self._bias, self._drift = np.array(words[1 + drawn :].view(np.float64)).reshape(2, *self._white.shape)
         self._note_begin()
         if words[0] < BLOCK:
@@ -122,7 +122,7 @@ class NoiseBank:
 
     def _note_begin(self) -> None:
         """Keeps where the streams and the biases are before the next block is drawn."""
-        streams = b"".join(_philox(generator).tobytes() for generator in self._generators)
+        streams = b"".join(philox(generator).tobytes() for generator in self._generators)
         self._begin = streams + self._bias.tobytes() + self._drift.tobytes()
 
     def _draw(self) -> None:
@@ -138,7 +138,7 @@ class NoiseBank:
 _PHILOX_WORDS = 11
 
 
-def _philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
+def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
     """Where a stream is (11,): counter, key, what it drew ahead, and how much of that is used."""
     state: Any = generator.bit_generator.state
     inner = state["state"]
@@ -147,7 +147,7 @@ def _philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
     )
 
 
-def _set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
+def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
     """Puts a stream where another was; no normal takes half of a word, so that none is ever left over."""
     generator.bit_generator.state = {
         "bit_generator": "Philox",

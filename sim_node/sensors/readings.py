@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.arrays import IntArray
 from sim_node.world.problems import did_you_mean, quoted
 
 
@@ -20,7 +20,7 @@ class Reading(NamedTuple):
     """
 
     stamps_ns: IntArray
-    values: FloatArray
+    values: npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +30,7 @@ class Batch:
     kind: str
     names: tuple[str, ...]
     stamps_ns: IntArray
-    values: FloatArray
+    values: npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +54,7 @@ class Readings:
 NO_READINGS = Readings()
 
 
-def batch_of(kind: str, names: tuple[str, ...], told: list[tuple[int, FloatArray]]) -> Batch:
+def batch_of(kind: str, names: tuple[str, ...], told: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
     """A batch from one or more (stamp, values (S, ...)) in order."""
     return Batch(kind, names, np.array([stamp for stamp, _ in told]), np.array([values for _, values in told]))
 

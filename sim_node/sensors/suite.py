@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
+from sim_node.sensors.camera import CameraType, Taken
 from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.readings import Batch, Packed, Readings, batch_of, no_batch, packed, unpacked
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
 from sim_node.sensors.schedule import Schedule
-from sim_node.sensors.setting import OPEN_AIR, Setting, Surroundings
+from sim_node.sensors.setting import OPEN_AIR, Exposure, Setting, Surroundings
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import Problem, WorldError, did_you_mean, quoted
@@ -111,12 +114,13 @@ class Suite:
         self.state = FrameState.at_rest(len(self.frames), gravity)
         self.told = Readings()
         self.due: float = math.inf
-        self._banks: list[_Bank] = []
+        self._banks: list[_Bank | _CameraBank] = []
         at = 0
         for group in self.groups:
             end = at + len(group.names)
             setting = Setting(world, group.names, surroundings)
-            self._banks.append(_Bank(group, self.state.rows(slice(at, end)), setting))
+            bank = _CameraBank if issubclass(group.type, CameraType) else _Bank
+            self._banks.append(bank(group, self.state.rows(slice(at, end)), setting))
             at = end
         self.reset(0)
 
@@ -126,16 +130,27 @@ class Suite:
             bank.reset(seed)
         self._find_due()
 
-    def measure(self, step: int, time_ns: int) -> None:
-        """Takes the readings that are due at a step, of the frames in their state."""
+    @property
+    def dropped(self) -> int:
+        """The pictures that were left out since the last reset."""
+        return sum(bank.dropped for bank in self._banks)
+
+    def measure(self, step: int, time_ns: int, *, wait: bool = True) -> None:
+        """Takes the readings that are due at a step, of the frames in their state.
+
+        wait: for pictures, where too many are in the making; else new ones are left out.
+        """
         for bank in self._banks:
             if bank.schedule.due == step:
-                bank.measure(time_ns)
+                bank.measure(time_ns, wait=wait)
         self._find_due()
 
-    def tell(self, step: int) -> Readings:
-        """What came out by a step since this was last asked."""
-        self.told = Readings(tuple([bank.tell(step) for bank in self._banks]))
+    def tell(self, step: int, *, wait: bool = True) -> Readings:
+        """What came out by a step since this was last asked.
+
+        wait: for pictures in the making; else they come out when this is asked after they are done.
+        """
+        self.told = Readings(tuple([bank.tell(step, wait=wait) for bank in self._banks]))
         return self.told
 
     def save(self) -> tuple[SavedBank, ...]:
@@ -170,6 +185,8 @@ class SavedBank(NamedTuple):
 class _Bank:
     """The sensors of a group at work; state: how their frames move."""
 
+    dropped = 0
+
     def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
         self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
         self._measure = group.type.measure(group.sensors, setting)
@@ -186,14 +203,14 @@ class _Bank:
         for memory in self._memories:
             memory.reset()
 
-    def measure(self, time_ns: int) -> None:
+    def measure(self, time_ns: int, *, wait: bool) -> None:
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
         if self._disturb is not None:
             measured = self._disturb(measured)
         self.schedule.took((time_ns, self._report(measured)))
 
-    def tell(self, step: int) -> Batch:
+    def tell(self, step: int, *, wait: bool) -> Batch:
         out = self.schedule.out(step)
         return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
 
@@ -215,4 +232,61 @@ class _Bank:
             self._disturb.restore(saved.noise)
         for memory, its in zip(self._memories, saved.memories, strict=True):
             memory.restore(its)
+        return Batch(self._group.kind, self._group.names, *map(unpacked, saved.told))
+
+
+class _CameraBank:
+    """As a _Bank, of cameras: what they take may not be done when it is due to be out. It comes out in order.
+
+    dropped: pictures that were left out.
+    """
+
+    def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
+        assert issubclass(group.type, CameraType)
+        self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        cameras = [each for each in group.sensors if isinstance(each, CameraType)]
+        self._expose = group.type.expose(cameras, setting)
+        lens = cameras[0].lens()
+        nothing = np.empty((0, len(group.names), *lens.shape), lens.dtype)
+        self._nothing = Batch(group.kind, group.names, np.empty(0, np.int64), nothing)
+
+    def reset(self, seed: int) -> None:
+        group = self._group
+        self.schedule: Schedule[tuple[int, Exposure | None]] = Schedule(
+            group.rate, group.sensors[0].latency, self._step_ns
+        )
+        self._due: deque[tuple[int, Exposure]] = deque()
+        self.dropped = 0
+
+    def measure(self, time_ns: int, *, wait: bool) -> None:
+        exposure = self._expose(self._state, wait)
+        self.dropped += (exposure is None) * len(self._group.names)
+        self.schedule.took((time_ns, exposure))
+
+    def tell(self, step: int, *, wait: bool) -> Batch:
+        self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
+        told: list[tuple[int, npt.NDArray[Any]]] = []
+        while self._due and (wait or self._due[0][1].done()):
+            stamp, exposure = self._due.popleft()
+            pictures = exposure.take()
+            if pictures is None:
+                self.dropped += len(self._group.names)
+            else:
+                told.append((stamp, pictures))
+        return batch_of(self._group.kind, self._group.names, told) if told else self._nothing
+
+    def save(self, told: Batch) -> SavedBank:
+        """Waits for what is in the making; what is due and was not told yet is so after a restore, too."""
+        taken, held = self.schedule.state()
+        waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
+        waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
+        done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
+        kept = tuple((step, time_ns, packed(pictures)) for step, time_ns, pictures in done if pictures is not None)
+        told_last = packed(told.stamps_ns), packed(told.values)
+        return SavedBank(self._group.names, taken, kept, self.dropped.to_bytes(8, "little"), (), told_last)
+
+    def restore(self, saved: SavedBank) -> Batch:
+        held = tuple((step, (time_ns, Taken(unpacked(pictures)))) for step, time_ns, pictures in saved.held)
+        self.schedule.restore((saved.taken, held))
+        self.dropped = int.from_bytes(saved.noise, "little")
         return Batch(self._group.kind, self._group.names, *map(unpacked, saved.told))

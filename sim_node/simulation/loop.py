@@ -177,7 +177,8 @@ class Loop:
         if request is not None:
             _carry_out(*request)
         elif not self._stopping and not self.paused and self._pacer.wait(due_ns) <= 0.0:
-            self.simulation.step(step - self.simulation.steps)
+            # As fast as possible is as fast as pictures are drawn; else the clock goes before them.
+            self.simulation.step(step - self.simulation.steps, wait=self._pacer.free)
             if step == self._ticks.due:
                 self._publish()
 

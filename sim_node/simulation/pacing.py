@@ -100,6 +100,11 @@ class Pacer:
         self._anchor_here()
         self._factor = factor
 
+    @property
+    def free(self) -> bool:
+        """Whether it runs as fast as possible."""
+        return self._factor == 0.0
+
     def wait(self, time_ns: int) -> float:
         """Seconds until a running watch shows `time_ns`; zero or less where it is due."""
         if self._factor == 0.0:

@@ -54,8 +54,12 @@ class Simulation:
         """Simulation time in nanoseconds."""
         return self.world.time.start_ns + self.steps * self.world.time.step_ns
 
-    def step(self, steps: int = 1) -> None:
-        """Advances by whole steps of the world's time grid; its sensors read on the way. Raises ValueError."""
+    def step(self, steps: int = 1, *, wait: bool = True) -> None:
+        """Advances by whole steps of the world's time grid; its sensors read on the way. Raises ValueError.
+
+        wait: for pictures that cameras took and that are not drawn yet. Without it they come out of a later step, and
+        are left out where drawing falls behind: such a run is not the same each time.
+        """
         steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
@@ -63,9 +67,9 @@ class Simulation:
         while (due := self._suite.due) <= end:
             self._advance(int(due) - self.steps)
             self._truth.observe(begins=self.steps == 0)
-            self._suite.measure(self.steps, self.time_ns)
+            self._suite.measure(self.steps, self.time_ns, wait=wait)
         self._advance(end - self.steps)
-        self._suite.tell(end)
+        self._suite.tell(end, wait=wait)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds. Raises ValueError where it is negative."""
@@ -127,6 +131,11 @@ class Simulation:
                 for all_rows, motion in ((twists, state.twist), (accelerations, state.acceleration)):
                     all_rows[rows] = np.concatenate([state.to_frame(motion[:, :3]), state.to_frame(motion[:, 3:])], 1)
         return twists, accelerations
+
+    @property
+    def pictures_dropped(self) -> int:
+        """The pictures of cameras that were left out since the last reset: see `step`."""
+        return self._suite.dropped
 
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""

@@ -1,4 +1,4 @@
-"""The messages of sensors as bytes: sensor_msgs, and nav_msgs/Odometry.
+"""The messages of sensors that tell a few numbers, as bytes: sensor_msgs, geometry_msgs and nav_msgs/Odometry.
 
 Each function lays a message out for a frame_id and covariances, and says in which of its float64 the values go.
 Covariances are row-major, their axes those of the values.
@@ -93,6 +93,11 @@ def _odometry(
     aligned(body, 4)
     body += cdr_string(child_frame_id)
     return body, (np.zeros(7), pose_covariance, np.zeros(6), twist_covariance)
+
+
+def wrench(frame_id: str) -> Write:
+    """geometry_msgs/WrenchStamped; values: force (3), torque (3)."""
+    return _writer(header(frame_id), (np.zeros(6),), list(range(6)))
 
 
 def _writer(body: bytearray, parts: tuple[npt.ArrayLike, ...], changing: list[int], after: bytes = b"") -> Write:

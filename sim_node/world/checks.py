@@ -19,6 +19,7 @@ from sim_node.world.model import (
     OUTSIDE,
     SHORTEST_STEP_NS,
     Motion,
+    Sensor,
     StaticFrame,
     World,
 )
@@ -31,6 +32,8 @@ from sim_node.world.vehicle_checks import vehicle_problems
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MOST_COMPARED = 10_000
+# z ahead, x to the right, y down, in a frame of x ahead, y to the left, z up.
+OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
 # Frames of a cycle that its message names.
 MOST_IN_CYCLE = 8
 
@@ -59,6 +62,7 @@ def entries_of(world: World) -> list[Entry]:
     return [
         root,
         *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
+        *(_optical_entry(sensor) for sensor in world.sensors if sensor.type in names.CAMERAS),
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
         *(entry for body in world.bodies for entry in _body_entries(body)),
         *(entry for system in world.systems for entry in _system_entries(system, world.fixed_frame)),
@@ -73,6 +77,12 @@ def _system_entries(system: System, fixed_frame: str) -> Iterator[Entry]:
             yield Entry(path, system.parent or fixed_frame, None, of.place, system.parent_place)
         else:
             yield Entry(path, path.rpartition("/")[0], None, of.place, of.place)
+
+
+def _optical_entry(camera: Sensor) -> Entry:
+    """The frame of a camera's pictures: z ahead, x to the right (REP 103)."""
+    name = camera.name + names.OPTICAL
+    return Entry(name, camera.name, StaticFrame(name, camera.name, OPTICAL_POSE), camera.place, camera.place)
 
 
 def _body_entries(body: Body) -> Iterator[Entry]:

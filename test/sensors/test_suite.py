@@ -160,7 +160,8 @@ NOISE = (
             "type: imo",
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
-            "(known: airspeed, barometer, gps, ground_truth, imu, joint_states, magnetometer, odometry)",
+            "(known: airspeed, barometer, camera, contact, depth_camera, force_torque, gps, ground_truth, imu, "
+            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, rangefinder)",
         ),
         (
             "type: imu, rat: 5",

@@ -295,3 +295,60 @@ def test_small_steps_read_what_one_large_one_reads(strides):
     for sensor in sensors:
         pieces = np.concatenate([each[sensor.name].values for each in told])
         assert pieces.tobytes() == once.snapshot().readings[sensor.name].values.tobytes()
+
+
+# What they perceive
+
+
+def test_a_lidar_on_a_falling_body_sees_the_ground_come_up():
+    """h - g t²/2, and nothing of the body that it is in."""
+    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    box = Body("box", "map", "free", at(0, 0, 8.0), geometry=(Geometry("box", [0.5, 0.5, 0.5], 2.0),))
+    down = at(0, 0, 0, rotation=Rotation.from_euler("y", 90, degrees=True))
+    finder = Sensor("RANGE", "box", down, type="rangefinder", parameters={"noise": "none", "rate": 100.0})
+    simulation = Simulation(world(ground, box, sensors=(finder,)))
+    simulation.run(1.0)
+    stamps_ns, values = simulation.snapshot().readings["RANGE"]
+    np.testing.assert_allclose(values[:, 0], 8.0 - 0.5 * G * (stamps_ns * 1e-9) ** 2, atol=1e-9)
+
+
+def test_a_contact_sensor_feels_nothing_in_flight_and_the_weight_at_rest():
+    """Along the box's own axes: it lies on its side."""
+    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    aside = Rotation.from_euler("x", 90, degrees=True)
+    box = Body("box", "map", "free", at(0, 0, 1.0, rotation=aside), geometry=(Geometry("box", [0.5, 0.5, 0.5], 2.0),))
+    bumper = Sensor("BUMPER", "box", IDENTITY, type="contact")
+    simulation = Simulation(world(ground, box, sensors=(bumper,)))
+    simulation.run(0.3)
+    assert simulation.snapshot().readings["BUMPER"].values.tolist() == [[0.0] * 6] * 30
+    simulation.run(3.0)
+    last = simulation.snapshot().readings["BUMPER"].values[-1]
+    np.testing.assert_allclose(last, [0, 2.0 * G, 0, 0, 0, 0], atol=2e-3)
+
+
+def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat():
+    """To the bit, with noise, saved and restored half way."""
+    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    tilted = at(0, 0, 0.7, rotation=Rotation.from_euler("xy", [20, 30], degrees=True))
+    box = Body("box", "map", "free", tilted, geometry=(Geometry("box", [0.5, 0.4, 0.3], 2.0),))
+    sensors = (
+        Sensor("SCAN", "box", at(0, 0, 0.2), type="lidar_2d", parameters={"samples": 50, "noise": {"dropout": 0.1}}),
+        Sensor("CLOUD", "box", at(0, 0, 0.2), type="lidar_3d", parameters={"samples": 50, "rings": 3}),
+        Sensor("RANGE", "box", IDENTITY, type="rangefinder"),
+        Sensor("BUMPER", "box", IDENTITY, type="contact"),
+        Sensor("WRIST", "box", IDENTITY, type="force_torque"),
+    )
+    sensing, blind = Simulation(world(ground, box, sensors=sensors)), Simulation(world(ground, box, sensors=()))
+    for simulation in (sensing, blind):
+        simulation.run(0.5)
+    assert sensing.state.engines == blind.state.engines
+    half_way = sensing.state
+
+    def told():
+        sensing.run(0.5)
+        readings = sensing.snapshot().readings
+        return [readings[sensor.name].values.tobytes() for sensor in sensors]
+
+    first = told()
+    sensing.restore(half_way)
+    assert told() == first

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from geometry_msgs.msg import TwistWithCovarianceStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -78,6 +78,12 @@ def test_twist(frame, stamp_ns, values, covariance):
     got = read(wire.twist(frame, covariance)(stamp_ns, values), TwistWithCovarianceStamped, frame, stamp_ns)
     assert [*xyz(got.twist.twist.linear), *xyz(got.twist.twist.angular)] == values.tolist()
     assert got.twist.covariance.tolist() == covariance.ravel().tolist()
+
+
+@given(NAMES, STAMPS, numbers(6))
+def test_wrench(frame, stamp_ns, values):
+    got = read(wire.wrench(frame)(stamp_ns, values), WrenchStamped, frame, stamp_ns)
+    assert [*xyz(got.wrench.force), *xyz(got.wrench.torque)] == values.tolist()
 
 
 @given(NAMES, NAMES, STAMPS, numbers(13), numbers(6, 6), numbers(6, 6))

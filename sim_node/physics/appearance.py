@@ -1,0 +1,66 @@
+"""How a world looks to cameras: sky, light, ground, and colours of what has none."""
+
+from __future__ import annotations
+
+import mujoco
+
+# Of the headlight, which shines from the camera, and of the sun.
+_AMBIENT, _HEADLIGHT, _SUN = [0.35] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
+_ZENITH, _HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
+_GROUND = [0.52, 0.54, 0.53], [0.44, 0.46, 0.46]
+# A check of the ground, m; MuJoCo repeats a texture of two by two.
+_CHECK = 1.0
+_PLAIN = [0.5, 0.5, 0.5, 1.0]
+
+
+def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
+    """A copy of a model to draw in pictures up to `size` (width, height): a sky, a sun and a ground if it has none.
+
+    Its bodies, joints and shapes are those of the model, in their order.
+    """
+    spec = spec.copy()
+    view = spec.visual
+    view.global_.offwidth, view.global_.offheight = size
+    view.headlight.ambient, view.headlight.diffuse, view.headlight.specular = _AMBIENT, _HEADLIGHT, [0.0] * 3
+    if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
+        spec.add_texture(
+            name="sim_node/sky",
+            type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+            builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
+            rgb1=_ZENITH,
+            rgb2=_HORIZON,
+            width=256,
+            height=256,
+        )
+    if not spec.lights:
+        spec.worldbody.add_light(
+            type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+            pos=[0.0, 0.0, 50.0],
+            dir=[0.45, 0.3, -0.84],
+            diffuse=_SUN,
+            specular=[0.1] * 3,
+            castshadow=False,
+        )
+    plain = [geom for geom in spec.geoms if not geom.material and _is_plain(geom)]
+    grounds = [geom for geom in plain if geom.type == mujoco.mjtGeom.mjGEOM_PLANE]
+    if grounds:
+        spec.add_texture(
+            name="sim_node/ground",
+            type=mujoco.mjtTexture.mjTEXTURE_2D,
+            builtin=mujoco.mjtBuiltin.mjBUILTIN_CHECKER,
+            rgb1=_GROUND[0],
+            rgb2=_GROUND[1],
+            width=256,
+            height=256,
+        )
+        material = spec.add_material(name="sim_node/ground", texuniform=True, texrepeat=[0.5 / _CHECK] * 2)
+        material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "sim_node/ground"
+        for geom in grounds:
+            geom.material = "sim_node/ground"
+            geom.rgba = [1.0, 1.0, 1.0, 1.0]
+    return spec
+
+
+def _is_plain(geom: mujoco.MjsGeom) -> bool:
+    """Whether no colour was given."""
+    return all(abs(given - plain) < 1e-6 for given, plain in zip(geom.rgba, _PLAIN, strict=True))

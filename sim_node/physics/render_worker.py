@@ -1,0 +1,173 @@
+"""The process that draws what cameras see: python -m sim_node.physics.render_worker, started by `cameras`.
+
+It knows numpy and MuJoCo only. A byte on its standard input names a slot of the shared memory that holds a request,
+the same byte comes back on its standard output when the pictures are there. It ends when its input does.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# Shapes that a scene may have: more are left out.
+MOST_SHAPES = 20_000
+READY = b"ready\n"
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where requests and pictures are in the shared memory.
+
+    Each of `count` slots has numbers float64 (a group of lenses by index, a pose [x y z qx qy qz qw] for each lens,
+    qpos, mocap_pos, mocap_quat), then pixels bytes: the pictures one after another.
+    """
+
+    count: int
+    numbers: int
+    pixels: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of all slots."""
+        return self.count * (8 * self.numbers + self.pixels)
+
+    def views(self, memory: mmap.mmap) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
+        """The numbers (count, numbers) and pixels (count, pixels) of all slots."""
+        split = 8 * self.numbers * self.count
+        numbers: npt.NDArray[np.float64] = np.frombuffer(memory, np.float64, self.numbers * self.count)
+        pixels: npt.NDArray[np.uint8] = np.frombuffer(memory, np.uint8, self.pixels * self.count, split)
+        return numbers.reshape(self.count, -1), pixels.reshape(self.count, -1)
+
+
+def main() -> None:
+    """Draws until the input ends. The first line out is `ready`, or why nothing can be drawn."""
+    # Ctrl-C is for the program that started this: it closes the input.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    order = json.loads(sys.argv[1])
+    out = sys.stdout.buffer
+    try:
+        artist = Artist(order["model"], order["groups"])
+    except Exception as error:
+        order["failed"].append(f"{os.environ.get('MUJOCO_GL', 'default')}: {_in_short(error)}")
+        if order["backends"]:
+            # A library of OpenGL cannot be exchanged in a process that has loaded one.
+            environment = {**os.environ, "MUJOCO_GL": order["backends"].pop(0)}
+            os.execve(sys.executable, [sys.executable, "-m", __spec__.name, json.dumps(order)], environment)
+        out.write(f"{'; '.join(order['failed'])}\n".encode())
+        out.flush()
+        return
+    slots = Slots(*order["slots"])
+    numbers, pixels = slots.views(mmap.mmap(order["memory"], slots.size))
+    out.write(READY)
+    out.flush()
+    while slot := os.read(0, 1):
+        artist.draw(numbers[slot[0]], pixels[slot[0]])
+        os.write(1, slot)
+
+
+class Artist:
+    """Draws a model's shapes off screen. groups: of lenses, each a mapping of the fields of a Lens."""
+
+    def __init__(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
+        import mujoco
+
+        self._mujoco = mujoco
+        self._groups = groups
+        self._model = model = mujoco.MjModel.from_binary_path(model_path)
+        self._data = mujoco.MjData(model)
+        width, height = model.vis.global_.offwidth, model.vis.global_.offheight
+        self._gl = mujoco.GLContext(width, height)
+        self._gl.make_current()
+        self._of_colours = self._context(model.vis.quality.offsamples)
+        # One sample in the middle of each pixel: of several, OpenGL keeps the depth of the first, which lies aside.
+        self._of_depth = self._context(0)
+        self._scene = mujoco.MjvScene(model, MOST_SHAPES)
+        self._options = mujoco.MjvOption()
+        self._camera = mujoco.MjvCamera()
+        self._camera.type = mujoco.mjtCamera.mjCAMERA_USER
+
+    def draw(self, numbers: npt.NDArray[np.float64], pixels: npt.NDArray[np.uint8]) -> None:
+        """Draws what a slot's numbers ask for into its pixels."""
+        mujoco, model, data = self._mujoco, self._model, self._data
+        lenses = self._groups[int(numbers[0])]
+        poses = numbers[1 : 1 + 7 * len(lenses)].reshape(-1, 7)
+        state = numbers[1 + 7 * len(lenses) :]
+        data.qpos[:] = state[: model.nq]
+        data.mocap_pos[:] = state[model.nq : model.nq + 3 * model.nmocap].reshape(-1, 3)
+        data.mocap_quat[:] = state[model.nq + 3 * model.nmocap : model.nq + 7 * model.nmocap].reshape(-1, 4)
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_camlight(model, data)
+        at = 0
+        for lens, pose in zip(lenses, poses, strict=True):
+            self._aim(lens, pose)
+            picture = self._depth(lens) if lens["depth"] else self._colours(lens)
+            pixels[at : at + picture.nbytes] = picture.view(np.uint8).ravel()
+            at += picture.nbytes
+
+    def _aim(self, lens: dict[str, Any], pose: npt.NDArray[np.float64]) -> None:
+        """Sets the scene's eye at a camera's pose, FLU axes, and puts the shapes into the scene."""
+        axes = np.empty(9)
+        self._mujoco.mju_quat2Mat(axes, pose[[6, 3, 4, 5]])
+        forward, _, up = axes.reshape(3, 3).T
+        half_width = lens["near"] * np.tan(0.5 * lens["horizontal_fov"])
+        half_height = half_width * lens["height"] / lens["width"]
+        for eye in self._scene.camera:
+            eye.pos, eye.forward, eye.up = pose[:3], forward, up
+            eye.frustum_center, eye.frustum_width = 0.0, half_width
+            eye.frustum_bottom, eye.frustum_top = -half_height, half_height
+            eye.frustum_near, eye.frustum_far = lens["near"], lens["far"]
+        every = self._mujoco.mjtCatBit.mjCAT_ALL
+        self._mujoco.mjv_updateScene(self._model, self._data, self._options, None, self._camera, every, self._scene)
+
+    def _colours(self, lens: dict[str, Any]) -> npt.NDArray[np.uint8]:
+        """Red, green, blue (height, width, 3), from the upper left."""
+        rows = np.empty((lens["height"], lens["width"], 3), dtype=np.uint8)
+        self._render(rows, None, lens, self._of_colours)
+        return np.ascontiguousarray(rows[::-1])
+
+    def _depth(self, lens: dict[str, Any]) -> npt.NDArray[np.float32]:
+        """Distances along the view (height, width) in m, from the upper left; inf beyond `far` (REP 118)."""
+        rows = np.empty((lens["height"], lens["width"]), dtype=np.float32)
+        # The sky is a box around the shapes.
+        self._scene.flags[self._mujoco.mjtRndFlag.mjRND_SKYBOX] = 0
+        self._render(None, rows, lens, self._of_depth)
+        self._scene.flags[self._mujoco.mjtRndFlag.mjRND_SKYBOX] = 1
+        # A reversed depth buffer: z (far - near) / (near (far - z)) is 0 at far, 1 at near. Khronos, glFrustum.
+        near, far = lens["near"], lens["far"]
+        depths = (near * far) / (rows.astype(np.float64) * (far - near) + near)
+        depths[rows <= 0.0] = np.inf
+        return np.ascontiguousarray(depths[::-1], dtype=np.float32)
+
+    def _render(self, colours: Any, depths: Any, lens: dict[str, Any], context: Any) -> None:
+        view = self._mujoco.MjrRect(0, 0, lens["width"], lens["height"])
+        self._mujoco.mjr_setBuffer(self._mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+        self._mujoco.mjr_render(view, self._scene, context)
+        self._mujoco.mjr_readPixels(colours, depths, view, context)
+
+    def _context(self, samples: int) -> Any:
+        """What OpenGL knows of the model, and a buffer of so many samples per pixel. Raises RuntimeError."""
+        mujoco = self._mujoco
+        self._model.vis.quality.offsamples = samples
+        context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, context)
+        if context.currentBuffer != mujoco.mjtFramebuffer.mjFB_OFFSCREEN:
+            raise RuntimeError("OpenGL has no buffer to draw in off screen")
+        return context
+
+
+def _in_short(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Scanning lidars: ranges in a plane, or points all around."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors import rays
+from sim_node.sensors.noise import Quantities
+from sim_node.sensors.parameters import group, parameter, whole
+from sim_node.sensors.rays import RangeNoise, RangeNoiseBank
+from sim_node.sensors.registry import Disturb, Measure, Report, SensorType, sensor
+from sim_node.sensors.setting import Setting
+from sim_node.sensors.truth import FrameState
+
+MOST_SAMPLES, MOST_RINGS = 1 << 15, 1 << 10
+TURN = 3.1416
+
+
+@sensor("lidar_2d")
+@dataclass(frozen=True)
+class Lidar2d(SensorType):
+    """Reads the ranges (m) of `samples` rays in its frame's x-y plane, from angle_min to angle_max, both included.
+
+    Too near is -inf, too far inf, no reading nan (REP 117). All rays of a scan are of one instant. The defaults are
+    those of a UST-10LX (Hokuyo, data sheet: 270 degrees in steps of 0.25, 0.06 m to 10 m, 40 Hz).
+    """
+
+    rate: float = parameter(40.0, "Hz", "scans per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a scan until it is out", low=0.0, high=10.0)
+    angle_min: float = parameter(-2.35619449, "rad", "angle of the first ray, from x to y", low=-TURN, high=TURN)
+    angle_max: float = parameter(2.35619449, "rad", "angle of the last ray", low=-TURN, high=TURN)
+    samples: int = whole(1081, "1", "rays of a scan", low=1, high=MOST_SAMPLES)
+    range_min: float = parameter(0.06, "m", "nearest that it measures", low=0.0, high=1e6)
+    range_max: float = parameter(10.0, "m", "farthest that it measures", above=0.0, high=1e6)
+    noise: RangeNoise = group(RangeNoise(deviation=0.01), "m", "range")
+
+    channels: ClassVar = ("range",)
+
+    def shape(self) -> tuple[int, ...]:
+        """A range for each ray."""
+        return (self.samples,)
+
+    def quantities(self) -> Quantities:
+        """None: a RangeNoise is of all rays at once."""
+        return ()
+
+    def fan(self) -> FloatArray:
+        """The directions (samples, 3) of its rays."""
+        return rays.directions(np.linspace(self.angle_min, self.angle_max, self.samples), np.zeros(1))
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Lidar2d], setting: Setting) -> Measure:
+        """Distances (S, samples)."""
+        fans = np.array([each.fan() for each in sensors])
+        cast = rays.caster(fans, max(each.range_max for each in sensors), setting)
+        return lambda state: cast(state).distances
+
+    @classmethod
+    def disturb(cls, sensors: Sequence[Lidar2d], streams: Sequence[np.random.Generator], rate: float) -> Disturb:
+        """The noise of each ray."""
+        return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].samples)
+
+    @classmethod
+    def report(cls, sensors: Sequence[Lidar2d], setting: Setting) -> Report:
+        """Infinite beyond its range, to either side."""
+        nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
+        return lambda measured: rays.classified(measured, nearest, farthest)
+
+
+@sensor("lidar_3d")
+@dataclass(frozen=True)
+class Lidar3d(SensorType):
+    """Reads points: where `rings` fans of `samples` rays hit, in its frame, and how bright they are there.
+
+    Values (rings, samples, 4) are x, y, z (m; nan where no range was measured) and an intensity of 0 to 255, by the
+    colour of what was hit. Rings go from vertical_min to vertical_max, both included; columns are evenly spread from
+    angle_min to angle_max, each in the middle of its share. All points are of one instant. The defaults are those of
+    a VLP-16 (Velodyne, manual 63-9243: 16 rings in steps of 2 degrees, 3 cm, at 10 turns per second).
+    """
+
+    rate: float = parameter(10.0, "Hz", "clouds per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a cloud until it is out", low=0.0, high=10.0)
+    rings: int = whole(16, "1", "rays above each other", low=1, high=MOST_RINGS)
+    vertical_min: float = parameter(-0.2617994, "rad", "elevation of the lowest ring", low=-TURN / 2, high=TURN / 2)
+    vertical_max: float = parameter(0.2617994, "rad", "elevation of the highest ring", low=-TURN / 2, high=TURN / 2)
+    samples: int = whole(1800, "1", "rays of a ring", low=1, high=MOST_SAMPLES)
+    angle_min: float = parameter(-np.pi, "rad", "where columns begin, from x to y", low=-TURN, high=TURN)
+    angle_max: float = parameter(np.pi, "rad", "where columns end", low=-TURN, high=TURN)
+    range_min: float = parameter(0.5, "m", "nearest that it measures", low=0.0, high=1e6)
+    range_max: float = parameter(100.0, "m", "farthest that it measures", above=0.0, high=1e6)
+    noise: RangeNoise = group(RangeNoise(deviation=0.03), "m", "range")
+
+    channels: ClassVar = ("x", "y", "z", "intensity")
+
+    def shape(self) -> tuple[int, ...]:
+        """Points in rings."""
+        return (self.rings, self.samples, len(self.channels))
+
+    def quantities(self) -> Quantities:
+        """None: a RangeNoise is of all rays at once."""
+        return ()
+
+    def fan(self) -> FloatArray:
+        """The directions (rings * samples, 3) of its rays, ring by ring."""
+        share = (self.angle_max - self.angle_min) / self.samples
+        azimuths = self.angle_min + share * (np.arange(self.samples) + 0.5)
+        elevations = np.linspace(self.vertical_min, self.vertical_max, self.rings)
+        return rays.directions(azimuths, elevations[:, None]).reshape(-1, 3)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Lidar3d], setting: Setting) -> Measure:
+        """Distances and brightness (S, 2 * rings * samples)."""
+        fans = np.array([each.fan() for each in sensors])
+        cast = rays.caster(fans, max(each.range_max for each in sensors), setting)
+
+        def read(state: FrameState) -> FloatArray:
+            return np.concatenate(cast(state), axis=1)
+
+        return read
+
+    @classmethod
+    def disturb(cls, sensors: Sequence[Lidar3d], streams: Sequence[np.random.Generator], rate: float) -> Disturb:
+        """The noise of each range."""
+        return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].rings * sensors[0].samples)
+
+    @classmethod
+    def report(cls, sensors: Sequence[Lidar3d], setting: Setting) -> Report:
+        """Points in the sensors' own axes."""
+        fans = np.array([each.fan() for each in sensors])
+        nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
+        count = fans.shape[1]
+
+        def tell(measured: FloatArray) -> FloatArray:
+            points = np.empty((len(fans), count, 4))
+            ranges = measured[:, :count]
+            seen = (ranges >= nearest) & (ranges <= farthest)
+            np.multiply(fans, np.where(seen, ranges, np.nan)[..., None], out=points[..., :3])
+            np.multiply(measured[:, count:], 255.0, out=points[..., 3])
+            points[..., 3][~seen] = 0.0
+            return points.reshape(len(fans), *sensors[0].shape())
+
+        return tell

@@ -1,0 +1,89 @@
+"""Rays: where they point, how they turn with their sensor, what an echo reads, and the noise of ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.noise import philox, set_philox
+from sim_node.sensors.parameters import parameter
+from sim_node.sensors.setting import Echoes, Setting
+from sim_node.sensors.truth import FrameState
+
+# What S sensors' rays hit now, arrays (S, R).
+Cast = Callable[[FrameState], Echoes]
+
+
+def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray:
+    """Unit vectors (..., 3) in FLU axes: azimuth from x (forward) to y (left), elevation from there to z (up), rad."""
+    level = np.cos(elevations)
+    parts = np.broadcast_arrays(level * np.cos(azimuths), level * np.sin(azimuths), np.sin(elevations))
+    return np.stack(parts, axis=-1)
+
+
+def caster(fans: FloatArray, reach: float, setting: Setting) -> Cast:
+    """Casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
+    turned = np.empty(fans.shape)
+
+    def cast(state: FrameState) -> Echoes:
+        to_fixed = np.swapaxes(quaternions.to_matrix(state.pose[:, 3:]), 1, 2)
+        np.matmul(fans, to_fixed, out=turned)
+        return setting.surroundings.cast(setting.frames, state.pose[:, :3], turned, reach)
+
+    return cast
+
+
+def classified(distances: FloatArray, nearest: FloatArray, farthest: FloatArray) -> FloatArray:
+    """Ranges as REP 117 has them: -inf for what is too near to be measured, inf for what is too far."""
+    ranges = np.where(distances < nearest, -np.inf, distances)
+    ranges[ranges > farthest] = np.inf
+    return ranges
+
+
+@dataclass(frozen=True)
+class RangeNoise:
+    """How ranges are off, each on its own; all zero is perfect."""
+
+    deviation: float = parameter(0.0, "m", "white noise, as the standard deviation of a range", low=0.0)
+    turn_on_bias: float = parameter(0.0, "m", "standard deviation of a bias of all ranges, drawn once per run", low=0.0)
+    resolution: float = parameter(0.0, "m", "step between ranges that can be measured", low=0.0)
+    dropout: float = parameter(0.0, "1", "part of all ranges that read nan", low=0.0, high=1.0)
+
+
+class RangeNoiseBank:
+    """The noise of S sensors with R rays each, from the stream of each; a Disturb of the registry."""
+
+    def __init__(self, noises: Sequence[RangeNoise], streams: Sequence[np.random.Generator], rays: int) -> None:
+        self._noises, self._streams, self._rays = noises, streams, rays
+        self._biases = [
+            noise.turn_on_bias * stream.standard_normal() for noise, stream in zip(noises, streams, strict=True)
+        ]
+
+    def __call__(self, measured: FloatArray, /) -> FloatArray:
+        """Disturbs the first R columns, which are distances, of measurements (S, C), in place."""
+        for ranges, noise, bias, stream in zip(
+            measured[:, : self._rays], self._noises, self._biases, self._streams, strict=True
+        ):
+            ranges += bias
+            if noise.deviation:
+                ranges += noise.deviation * stream.standard_normal(self._rays)
+            if noise.resolution:
+                ranges[:] = np.round(ranges / noise.resolution) * noise.resolution
+            if noise.dropout:
+                ranges[stream.random(self._rays) < noise.dropout] = np.nan
+        return measured
+
+    def state(self) -> bytes:
+        """Where the streams are; the biases are those of the seed."""
+        return b"".join(philox(stream).tobytes() for stream in self._streams)
+
+    def restore(self, state: bytes) -> None:
+        """Goes on from a state. Raises ValueError for one of other sensors."""
+        words = np.frombuffer(state, dtype=np.uint64)
+        for stream, its in zip(self._streams, np.split(words, len(self._streams)), strict=True):
+            set_philox(stream, its)
