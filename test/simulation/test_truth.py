@@ -190,6 +190,24 @@ def test_it_reads_what_mujocos_sensors_read():
         simulation.step(100)
 
 
+def test_ten_minutes_on_a_body_give_back_the_densities():
+    """N / sqrt(t), through a whole run: IEEE Std 952-1997, equation C.12. Allan deviations by successive means."""
+    biases = {"bias_instability": 0.0, "turn_on_bias": 0.0}
+    noise = {"gyroscope": {"density": 2e-4, **biases}, "accelerometer": {"density": 3e-3, **biases}}
+    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=[3.0])
+    mounted = Sensor("IMU", "table", at(0.5, 0, 0), type="imu", parameters=noise)
+    run = replace(world(table, sensors=(mounted,), timestep_ns=10 * MS), time=TimeGrid(0, 10 * MS))
+    simulation = Simulation(run)
+    simulation.run(600.0)
+    values = simulation.snapshot().readings["IMU"].values
+    assert len(values) == 60_000
+    for span in (1, 10, 100):
+        means = values.reshape(-1, span, 6).mean(axis=1)
+        deviation = np.sqrt(0.5 * np.mean(np.diff(means, axis=0) ** 2, axis=0))
+        density = np.repeat([2e-4, 3e-3], 3)
+        np.testing.assert_allclose(deviation, density / np.sqrt(span / 100.0), rtol=0.1)
+
+
 # Keyframes on bodies
 
 
