@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="u
 
 
 def shown(default):
-    if isinstance(default, float):
+    if isinstance(default, (float, int)):
         return "none" if math.isinf(default) else f"{default:g}"
     if isinstance(default, tuple):
         return ", ".join(default) or "none"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
-from sim_node.sensors import FrameState, Noise, NoiseBank, Odometry, stream
+from sim_node.randomness import stream
+from sim_node.sensors import FrameState, Noise, NoiseBank, Odometry
 from sim_node.sensors.setting import Setting
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World

@@ -196,7 +196,7 @@ NOISE = (
             "some",
             f"velocity: a mapping ({NOISE}) or none is needed, found 'some'",
         ),
-        ("rate: 5", "rate", "rate: unknown key (known: name, parent, pose, type)"),
+        ("rate: 5", "rate", "rate: unknown key; did you mean mate? (known: name, parent, pose, mate, type)"),
     ],
 )
 def test_a_mistake_is_told_where_it_is(simulate, entry, at, expected):

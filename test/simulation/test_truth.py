@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
+from sim_node.physics.actors import ACTORS
 from sim_node.sensors.kinematics import state_of
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Inertial, Motion, Physics, Sensor, TimeGrid, World
@@ -190,6 +191,24 @@ def test_it_reads_what_mujocos_sensors_read():
         simulation.step(100)
 
 
+def test_ten_minutes_on_a_body_give_back_the_densities():
+    """N / sqrt(t), through a whole run: IEEE Std 952-1997, equation C.12. Allan deviations by successive means."""
+    biases = {"bias_instability": 0.0, "turn_on_bias": 0.0}
+    noise = {"gyroscope": {"density": 2e-4, **biases}, "accelerometer": {"density": 3e-3, **biases}}
+    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=[3.0])
+    mounted = Sensor("IMU", "table", at(0.5, 0, 0), type="imu", parameters=noise)
+    run = replace(world(table, sensors=(mounted,), timestep_ns=10 * MS), time=TimeGrid(0, 10 * MS))
+    simulation = Simulation(run)
+    simulation.run(600.0)
+    values = simulation.snapshot().readings["IMU"].values
+    assert len(values) == 60_000
+    for span in (1, 10, 100):
+        means = values.reshape(-1, span, 6).mean(axis=1)
+        deviation = np.sqrt(0.5 * np.mean(np.diff(means, axis=0) ** 2, axis=0))
+        density = np.repeat([2e-4, 3e-3], 3)
+        np.testing.assert_allclose(deviation, density / np.sqrt(span / 100.0), rtol=0.1)
+
+
 # Keyframes on bodies
 
 
@@ -275,6 +294,53 @@ def test_a_run_is_the_same_with_and_without_sensors(integrator):
         assert watched.state.engines == alone.state.engines
     heights = [watched.snapshot().poses[watched.frames.index(f"box{k}"), 2] for k in range(3)]
     assert min(heights) < 0.4, "nothing touched the ground"
+
+
+class Jolts:
+    """Drags all bodies, and pushes each at random: what it does depends on where they are and on what it did."""
+
+    def __init__(self, data):
+        self._data = data
+
+    def reset(self, seed):
+        self._pushes = seed
+
+    def act(self):
+        self._pushes = (self._pushes * 6364136223846793005 + 1442695040888963407) % 2**64
+        self._data.xfrc_applied[1:, 2] += 5.0 - 0.5 * self._data.cvel[1:, 5] + self._pushes / 2**64
+
+    def state(self):
+        return self._pushes.to_bytes(8, "little")
+
+    def restore(self, state):
+        self._pushes = int.from_bytes(state, "little")
+
+
+@pytest.fixture
+def jolts(monkeypatch):
+    monkeypatch.setitem(ACTORS, "jolts", lambda world, layout, compiled, data: Jolts(data))
+
+
+def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts):
+    """(5 - v / 2 + [0, 1)) / m along z while it falls: 5 to 6 at first, and what a drag adds at the speed of now."""
+    stone = Body("stone", "map", "free", geometry=(Geometry("sphere", [0.1], 1.0),))
+    truth = Sensor("TRUTH", "stone", IDENTITY, type="ground_truth", parameters={"rate": 1000.0})
+    simulation = Simulation(world(stone, sensors=(imu("stone"), truth)))
+    for _ in range(5):
+        speed = simulation.snapshot().readings["TRUTH"].values[-1, 9]
+        _, force = read(simulation)
+        assert 0.0 <= force[2] - 5.0 + 0.5 * speed < 1.0
+        simulation.step(100)
+
+
+def test_a_run_with_actors_is_the_same_with_and_without_sensors(jolts):
+    """Bit for bit: each acts as often as it would, and remembers no more."""
+    sensors = tuple(imu(f"box{k}", at(0.1, 0, 0), f"IMU{k}", rate=rate) for k, rate in enumerate((1000.0, 77.0)))
+    watched, alone = Simulation(tumbling(sensors)), Simulation(tumbling(sensors), sensors=False)
+    for _ in range(10):
+        watched.step(70)
+        alone.step(70)
+        assert watched.state.engines == alone.state.engines
 
 
 @settings(max_examples=20, deadline=None)
