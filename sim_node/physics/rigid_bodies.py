@@ -73,7 +73,7 @@ class RigidBodyEngine:
         self._ahead = mujoco.MjData(self.model)
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-        self._no_stage = int(mujoco.mjtStage.mjSTAGE_NONE)
+        self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
         self._applied = self.data.xfrc_applied
         self.wind = WindField(world.wind, self.model.opt.timestep)
@@ -207,9 +207,13 @@ class RigidBodyEngine:
 
     def _step_whole(self, timesteps: int) -> None:
         """Runge-Kutta's timestep has no halves: positions and velocities are evaluated for the actors before it."""
+        model, data = self.model, self.data
         for _ in range(timesteps):
+            self._mujoco.mj_kinematics(model, data)
+            self._mujoco.mj_comPos(model, data)
+            self._mujoco.mj_comVel(model, data)
             self._act()
-            self._mujoco.mj_step(self.model, self.data)
+            self._mujoco.mj_step(model, data)
             self.wind.advance()
 
     def _pass(self, steps: int) -> None:
@@ -233,11 +237,7 @@ class RigidBodyEngine:
         self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
 
     def _act(self) -> None:
-        """Has the actors say what they do during the next timestep, by where the bodies are now."""
-        model, data = self.model, self.data
-        self._mujoco.mj_kinematics(model, data)
-        self._mujoco.mj_comPos(model, data)
-        self._mujoco.mj_comVel(model, data)
+        """Has the actors say what they do during the next timestep, by the positions and velocities in `data`."""
         self._applied.fill(0.0)
         for actor in self._actors:
             actor.act()
@@ -246,12 +246,15 @@ class RigidBodyEngine:
         """Works out all motion and forces of the present state, and puts back what the next step starts from."""
         model, data = self.model, self.data
         self._mujoco.mj_getState(model, data, self._buffer, self._full_state)
+        done = self._no_stage
         if self._actors:
             kept = [actor.state() for actor in self._actors]
+            self._mujoco.mj_step1(model, data)
             self._act()
+            done = self._velocity_stage
             for actor, state in zip(self._actors, kept, strict=True):
                 actor.restore(state)
-        self._mujoco.mj_forwardSkip(model, data, self._no_stage, 1)
+        self._mujoco.mj_forwardSkip(model, data, done, 1)
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
