@@ -45,6 +45,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_world.py orbit 0 11.2 docs/images/orbit.svg
 	$(BIN)/python tools/draw_frames.py
 	$(BIN)/python tools/draw_sensors.py
+	$(BIN)/python tools/draw_scene.py
 
 lock:
 	tools/lock.sh

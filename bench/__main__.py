@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 # In the order in which a reader wants the figures. A module here has a `main` that measures, prints and saves.
-BENCHES = ("publish", "load", "frames", "tree", "physics")
+BENCHES = ("publish", "load", "frames", "tree", "physics", "scene")
 
 
 def main(names: list[str]) -> int:

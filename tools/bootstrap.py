@@ -329,7 +329,7 @@ def write(path, text):
 def compile_kernels():
     """The first import of the kernels takes ten seconds; here they are awaited."""
     say("compiling kernels")
-    rooms = ("frames.kernels", "tree.kernels", "sensors.kernels", "physics.frame_motion")
+    rooms = ("frames.kernels", "tree.kernels", "sensors.kernels", "sensors.ray_kernels", "physics.frame_motion")
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     subprocess.run([VENV_PYTHON, "-c", kernels], cwd=ROOT, check=True)
 
