@@ -50,6 +50,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_sensors.py
 	$(BIN)/python tools/draw_assembly.py
 	$(BIN)/python tools/draw_physics.py
+	$(BIN)/python tools/draw_scene.py
 
 lock:
 	tools/lock.sh

@@ -7,7 +7,19 @@ import sys
 from pathlib import Path
 
 # In the order in which a reader wants the figures. A module here has a `main` that measures, prints and saves.
-BENCHES = ("publish", "load", "frames", "tree", "snap", "physics", "sensors", "vehicles", "bridge", "bridge_node")
+BENCHES = (
+    "publish",
+    "load",
+    "frames",
+    "tree",
+    "snap",
+    "physics",
+    "sensors",
+    "scene",
+    "vehicles",
+    "bridge",
+    "bridge_node",
+)
 
 
 def main(names: list[str]) -> int:

@@ -19,6 +19,7 @@ class Diagnostics:
     def __init__(self, node: Node, loop: Loop) -> None:
         self._node = node
         self._loop = loop
+        self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         # Wall time: a paused simulation still tells that it is paused.
         self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
@@ -33,6 +34,10 @@ class Diagnostics:
             level, message = DiagnosticStatus.WARN, f"slower than asked: {pace.real_time_factor:.2f} of {asked:g}"
         elif pace.lateness_p99 > LATE_S:
             level, message = DiagnosticStatus.WARN, f"late: 1 % of ticks by {pace.lateness_p99 * 1e3:.1f} ms or more"
+        dropped = self._loop.simulation.pictures_dropped
+        if dropped > self._dropped:
+            level, message = DiagnosticStatus.WARN, f"{dropped - self._dropped} pictures of cameras left out"
+        self._dropped = dropped
         if self._node.count_publishers("/clock") > 1:
             level, message = DiagnosticStatus.WARN, "another node publishes /clock too: time jumps between the two"
             self._node.get_logger().warning(
@@ -47,6 +52,7 @@ class Diagnostics:
             "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
             "real-time factor": f"{pace.real_time_factor:.4f}",
             "wall time given up (s)": f"{pace.behind:.3f}",
+            "pictures left out": str(dropped),
         }
         status = DiagnosticStatus(
             level=level,

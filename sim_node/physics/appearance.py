@@ -5,9 +5,9 @@ from __future__ import annotations
 import mujoco
 
 # Of the headlight, which shines from the camera, and of the sun.
-_AMBIENT, _HEADLIGHT, _SUN = [0.35] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
+_AMBIENT, _HEADLIGHT, _SUN = [0.45] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
 _ZENITH, _HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
-_GROUND = [0.52, 0.54, 0.53], [0.44, 0.46, 0.46]
+_GROUND = [0.62, 0.63, 0.62], [0.53, 0.55, 0.55]
 # A check of the ground, m; MuJoCo repeats a texture of two by two.
 _CHECK = 1.0
 _PLAIN = [0.5, 0.5, 0.5, 1.0]

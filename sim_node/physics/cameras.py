@@ -104,7 +104,7 @@ class Studio:
         self._numbers[slot, : len(numbers)] = numbers
         self._pending.append((slot, drawing))
         try:
-            os.write(_fileno(self._input), bytes([slot]))
+            os.write(self._input.fileno(), bytes([slot]))
         except OSError:
             self.collect()
         return drawing
@@ -112,7 +112,7 @@ class Studio:
     def collect(self) -> None:
         """Takes what is done out of the shared memory, in the order in which it was asked for."""
         while self._pending and select.select([self._output], [], [], 0.0)[0]:
-            if not os.read(_fileno(self._output), 1):
+            if not os.read(self._output.fileno(), 1):
                 self._fail(f"the process that draws has ended, {_told(self._process)}")
                 return
             slot, drawing = self._pending.popleft()
@@ -205,13 +205,8 @@ def _shared(name: str, size: int) -> int:
     return memory
 
 
-def _fileno(stream: IO[bytes]) -> int:
-    return stream.fileno()
-
-
 def _told(process: subprocess.Popen[bytes] | None) -> str:
-    code = process.wait() if process else 0
-    return f"exit code {code}"
+    return f"exit code {process.wait() if process else 0}"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

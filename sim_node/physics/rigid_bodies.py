@@ -44,7 +44,8 @@ def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     try:
         compiled = compile_model(world, layout)
     except ValueError as error:
-        raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {error}")]) from None
+        reason = " ".join(str(error).split())
+        raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {reason}")]) from None
     return RigidBodyEngine(compiled, world, layout)
 
 

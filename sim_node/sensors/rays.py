@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import philox, set_philox
 from sim_node.sensors.parameters import parameter
@@ -28,11 +27,14 @@ def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray
 
 def caster(fans: FloatArray, reach: float, setting: Setting) -> Cast:
     """Casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
+    # Here and not above: what only describes sensors does without numba.
+    from sim_node.sensors.ray_kernels import turn
+
     turned = np.empty(fans.shape)
+    fans = np.ascontiguousarray(fans)
 
     def cast(state: FrameState) -> Echoes:
-        to_fixed = np.swapaxes(quaternions.to_matrix(state.pose[:, 3:]), 1, 2)
-        np.matmul(fans, to_fixed, out=turned)
+        turn(state.pose, fans, turned)
         return setting.surroundings.cast(setting.frames, state.pose[:, :3], turned, reach)
 
     return cast

@@ -14,6 +14,8 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, sho
 
 HEAVIEST = 1e9  # kg
 FASTEST_GRAVITY = 1e4  # m/s^2
+# m; half of the smallest numbers is zero, which MuJoCo refuses.
+SMALLEST = 1e-12
 SHORTEST_TIMESTEP_NS = 1_000
 MOST_SUBSTEPS = 10_000
 
@@ -104,7 +106,7 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         return
     if len(geometry.size) != len(sizes):
         yield "", f"a {geometry.shape} has {len(sizes)} sizes ({', '.join(sizes)}), found {len(geometry.size)}"
-    if not all(0.0 < size < 1e9 for size in geometry.size.tolist()):
+    if not all(SMALLEST <= size < 1e9 for size in geometry.size.tolist()):
         yield "", f"sizes {geometry.size.tolist()} must be above zero"
     if not 0.0 <= geometry.mass <= HEAVIEST:
         yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {HEAVIEST:g} kg"

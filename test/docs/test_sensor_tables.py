@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.nodes.sensor_topics import TOPICS
-from sim_node.sensors import SENSORS, Noise
+from sim_node.sensors import SENSORS, Noise, RangeNoise
 from sim_node.sensors.parameters import spec_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
@@ -27,7 +27,8 @@ def shown(default):
 def rows():
     noise = [
         f"| `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
-        for part in fields(Noise())
+        for kind in (Noise(), RangeNoise())
+        for part in fields(kind)
     ]
     return noise + [
         f"| `{name}` | `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"

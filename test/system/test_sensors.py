@@ -8,13 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 import rclpy.qos as ros_qos
-from geometry_msgs.msg import TwistWithCovarianceStamped
+from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from listening import listener
 from nav_msgs.msg import Odometry
 from processes import program, sim_node
-from sensor_msgs.msg import FluidPressure, Imu, MagneticField, NavSatFix
+from sensor_msgs.msg import (
+    CameraInfo,
+    FluidPressure,
+    Image,
+    Imu,
+    LaserScan,
+    MagneticField,
+    NavSatFix,
+    PointCloud2,
+    Range,
+)
+from tf2_msgs.msg import TFMessage
 
 SENSOR_DATA = ros_qos.qos_profile_sensor_data
+STATIC = ros_qos.QoSProfile(depth=1, durability=ros_qos.DurabilityPolicy.TRANSIENT_LOCAL)
 # On a turntable, a quarter turn per second, half a metre out, in a place near Zurich.
 WORLD = """
 world: turntable
@@ -102,3 +114,76 @@ def test_each_sensor_is_heard_on_its_topic(tmp_path: Path) -> None:
         field = message.magnetic_field
         assert math.hypot(field.x, field.y, field.z) == pytest.approx(48.6e-6, abs=0.5e-6)
         assert field.z < 0, "into the ground, in the north"
+
+
+SCENE = """
+world: scene
+time: {step: 0.01}
+bodies:
+  - name: hall
+    geometry:
+      - {plane: true}
+      - {box: [0.2, 20, 6], pose: {position: [5.1, 0, 0]}, color: [1, 0, 0]}
+  - name: cart/base_link
+    pose: {position: [1, 0, 0.5]}
+    joint: pz
+    geometry: [{box: [0.4, 0.4, 0.2], mass: 2.0}]
+physics: {gravity: [0, 0, 0]}
+sensors:
+  - {name: cart/RANGE, type: rangefinder, rate: 20, noise: none, field_of_view: 0}
+  - {name: cart/LIDAR, type: lidar_2d, rate: 20, samples: 91, angle_min: -0.785398, angle_max: 0.785398, noise: none}
+  - {name: cart/CLOUD, type: lidar_3d, rate: 10, rings: 4, samples: 100, noise: none}
+  - {name: cart/CAM, type: camera, rate: 10, width: 160, height: 120}
+  - {name: cart/DEPTH, type: depth_camera, rate: 10, width: 160, height: 120}
+  - {name: cart/BUMPER, type: contact}
+  - {name: cart/WRIST, type: force_torque}
+"""
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_what_sensors_perceive_is_heard_and_framed(tmp_path: Path) -> None:
+    """A red wall 4 m ahead of a cart that floats; pictures are in the optical frame, which is on /tf_static."""
+    path = tmp_path / "scene.yaml"
+    path.write_text(SCENE)
+    with program(sim_node("run", path)) as node, listener() as ears:
+        kinds = {
+            "range/range": Range,
+            "lidar/scan": LaserScan,
+            "cloud/points": PointCloud2,
+            "bumper/wrench": WrenchStamped,
+            "wrist/wrench": WrenchStamped,
+            "cam/image_raw": Image,
+            "cam/camera_info": CameraInfo,
+            "depth/image_raw": Image,
+            "depth/camera_info": CameraInfo,
+        }
+        got = {name: ears.subscribe(kind, f"/cart/{name}", SENSOR_DATA) for name, kind in kinds.items()}
+        static = ears.subscribe(TFMessage, "/tf_static", STATIC)
+        drawn = {name for name, kind in kinds.items() if kind in (Image, CameraInfo)}
+
+        def heard_all() -> bool:
+            missing = {name for name in got if len(got[name]) < 3}
+            return bool(static) and (not missing or (missing == drawn and "cameras see nothing" in node.output))
+
+        ears.spin_until(heard_all, what=node.output)
+        assert node.stop()[0] == 0
+
+    last = {name: heard[-1][1] for name, heard in got.items() if heard}
+    assert last["range/range"].range == pytest.approx(4.0)
+    scan = last["lidar/scan"]
+    angles = scan.angle_min + scan.angle_increment * np.arange(91)
+    np.testing.assert_allclose(scan.ranges, 4.0 / np.cos(angles), rtol=1e-5)
+    assert (last["cloud/points"].height, last["cloud/points"].width) == (4, 100)
+    assert last["bumper/wrench"].wrench.force.z == pytest.approx(0.0, abs=1e-9)
+    names = {t.child_frame_id: t for _, message in static for t in message.transforms}
+    turn = names["cart/CAM_optical"].transform.rotation
+    assert [turn.x, turn.y, turn.z, turn.w] == [-0.5, 0.5, -0.5, 0.5]
+    if not drawn & set(last):
+        pytest.skip("no OpenGL here: nothing is drawn, the rest was heard")
+    image, info = last["cam/image_raw"], last["cam/camera_info"]
+    assert (image.header.frame_id, info.header.frame_id) == ("cart/CAM_optical", "cart/CAM_optical")
+    middle = np.frombuffer(bytes(image.data), np.uint8).reshape(120, 160, 3)[60, 80]
+    assert middle[0] > 100 > middle[1]
+    assert info.k[0] == pytest.approx(80 / math.tan(0.6))
+    depth = np.frombuffer(bytes(last["depth/image_raw"].data), np.float32).reshape(120, 160)
+    assert depth[40, 80] == pytest.approx(4.0, rel=1e-4)

@@ -1,0 +1,86 @@
+"""Sensors that perceive the scene, in the world `lidar_room`: rays beside MuJoCo's own, pictures beside none.
+
+Run from the repository: python -m bench.scene [--out bench/results/scene.json]
+
+A cloud of 64 x 1024 points from ray to message, beside a bare mj_multiRay of as many; the steps of a run whose cameras
+draw beside it without being waited for, beside the same run without cameras; and pictures that are waited for.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from bench.pairs import Pairs
+from sim_node.physics import RigidBodyEngine
+from sim_node.sensors import Lidar3d
+from sim_node.simulation import Simulation
+from sim_node.wire.range_messages import point_cloud
+from sim_node.world import Sensor, World, load
+
+RINGS, SAMPLES = 64, 1024
+SHOWN = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("bench/results/scene.json"))
+    arguments = parser.parse_args()
+    pairs = Pairs()
+    room = load("lidar_room")
+    clouds(pairs, room)
+    pictures(pairs, room)
+    pairs.save(arguments.out)
+
+
+def clouds(pairs: Pairs, room: World) -> None:
+    (lidar,) = (sensor for sensor in room.sensors if sensor.name == "cart/LIDAR_TOP")
+    dense = {"rings": RINGS, "samples": SAMPLES, "rate": 1.0 / (room.time.step_ns * 1e-9)}
+    simulation = Simulation(replace(room, sensors=(replace(lidar, parameters=dense),)))
+    engine = next(engine for engine in simulation._engines if isinstance(engine, RigidBodyEngine))
+    write = point_cloud(lidar.name, RINGS, SAMPLES)
+
+    def told() -> bytes:
+        simulation.step()
+        return write(simulation.time_ns, simulation.present().readings[lidar.name].values[0])
+
+    rays = RINGS * SAMPLES
+    fan = Lidar3d(rings=RINGS, samples=SAMPLES).fan().ravel()
+    hits, distances = np.empty(rays, np.int32), np.empty(rays)
+    at = simulation.frames.lookup(simulation.snapshot().poses, room.fixed_frame, lidar.name)[:3]
+    body = engine.model.body("cart/base_link").id
+
+    def bare() -> None:
+        model, data = engine.model, engine.data
+        mujoco.mj_multiRay(model, data, at, fan, SHOWN, 1, body, hits, distances, None, rays, 100.0)
+
+    pairs.measure(f"cloud of {RINGS} x {SAMPLES}", told, {"mj_multiRay": bare})
+
+
+def pictures(pairs: Pairs, room: World) -> None:
+    blind = Simulation(replace(room, sensors=()))
+    cameras = tuple(sensor for sensor in room.sensors if sensor.type == "camera")
+    seeing = Simulation(replace(room, sensors=cameras))
+    if not seeing.snapshot().readings[cameras[0].name].values.size:
+        return
+
+    def beside() -> None:
+        for _ in range(100):
+            seeing.step(wait=False)
+
+    def alone() -> None:
+        for _ in range(100):
+            blind.step()
+
+    pairs.measure("1 s of steps, cameras not waited for", beside, {"no cameras": alone})
+    one = Sensor("CAM", room.fixed_frame, cameras[-1].pose, type="camera", parameters={"rate": 100.0})
+    waiting = Simulation(replace(room, sensors=(one,)))
+    pairs.measure("640 x 480 picture, waited for", waiting.step, {"no camera": blind.step})
+
+
+if __name__ == "__main__":
+    main()
