@@ -356,7 +356,7 @@ def test_a_written_model_reads_back_as_it_was(write):
 def test_a_world_in_yaml_is_written_where_x_xy_has_words_for_it(write):
     world = load("cart_pole")
     bodies = tuple(replace(body, q=None) for body in world.bodies)
-    sayable = replace(world, frames=(), bodies=bodies, physics=replace(world.physics, integrator="euler"))
+    sayable = replace(world, frames=(), sensors=(), bodies=bodies, physics=replace(world.physics, integrator="euler"))
     again = load(write(to_x_xy(sayable), "m.xml"))
     assert [(b.name, b.joint, b.parent) for b in again.bodies] == [(b.name, b.joint, b.parent) for b in bodies]
 
