@@ -111,7 +111,7 @@ class Studio:
 
     def collect(self) -> None:
         """Takes what is done out of the shared memory, in the order in which it was asked for."""
-        while self._pending and select.select([self._output], [], [], 0.0)[0]:
+        while self._pending and self._drawn.poll(0):
             if not os.read(self._output.fileno(), 1):
                 self._fail(f"the process that draws has ended, {_told(self._process)}")
                 return
@@ -124,7 +124,7 @@ class Studio:
 
     def wait(self) -> None:
         """Collects what is done next."""
-        select.select([self._output], [], [])
+        self._drawn.poll()
         self.collect()
 
     def _start(self) -> None:
@@ -151,6 +151,8 @@ class Studio:
         os.close(memory)
         os.close(file)
         weakref.finalize(self, _end, self._process)
+        self._drawn = select.poll()
+        self._drawn.register(self._output, select.POLLIN)
         first = self._output.readline()
         if first != READY:
             self._fail(first.decode(errors="replace").strip() or f"the process that draws {_told(self._process)}")
@@ -176,6 +178,8 @@ class Studio:
             bufsize=0,
             env=environment,
             pass_fds=(memory, file),
+            # Ctrl-C is for this program, which then closes the other's input.
+            start_new_session=True,
         )
 
     @property

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import signal
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -49,10 +48,7 @@ class Slots:
 
 def main() -> None:
     """Draws until the input ends. The first line out is `ready`, or why nothing can be drawn."""
-    # Ctrl-C is for the program that started this: it closes the input.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     order = json.loads(sys.argv[1])
-    out = sys.stdout.buffer
     try:
         artist = Artist(order["model"], order["groups"])
     except Exception as error:
@@ -61,16 +57,17 @@ def main() -> None:
             # A library of OpenGL cannot be exchanged in a process that has loaded one.
             environment = {**os.environ, "MUJOCO_GL": order["backends"].pop(0)}
             os.execve(sys.executable, [sys.executable, "-m", __spec__.name, json.dumps(order)], environment)
-        out.write(f"{'; '.join(order['failed'])}\n".encode())
-        out.flush()
+        os.write(1, f"{'; '.join(order['failed'])}\n".encode())
         return
     slots = Slots(*order["slots"])
     numbers, pixels = slots.views(mmap.mmap(order["memory"], slots.size))
-    out.write(READY)
-    out.flush()
+    # What libraries print goes where errors go.
+    done = os.dup(1)
+    os.dup2(2, 1)
+    os.write(done, READY)
     while slot := os.read(0, 1):
         artist.draw(numbers[slot[0]], pixels[slot[0]])
-        os.write(1, slot)
+        os.write(done, slot)
 
 
 class Artist:
@@ -79,6 +76,8 @@ class Artist:
     def __init__(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
         import mujoco
 
+        # By default MuJoCo appends its warnings to a file in the working directory.
+        mujoco.set_mju_user_warning(lambda message: print(f"cameras: {message}", file=sys.stderr))
         self._mujoco = mujoco
         self._groups = groups
         self._model = model = mujoco.MjModel.from_binary_path(model_path)
