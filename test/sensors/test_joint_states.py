@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
 from sim_node.physics.joint_readings import joint_reader
+from sim_node.sensors import groups_of
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World, WorldError, load
 
@@ -106,3 +107,23 @@ def test_a_run_with_it_is_saved_and_restored():
     simulation.restore(state)
     simulation.run(0.3)
     assert simulation.snapshot().readings["JOINTS"].values.tobytes() == expected
+
+
+def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them():
+    """The values are those of config/worlds/arm.yaml and of the joints' order in arm.urdf."""
+    world = load("arm")
+    (encoders,) = (each for _, each in joint_sensors(world))
+    names = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
+    assert encoders.joints == tuple(f"arm/{name}" for name in names)
+    positions = Simulation(world).snapshot().readings["arm/ENCODERS"].values[0, :6]
+    # An encoder's steps are 2 pi / 4096.
+    np.testing.assert_allclose(positions, [0.0, 0.3, 1.4, -0.1, 0.0, 0.0], rtol=0, atol=np.pi / 4096 + 1e-9)
+
+
+def joint_sensors(world):
+    return [
+        (name, sensor)
+        for group in groups_of(world)
+        if group.kind == "joint_states"
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+    ]
