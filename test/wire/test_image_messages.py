@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from cdr_reading import SECOND, read
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import CameraInfo, Image
 
 from sim_node.wire import image_messages as wire
 
-SECOND = 1_000_000_000
 FRAMES = st.integers(0, 9).map(lambda length: "cam_front"[:length])
 STAMPS = st.integers(0, 2**31 * SECOND - 1)
 SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
-
-
-def read(data, message, frame, stamp_ns):
-    """The message that rclpy makes of the bytes, which it would write in as many; its header is checked."""
-    got = deserialize_message(data, message)
-    assert got.header.frame_id == frame
-    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
-    assert len(serialize_message(got)) == len(data)
-    return got
 
 
 @given(FRAMES, STAMPS, SIZES, st.data())

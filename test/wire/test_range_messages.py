@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cdr_reading import SECOND, read
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import LaserScan, PointCloud2, PointField, Range
 
 from sim_node.wire import range_messages as wire
 
-SECOND = 1_000_000_000
 FRAMES = st.integers(0, 9).map(lambda length: "lidar_top"[:length])
 STAMPS = st.integers(0, 2**31 * SECOND - 1)
 FLOATS = st.floats(width=32, allow_nan=False)
-
-
-def read(data, message, frame, stamp_ns):
-    """The message that rclpy makes of the bytes, which it would write in as many; its header is checked."""
-    got = deserialize_message(data, message)
-    assert got.header.frame_id == frame
-    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
-    assert len(serialize_message(got)) == len(data)
-    return got
 
 
 @given(FRAMES, STAMPS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cdr_reading import SECOND, read
 from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message, serialize_message
+from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import FluidPressure, Imu, JointState, MagneticField, NavSatFix, NavSatStatus
 
 from sim_node.wire import sensor_messages as wire
 
-SECOND = 1_000_000_000
 # Of any length modulo the alignments of 2, 4 and 8, ASCII or not; CDR strings end with a zero, so hold none.
 NAMES = st.one_of(
     st.integers(0, 17).map(lambda length: "drone/imu_of_some_body"[:length]),
@@ -29,15 +29,6 @@ def numbers(*shape):
 
 def xyz(vector):
     return [vector.x, vector.y, vector.z]
-
-
-def read(data, message, frame, stamp_ns):
-    """The message that rclpy makes of the bytes, which it would write in as many; its header is checked."""
-    got = deserialize_message(data, message)
-    assert got.header.frame_id == frame
-    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
-    assert len(serialize_message(got)) == len(data)
-    return got
 
 
 @given(NAMES, STAMPS, numbers(6), numbers(3, 3), numbers(3, 3))

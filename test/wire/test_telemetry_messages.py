@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cdr_reading import SECOND, read
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
-from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import BatteryState, FluidPressure, Imu, MagneticField, NavSatFix
 
 from sim_node.wire import telemetry_messages as wire
 from sim_node.wire.cdr_writer import CdrWriter
 
-SECOND = 1_000_000_000
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=24)
 STAMPS = st.integers(-(2**31) * SECOND, 2**31 * SECOND - 1)
 
 
 def numbers(count):
     return st.lists(st.floats(allow_nan=False), min_size=count, max_size=count)
-
-
-def read(data, message, frame, stamp_ns):
-    got = deserialize_message(data, message)
-    assert got.header.frame_id == frame
-    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
-    assert len(serialize_message(got)) == len(data)
-    return got
 
 
 def xyz(vector):

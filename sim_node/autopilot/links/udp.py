@@ -5,10 +5,35 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sim_node.autopilot.links.link import MOST_READS, READ_SIZE, Address
+from sim_node.autopilot.links.link import MOST_READS, READ_SIZE, Address, host_and_port
 
 # Room for a second of telemetry from a swarm while this process was held up.
 _RECEIVE_BUFFER = 4 << 20
+
+
+class UdpLink:
+    """A link over one datagram socket; how it is opened, and who is heard, is each kind's own."""
+
+    datagrams = True
+    connecting = False
+
+    def __init__(self, url: str, rest: str) -> None:
+        self.url = url
+        self.address = host_and_port(url, rest)
+        self._socket: socket.socket | None = None
+
+    def finish(self) -> None:
+        """Nothing is left to do."""
+
+    def close(self) -> None:
+        """Gives the port back."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+    def fileno(self) -> int:
+        """Of the socket, -1 while closed."""
+        return -1 if self._socket is None else self._socket.fileno()
 
 
 def udp_socket() -> socket.socket:

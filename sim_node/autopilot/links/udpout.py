@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import socket
 
-from sim_node.autopilot.links.link import Address, host_and_port, link
-from sim_node.autopilot.links.udp import received, sent, udp_socket
+from sim_node.autopilot.links.link import Address, link
+from sim_node.autopilot.links.udp import UdpLink, received, sent, udp_socket
 
 
 @link("udpout")
-class UdpOut:
+class UdpOut(UdpLink):
     """A socket with a port of its own; answers from anywhere else than its peer's host are not for it."""
 
-    datagrams = True
-    connecting = False
-
     def __init__(self, url: str, rest: str) -> None:
-        self.url = url
-        self.address = host_and_port(url, rest)
-        self._socket: socket.socket | None = None
+        super().__init__(url, rest)
         self._host = ""
 
     def open(self) -> None:
@@ -26,19 +21,6 @@ class UdpOut:
         [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
         self._host = str(found[0])
         self._socket = udp_socket()
-
-    def finish(self) -> None:
-        """Nothing is left to do."""
-
-    def close(self) -> None:
-        """Gives the port back."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
-
-    def fileno(self) -> int:
-        """Of the socket, -1 while closed."""
-        return -1 if self._socket is None else self._socket.fileno()
 
     def read(self) -> list[tuple[bytes, Address]]:
         """Datagrams of the peer's host."""

@@ -1,0 +1,16 @@
+"""Bytes read by rclpy."""
+
+from __future__ import annotations
+
+from rclpy.serialization import deserialize_message, serialize_message
+
+SECOND = 1_000_000_000
+
+
+def read(data, message, frame, stamp_ns):
+    """The message that rclpy makes of the bytes, which it would write in as many; its header is checked."""
+    got = deserialize_message(data, message)
+    assert got.header.frame_id == frame
+    assert got.header.stamp.sec * SECOND + got.header.stamp.nanosec == stamp_ns
+    assert len(serialize_message(got)) == len(data)
+    return got
