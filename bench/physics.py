@@ -3,14 +3,18 @@
 Run from the repository: python -m bench.physics [--out bench/results/physics.json]
 
 A double pendulum and a chain of ten links, Euler as x_xy models have it and RK4, a thousand steps of 1 ms at once and
-one at a time with a look at the poses after each; and a ball with drag in gusts beside one without. Exit code 1 where
-`Simulation.step` of what has no forces takes longer than the bare loop by more than a tenth.
+one at a time with a look at the poses after each; and a ball with drag in gusts beside one without. Where imt-ring
+(pip install imt-ring) is there, the x_xy format's own toolbox, it runs the same models, compiled by jax. Exit code 1
+where `Simulation.step` of what has no forces takes longer than the bare loop by more than a tenth.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import mujoco
@@ -20,6 +24,7 @@ from bench.pairs import Pairs
 from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Drag, Geometry, Gusts, Physics, TimeGrid, Wind, World
+from sim_node.world.writers.x_xy import to_x_xy
 
 STEPS = 1000
 
@@ -57,6 +62,8 @@ def measure(pairs: Pairs, name: str, world: World, target: float | None = None) 
 
     start = np.array(engine.data.qpos)
     pairs.measure(f"{STEPS} steps, {name}", ours, {"mj_step": bare}, target=target)
+    if world.physics.integrator == "euler" and not world.forces and find_spec("ring"):
+        pairs.measure(f"{STEPS} steps, {name}", ours, {"imt-ring": imt_ring(world)})
 
     def ours_looked_at() -> None:
         simulation.reset()
@@ -65,6 +72,25 @@ def measure(pairs: Pairs, name: str, world: World, target: float | None = None) 
             simulation.present()
 
     pairs.measure(f"{STEPS} looks, {name}", ours_looked_at, {"mj_step": bare})
+
+
+def imt_ring(world: World) -> Callable[[], None]:
+    """The same steps of the same model by imt-ring, in double precision, once it is compiled."""
+    import jax
+    import ring
+
+    jax.config.update("jax_enable_x64", True)
+    neutral = replace(world, bodies=tuple(replace(body, q=None) for body in world.bodies))  # x_xy says no states
+    system = ring.System.create(to_x_xy(neutral))
+    torques = jax.numpy.zeros(system.qd_size())
+
+    @jax.jit
+    def run(state):
+        return jax.lax.fori_loop(0, STEPS, lambda _, now: ring.algorithms.dynamics.step(system, now, torques), state)
+
+    start = ring.State.create(system, q=jax.numpy.array([0.7] * len(world.bodies)))
+    run(start).q.block_until_ready()
+    return lambda: run(start).q.block_until_ready()
 
 
 def chain(links: int, integrator: str) -> World:

