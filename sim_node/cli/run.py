@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import time
+from functools import partial
 from typing import Any
 
+from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
 from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
@@ -39,8 +41,9 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
         raise UsageError("--ros-args and --no-ros exclude each other")
     speed = 1.0 if arguments.speed is None else arguments.speed
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
-    loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
+    attach_autopilots(simulation, partial(print, flush=True))
+    loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
     started = time.monotonic()
     loop.start(ended=arguments.interrupt.wake)
     arguments.interrupt.wait()

@@ -1,11 +1,14 @@
-"""How the simulation keeps up, on /diagnostics once a second."""
+"""How the simulation keeps up, and how its autopilots stand, on /diagnostics once a second."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
+from sim_node.autopilot.vehicle_peer import VehiclePeer
 from sim_node.nodes import qos
 from sim_node.simulation import Loop
 
@@ -14,11 +17,12 @@ LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a DiagnosticStatus of a loop with rate, lateness and real-time factor."""
+    """Publishes a DiagnosticStatus of a loop with rate, lateness and real-time factor, and one of each autopilot."""
 
-    def __init__(self, node: Node, loop: Loop) -> None:
+    def __init__(self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer] = ()) -> None:
         self._node = node
         self._loop = loop
+        self._autopilots = autopilots
         self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         # Wall time: a paused simulation still tells that it is paused.
@@ -61,6 +65,23 @@ class Diagnostics:
             hardware_id="sim_node",
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
-        array = DiagnosticArray(status=[status])
+        array = DiagnosticArray(status=[status, *map(self._autopilot, self._autopilots)])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
+
+    def _autopilot(self, peer: VehiclePeer) -> DiagnosticStatus:
+        """Whether it flies its vehicle: nobody there yet is worth a warning, one that was lost is an error."""
+        wait = peer.wait
+        level = DiagnosticStatus.OK
+        if not wait.peer or wait.since is not None:
+            level = DiagnosticStatus.ERROR if wait.lost else DiagnosticStatus.WARN
+        return DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name()}: autopilot of {peer.name}",
+            message=wait.said(),
+            hardware_id=peer.name,
+            values=[
+                KeyValue(key="lockstep", value=str(wait.lockstep).lower()),
+                KeyValue(key="times lost", value=str(wait.lost)),
+            ],
+        )

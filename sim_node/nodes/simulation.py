@@ -9,6 +9,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
+from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
@@ -51,8 +52,10 @@ class SimulationNode(LoopNode):
             messages=values["tf_messages"],
         )
         self.sensors = SensorSink(self, prefix=values["frame_prefix"], stamp=wall_stamp() if wall else simulation_stamp)
+        simulation = Simulation(self.world, values["seed"])
+        autopilots = attach_autopilots(simulation, self.get_logger().info)
         self.loop = Loop(
-            Simulation(self.world, values["seed"]),
+            simulation,
             (self.clock_sink, tf, self.sensors, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
@@ -65,7 +68,7 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        self._diagnostics = Diagnostics(self, self.loop)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""

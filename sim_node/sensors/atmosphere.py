@@ -32,6 +32,17 @@ def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESS
     return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
 
 
+def pressure_altitude(pressure: float) -> float:
+    """Return the altitude (m) above mean sea level at which the standard atmosphere has a pressure (Pa); to 11 km.
+
+    Equation 33a of the U.S. Standard Atmosphere, 1976, solved for the height: what altimeters show.
+    """
+    lapse = float(_LAPSES[0])
+    ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
+    height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
+    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
+
+
 def temperature(altitude: npt.ArrayLike) -> FloatArray:
     """Return the temperature (K) at altitudes (m) above mean sea level."""
     height, layer = _layer(altitude)

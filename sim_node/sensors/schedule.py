@@ -24,9 +24,14 @@ class Schedule(Generic[T]):
         self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
         self.restore((0, ()))
 
+    @property
+    def next_out(self) -> int:
+        """The step by which the reading of the step `due` will be out."""
+        return self.due + self._delay
+
     def took(self, reading: T) -> None:
         """The reading of the step `due` has been taken; `due` becomes the next one."""
-        self._held.append((self.due + self._delay, reading))
+        self._held.append((self.next_out, reading))
         self._count += 1
         self._find_due()
 

@@ -19,6 +19,7 @@ from sim_node.sensors.readings import Batch, Packed, Readings, batch_of, no_batc
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
 from sim_node.sensors.schedule import Schedule
 from sim_node.sensors.setting import OPEN_AIR, Exposure, Setting, Surroundings
+from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import Problem, WorldError, did_you_mean, quoted
@@ -153,6 +154,13 @@ class Suite:
         self.told = Readings(tuple([bank.tell(step, wait=wait) for bank in self._banks]))
         return self.told
 
+    def tap(self, name: str) -> Tap:
+        """Hears one sensor, no camera, from now on. Raises KeyError for a name that is none of one."""
+        for bank in self._banks:
+            if isinstance(bank, _Bank) and name in bank.names:
+                return bank.tap(name)
+        raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
+
     def save(self) -> tuple[SavedBank, ...]:
         """All that later readings depend on beside the world and its seed, and what was told last."""
         return tuple(bank.save(batch) for bank, batch in zip(self._banks, self.told.batches, strict=True))
@@ -194,6 +202,18 @@ class _Bank:
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
         self._nothing = no_batch(group.kind, group.names, group.shape)
+        self._taps: list[tuple[int, Tap]] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its sensors."""
+        return self._group.names
+
+    def tap(self, name: str) -> Tap:
+        """Hears one of them from now on."""
+        tap = Tap()
+        self._taps.append((self.names.index(name), tap))
+        return tap
 
     def reset(self, seed: int) -> None:
         group = self._group
@@ -202,13 +222,17 @@ class _Bank:
         self._disturb = group.type.disturb(group.sensors, streams, group.rate)
         for memory in self._memories:
             memory.reset()
+        self._empty_taps()
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
         if self._disturb is not None:
             measured = self._disturb(measured)
-        self.schedule.took((time_ns, self._report(measured)))
+        values = self._report(measured)
+        for column, tap in self._taps:
+            tap.took(self.schedule.next_out, values[column])
+        self.schedule.took((time_ns, values))
 
     def tell(self, step: int, *, wait: bool) -> Batch:
         out = self.schedule.out(step)
@@ -232,7 +256,12 @@ class _Bank:
             self._disturb.restore(saved.noise)
         for memory, its in zip(self._memories, saved.memories, strict=True):
             memory.restore(its)
+        self._empty_taps()
         return Batch(self._group.kind, self._group.names, *map(unpacked, saved.told))
+
+    def _empty_taps(self) -> None:
+        for _, tap in self._taps:
+            tap.clear()
 
 
 class _CameraBank:

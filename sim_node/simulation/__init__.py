@@ -2,8 +2,9 @@
 
 from sim_node.simulation.loop import Loop, Refused, Sink
 from sim_node.simulation.pacing import Pace
+from sim_node.simulation.peers import Peer
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 
-__all__ = ["Loop", "Pace", "Refused", "Simulation", "Sink", "Snapshot", "State"]
+__all__ = ["Loop", "Pace", "Peer", "Refused", "Simulation", "Sink", "Snapshot", "State"]

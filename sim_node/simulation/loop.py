@@ -84,6 +84,7 @@ class Loop:
         with self._changed:
             self._stopping = True
             self._changed.notify()
+        self.simulation.interrupt()
         if self._started:
             self._thread.join()
         if self._failure is not None:
@@ -155,9 +156,10 @@ class Loop:
             self._ended()
 
     def _close(self) -> None:
-        for sink in self._opened:
+        to_close: list[Sink | Simulation] = [*self._opened, self.simulation]
+        for opened in to_close:
             try:
-                sink.close()
+                opened.close()
             except BaseException as failure:  # noqa: PERF203  the others are closed all the same
                 self._failure = self._failure or failure
 

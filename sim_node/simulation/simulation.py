@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,9 @@ from sim_node.physics import Vehicle, engines_for, vehicles_in
 from sim_node.physics.engine import Carrier
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
+from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.peers import Peer, Peers
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
@@ -46,6 +48,8 @@ class Simulation:
         # Without bodies nothing falls, and what is held weighs what the standard says.
         gravity = world.physics.gravity if any(isinstance(each, Carrier) for each in self._engines) else DOWN
         self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
+        self._surroundings, self._gravity = surroundings, gravity
+        self._peers = Peers(world.time.step_ns)
         self._truth = Truth(self.frames, self._engines, self._suite.frames, self._suite.state, self._poses)
         self.reset()
 
@@ -55,7 +59,9 @@ class Simulation:
         return self.world.time.start_ns + self.steps * self.world.time.step_ns
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
-        """Advances by whole steps of the world's time grid; its sensors read on the way. Raises ValueError.
+        """Advances by whole steps of the world's time grid; its sensors read on the way, and its peers exchange.
+
+        Raises ValueError for a negative number.
 
         wait: for pictures that cameras took and that are not drawn yet. Without it they come out of a later step, and
         are left out where drawing falls behind: such a run is not the same each time.
@@ -64,10 +70,13 @@ class Simulation:
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
         end = self.steps + steps
-        while (due := self._suite.due) <= end:
+        while (due := min(self._suite.due, self._peers.due)) <= end:
             self._advance(int(due) - self.steps)
-            self._truth.observe(begins=self.steps == 0)
-            self._suite.measure(self.steps, self.time_ns, wait=wait)
+            if self._suite.due == due:
+                self._truth.observe(begins=self.steps == 0)
+                self._suite.measure(self.steps, self.time_ns, wait=wait)
+            if self._peers.due == due:
+                self._peers.exchange(self.steps)
         self._advance(end - self.steps)
         self._suite.tell(end, wait=wait)
 
@@ -97,6 +106,7 @@ class Simulation:
         for engine in self._engines:
             engine.reset(self.seed)
         self._suite.reset(self.seed)
+        self._peers.restart(0)
         self.step(0)
 
     @property
@@ -114,6 +124,41 @@ class Simulation:
         for engine, part in zip(self._engines, state.engines, strict=True):
             engine.restore(part)
         self.seed, self.steps = state.seed, state.steps
+        self._peers.restart(state.steps + 1)
+
+    def attach(self, peer: Peer) -> None:
+        """Has a peer exchange with this run from the next step on, after those that came before it.
+
+        A run with peers is the same each time as far as they are.
+        """
+        self._peers.add(peer, self.steps)
+
+    def interrupt(self) -> None:
+        """Ends all waiting for peers, for good. May be called from any thread."""
+        self._peers.interrupt()
+
+    def close(self) -> None:
+        """Closes its peers; without them the run may go on."""
+        self._peers.close()
+
+    def tap(self, sensor: str) -> Tap:
+        """Hears a sensor of this run while it steps. Raises KeyError, which names the nearest."""
+        return self._suite.tap(sensor)
+
+    def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
+        """A function that tells how some frames truly move at the present step, always on the same arrays."""
+        state = FrameState.at_rest(len(names), self._gravity)
+        truth = Truth(self.frames, self._engines, names, state, self._poses)
+
+        def observe() -> FrameState:
+            truth.observe(begins=self.steps == 0)
+            return state
+
+        return observe
+
+    def wind(self, positions: FloatArray) -> FloatArray:
+        """The velocity (S, 3) of the air at positions (S, 3) of the fixed frame at the present step, m/s."""
+        return self._surroundings.wind(positions)
 
     def motion(self) -> tuple[FloatArray, FloatArray]:
         """Twists (N, 6) and accelerations (N, 6) of all frames, relative to the fixed frame, in each frame's own axes.

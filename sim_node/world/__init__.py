@@ -18,10 +18,11 @@ from sim_node.world.systems import (
     RigidBody,
     System,
 )
-from sim_node.world.vehicles import Multirotor, Pilot, Rotor, Waypoint
+from sim_node.world.vehicles import Autopilot, Multirotor, Pilot, Rotor, Waypoint
 
 __all__ = [
     "Attachment",
+    "Autopilot",
     "Body",
     "Buoyancy",
     "ConstantForce",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.world.autopilot_checks import autopilot_faults
 from sim_node.world.model import FARTHEST, World
 from sim_node.world.problems import Place, Problem, Where, did_you_mean, quoted, shown_key
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor
@@ -62,6 +63,7 @@ def vehicle_problems(world: World) -> Iterator[Problem]:
             if vehicle.pilot.rate * timestep > 1.0 + 1e-9:
                 message = f"{vehicle.pilot.rate:g} Hz is more than the {1.0 / timestep:g} timesteps per second"
                 yield _of(vehicle, "pilot.rate", f"{message}; a shorter physics.timestep is needed")
+    yield from (_of(vehicle, key, message) for vehicle, key, message in autopilot_faults(world))
 
 
 def _faults(vehicle: Multirotor) -> Iterator[tuple[str, str]]:

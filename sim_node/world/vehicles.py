@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -93,13 +94,35 @@ class Pilot:
     rate: float = 250.0
 
 
+class AutopilotType(NamedTuple):
+    """What a type of autopilot takes: the sensors that its vehicle has to have, and how many rotors at most."""
+
+    sensors: tuple[str, ...]
+    most_rotors: int
+
+
+# By the `type` of world files. ArduPilot's simulator interface takes the truth, and makes sensors of its own of it.
+AUTOPILOT_TYPES = {
+    "ardupilot": AutopilotType((), 32),
+    "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Autopilot:
+    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0."""
+
+    type: str
+    instance: int = 0
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Multirotor:
     """A body with rotors. Raises ValueError for drag of another shape.
 
     body: the name of its Body, on a free joint. rotors: in the order of their commands. drag_linear, drag_quadratic
     (3,): N s/m and N s^2/m^2 along the body's axes; at velocity v relative to the air the drag along axis i is
-    (drag_linear_i + drag_quadratic_i |v|) v_i. pilot: None where commands come from outside.
+    (drag_linear_i + drag_quadratic_i |v|) v_i. pilot: None where commands come from outside, as those of an autopilot.
     """
 
     name: str
@@ -108,6 +131,7 @@ class Multirotor:
     drag_linear: FloatArray = field(default_factory=lambda: np.zeros(3))
     drag_quadratic: FloatArray = field(default_factory=lambda: np.zeros(3))
     pilot: Pilot | None = None
+    autopilot: Autopilot | None = None
     place: Place = NO_PLACE
 
     def __post_init__(self) -> None:

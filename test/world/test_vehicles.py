@@ -143,7 +143,7 @@ def test_shipped_models_fly_and_weigh_what_they_say(read, model):
         (
             "{name: v, model: iris, pilt: none}",
             "1:35: vehicles[0].pilt: unknown key; did you mean pilot? "
-            "(known: name, model, parent, pose, pilot, sensors)",
+            "(known: name, model, parent, pose, pilot, autopilot, sensors)",
         ),
         (
             "{name: v, model: iris, pilot: auto}",

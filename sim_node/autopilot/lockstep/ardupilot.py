@@ -5,10 +5,13 @@ from __future__ import annotations
 import select
 import socket
 from contextlib import suppress
+from typing import ClassVar
 
 from sim_node.autopilot.lockstep.ardupilot_json import Servos, read_servos, reply
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.clairvoyance import Clairvoyance
 from sim_node.autopilot.lockstep.sample import Sample
+from sim_node.autopilot.lockstep.senses import Senses
 
 FIRST_PORT, PORTS_PER_INSTANCE = 9002, 10
 HOST = "127.0.0.1"
@@ -22,6 +25,8 @@ class ArduPilot:
     Its clock begins at zero with the first packet of each start of the autopilot, whose frame numbers then begin
     anew. A packet that repeats the last one asks for the last answer again: that one was lost.
     """
+
+    senses: ClassVar[type[Senses]] = Clairvoyance
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + PORTS_PER_INSTANCE * instance)
@@ -64,7 +69,7 @@ class ArduPilot:
             return self._commands()
         if not self.wait.stop.is_set():
             self._peer, self._servos, self._answer = None, None, b""
-            self.wait.peer, self.wait.lockstep = "", False
+            self.wait.lose()
         return (0.0,) * self._motors
 
     def _commands(self) -> Commands:

@@ -25,7 +25,9 @@ class Servos(NamedTuple):
     pwm: tuple[int, ...]
 
     def command(self, channel: int) -> float:
-        """What a channel asks of its motor, 0 to 1."""
+        """What a channel asks of its motor, 0 to 1; nothing where the packet ends before it."""
+        if channel >= len(self.pwm):
+            return 0.0
         return min(max((self.pwm[channel] - PWM_LOW) / (PWM_HIGH - PWM_LOW), 0.0), 1.0)
 
 

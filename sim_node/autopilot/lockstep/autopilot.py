@@ -6,24 +6,30 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol, TypeVar
 
 from sim_node.autopilot.lockstep.sample import Sample
+from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.registry import registering
 
 # Motor commands by channel, 0 to 1.
 Commands = tuple[float, ...]
-# How long a silent autopilot is waited for before the simulation goes on without it (s), and how long one look takes.
-PATIENCE, LOOK = 5.0, 0.1
+# How long a silent autopilot is waited for before the simulation goes on without it, after how long that is told, and
+# how long one look takes (s).
+PATIENCE, TOLD_AFTER, LOOK = 5.0, 1.0, 0.1
 
 
 class Autopilot(Protocol):
     """One autopilot in another process, reached over sockets of its own. Its methods are called from one thread.
 
-    wait: how it stands, to be shown by others. channels: how many commands it may give.
+    wait: how it stands, to be shown by others. senses: what its Samples are made of.
     """
 
     wait: Wait
+    senses: ClassVar[type[Senses]]
+
+    def __init__(self, instance: int, motors: int) -> None:
+        """The autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it."""
 
     def open(self) -> None:
         """Listens. Raises OSError with the address where it is taken."""
@@ -43,7 +49,8 @@ class Wait:
     """Who is waited for, since when, and whether in lockstep. Written by the simulation's thread, read by any.
 
     peer: who is at the other end; empty where nobody is. since: seconds of the monotonic clock, None while nobody is
-    waited for. lost: how often a peer went silent; stop: ends any waiting at once.
+    waited for. lost: how often a peer went silent or hung up; stop: ends any waiting at once. tell: takes a line for
+    people where waiting is long.
     """
 
     whom: str
@@ -52,21 +59,30 @@ class Wait:
     since: float | None = None
     lost: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
+    tell: Callable[[str], None] = lambda line: None
 
     def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
         """Whether `ready`, called with the seconds that it may take, said so before patience ended."""
         deadline = time.monotonic() + patience
+        told = False
         try:
             while not self.stop.is_set():
                 if ready(min(LOOK, max(deadline - time.monotonic(), 0.0))):
                     return True
                 if time.monotonic() >= deadline:
-                    self.lost += 1
                     return False
                 self.since = self.since or deadline - patience
+                if not told and time.monotonic() - self.since >= TOLD_AFTER:
+                    told = True
+                    self.tell(self.said())
             return False
         finally:
             self.since = None
+
+    def lose(self) -> None:
+        """Whoever was there is gone."""
+        self.peer, self.lockstep = "", False
+        self.lost += 1
 
     def said(self) -> str:
         """One line on how it stands."""
@@ -77,11 +93,10 @@ class Wait:
         return f"{self.whom} at {self.peer}" + (", in lockstep" if self.lockstep else ", free-running")
 
 
-# Makes the autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it.
-Opener = Callable[[int, int], Autopilot]
-AUTOPILOTS: dict[str, Opener] = {}
+_T = TypeVar("_T", bound=type[Autopilot])
+AUTOPILOTS: dict[str, type[Autopilot]] = {}
 
 
-def autopilot(name: str) -> Callable[[Opener], Opener]:
+def autopilot(name: str) -> Callable[[_T], _T]:
     """Registers a kind of autopilot under the `type` of world files."""
     return registering(AUTOPILOTS, "autopilot", name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.instruments import Instruments
 from sim_node.autopilot.lockstep.sample import Fix, Sample
+from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.autopilot.parser import Parser
 
 FIRST_PORT = 4560
@@ -30,6 +32,8 @@ class Px4:
     PX4 runs free until its first controls, from then on every HIL_SENSOR is answered by controls of the same time.
     A PX4 that is started again connects again, and time goes on.
     """
+
+    senses: ClassVar[type[Senses]] = Instruments
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + instance)
@@ -149,4 +153,4 @@ class Px4:
         if self._peer is not None:
             self._peer.close()
         self._peer, self._controls = None, None
-        self.wait.peer, self.wait.lockstep = "", False
+        self.wait.lose()

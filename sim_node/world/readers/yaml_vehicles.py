@@ -12,6 +12,7 @@ import numpy as np
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
+from sim_node.world.autopilot_checks import MOST_INSTANCES
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import FARTHEST, Sensor, StaticFrame
@@ -24,12 +25,13 @@ from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MOST_DRAG, MOST_ROTORS, PILOT_RANGES, ROTOR_RANGES, WAYPOINT_RANGES
-from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor, Waypoint
+from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, SPINS, Autopilot, Multirotor, Pilot, Rotor, Waypoint
 
-VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "sensors")
+VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensors")
 MODEL_KEYS = ("inertial", "geometry", "rotor", "rotors", "drag", "frames", "sensors")
 COEFFICIENTS = ("thrust_coefficient", "moment_coefficient", "max_speed", "min_speed", "drag_coefficient")
 ROTOR_KEYS = ("position", "axis", "spin", *COEFFICIENTS, "time_constant")
+AUTOPILOT_KEYS = ("type", "instance")
 PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
 WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "position")
@@ -58,7 +60,7 @@ def read_vehicles(value: Value, context: Context) -> None:
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
-        pilot = _pilot(table.get("pilot"))
+        pilot, autopilot = _pilot(table.get("pilot")), _autopilot(table.get("autopilot"))
         model = _model(table.get("model"), context, models)
         with_sensors = boolean(table, "sensors", True)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
@@ -84,7 +86,7 @@ def read_vehicles(value: Value, context: Context) -> None:
         context.frames += [_below(prefix, frame) for frame in model.frames]
         context.sensors += [_below(prefix, sensor) for sensor in model.sensors if with_sensors]
         drags = model.drag_linear, model.drag_quadratic
-        context.vehicles.append(Multirotor(prefix, base, model.rotors, *drags, pilot, entry.place))
+        context.vehicles.append(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
 
 
 def _prefix(value: Value | None) -> str:
@@ -261,6 +263,18 @@ def _pilot(value: Value | None) -> Pilot | None:
         table.choice("after", AFTER, Pilot().after),
         **numbers,
     )
+
+
+def _autopilot(value: Value | None) -> Autopilot | None:
+    """`none`, which is to leave it out, or a mapping."""
+    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
+        return None
+    table = value.table(AUTOPILOT_KEYS, required=("type",))
+    instance = table.get("instance")
+    number = 0.0 if instance is None else instance.number(0, MOST_INSTANCES - 1)
+    if instance is not None and number % 1.0:
+        instance.error(f"found {instance.found()}; a whole number is needed")
+    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number))
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:

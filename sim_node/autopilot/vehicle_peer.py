@@ -1,0 +1,84 @@
+"""The autopilots of a world's vehicles, each in a process of its own, made to fly them in lockstep with a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor, WorldError
+from sim_node.world.problems import Problem
+
+Tell = Callable[[str], None]
+
+
+def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) -> tuple[VehiclePeer, ...]:
+    """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
+
+    tell: takes a line for people whenever one is waited for, comes, or goes. Raises WorldError where a vehicle is not
+    fit for its autopilot, or a port is taken; nothing stays open then.
+    """
+    peers: list[VehiclePeer] = []
+    problems: list[Problem] = []
+    for vehicle in simulation.world.vehicles:
+        if vehicle.autopilot is not None:
+            try:
+                peers.append(VehiclePeer(simulation, vehicle, tell))
+            except WorldError as error:
+                problems.extend(error.problems)
+    if problems:
+        for peer in peers:
+            peer.close()
+        raise WorldError(problems)
+    for peer in peers:
+        simulation.attach(peer)
+        tell(peer.wait.said())
+    return tuple(peers)
+
+
+class VehiclePeer:
+    """A vehicle of a run that an autopilot flies: it is told what it senses, and its motors do what it commands.
+
+    Motor commands are by rotor, in the vehicle's order. wait: how it stands. Raises WorldError as attach_autopilots.
+    """
+
+    def __init__(self, simulation: Simulation, vehicle: Multirotor, tell: Tell = lambda line: None) -> None:
+        # Here and not above: worlds without autopilots start without pymavlink.
+        from sim_node.autopilot.lockstep import AUTOPILOTS
+
+        assert vehicle.autopilot is not None, "only what has an autopilot is flown by one"
+        kind = AUTOPILOTS[vehicle.autopilot.type]
+        self.name = vehicle.name
+        self._senses = kind.senses(simulation, vehicle)
+        self.rate = self._senses.rate
+        self._command = simulation.vehicles[vehicle.name].command
+        self._tell = tell
+        self._autopilot = kind(vehicle.autopilot.instance, len(vehicle.rotors))
+        self.wait = self._autopilot.wait
+        self.wait.tell = tell
+        self._shown = self.wait.peer, self.wait.lockstep
+        try:
+            self._autopilot.open()
+        except OSError as error:
+            place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
+            raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
+
+    def exchange(self, step: int, time_ns: int) -> None:
+        """Tells the autopilot how its vehicle is, and has the motors do what it commands."""
+        sample = self._senses.sample(step, time_ns)
+        if sample is None:
+            return
+        commands = self._autopilot.exchange(sample)
+        if commands is not None:
+            self._command[:] = commands
+        stands = self.wait.peer, self.wait.lockstep
+        if stands != self._shown and not self.wait.stop.is_set():
+            self._shown = stands
+            self._tell(self.wait.said())
+
+    def interrupt(self) -> None:
+        """Ends any waiting at once and for good."""
+        self.wait.stop.set()
+
+    def close(self) -> None:
+        """Lets go of the sockets."""
+        self._autopilot.close()

@@ -1,0 +1,29 @@
+"""A Tap: hears one sensor of a run while it steps, beside those who are told what came out after."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sim_node.geometry.arrays import FloatArray
+
+
+class Tap:
+    """What a sensor told and was not asked for yet; it keeps all of it until it is."""
+
+    def __init__(self) -> None:
+        self._held: deque[tuple[int, FloatArray]] = deque()
+
+    def took(self, out: int, values: FloatArray) -> None:
+        """A reading was taken, that will be out by a step."""
+        self._held.append((out, values))
+
+    def newest(self, step: int) -> FloatArray | None:
+        """The last reading that came out by a step since this was last asked; None where none did."""
+        newest = None
+        while self._held and self._held[0][0] <= step:
+            newest = self._held.popleft()[1]
+        return newest
+
+    def clear(self) -> None:
+        """Forgets all: time is another."""
+        self._held.clear()

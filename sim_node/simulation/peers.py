@@ -1,0 +1,76 @@
+"""Peers: what exchanges with a run at steps of its own, an autopilot in another process for one."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from sim_node.simulation.pacing import Ticks
+
+
+class Peer(Protocol):
+    """Takes and gives while a run steps. The run waits for it, so that both keep one time.
+
+    rate: exchanges per simulated second (Hz), at most one per step.
+    """
+
+    rate: float
+
+    def exchange(self, step: int, time_ns: int) -> None:
+        """The run is at a step, that many ns after its start; what is due to be read by then has been.
+
+        An earlier time than the last means a reset.
+        """
+
+    def interrupt(self) -> None:
+        """Ends any waiting at once and for good. May be called from any thread."""
+
+    def close(self) -> None:
+        """The run is over."""
+
+
+class Peers:
+    """Those of a run, in the order in which they came. due: the step of the next exchange, infinite without any."""
+
+    def __init__(self, step_ns: int) -> None:
+        self._step_ns = step_ns
+        self._all: list[tuple[Peer, Ticks]] = []
+        self.due: float = math.inf
+
+    def add(self, peer: Peer, step: int) -> None:
+        """One more, from the step after this one on. Raises ValueError for a rate that is none."""
+        self._all.append((peer, self._ticks(peer, step + 1)))
+        self._find_due()
+
+    def exchange(self, step: int) -> None:
+        """With all whose turn it is at a step."""
+        for peer, ticks in self._all:
+            if ticks.due <= step:
+                peer.exchange(step, step * self._step_ns)
+                ticks.pass_by(step)
+        self._find_due()
+
+    def restart(self, step: int) -> None:
+        """The run goes on at another step, where exchanges are due again."""
+        self._all = [(peer, self._ticks(peer, step)) for peer, _ in self._all]
+        self._find_due()
+
+    def interrupt(self) -> None:
+        """Ends all waiting."""
+        for peer, _ in self._all:
+            peer.interrupt()
+
+    def close(self) -> None:
+        """Lets go of all."""
+        all_of_them, self._all, self.due = self._all, [], math.inf
+        for peer, _ in all_of_them:
+            peer.close()
+
+    def _ticks(self, peer: Peer, step: int) -> Ticks:
+        """The multiples of a peer's period, counted from step 0, at or after a step."""
+        ticks = Ticks(peer.rate, self._step_ns, 0)
+        ticks.pass_by(step - 1)
+        return ticks
+
+    def _find_due(self) -> None:
+        self.due = min((ticks.due for _, ticks in self._all), default=math.inf)

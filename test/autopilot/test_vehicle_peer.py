@@ -1,0 +1,249 @@
+"""Vehicles of a run flown over real sockets: what their autopilots are told, and what their motors do for it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
+from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.autopilot.parser import Parser
+from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
+from sim_node.simulation import Loop, Simulation
+from sim_node.world import WorldError, load
+
+# Over the ground, which is not there: looking north, at 100 m.
+WORLD = """\
+origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
+time: {{step: {step}}}
+physics: {{integrator: euler, timestep: 0.001}}
+vehicles:
+  - name: v
+    model: iris
+    pose: {{position: [3, 5, 100], rpy_deg: [0, 0, 90]}}
+    autopilot: {{type: {type}, instance: {instance}}}
+    sensors: {sensors}
+"""
+# Four propellers of 5.84e-6 N s^2/rad^2 that carry 1.5 kg, of 1100 rad/s at most.
+HOVER = (1.5 * 9.81 / 4 / 5.84e-6) ** 0.5 / 1100
+Attached = tuple[Simulation, VehiclePeer, int]
+
+
+@pytest.fixture
+def attach(tmp_path: Path) -> Iterator[Callable[..., Attached]]:
+    """Attaches the autopilot of WORLD, of the first instance whose port is free; and gives its port."""
+    with ExitStack() as opened:
+
+        def attached(kind: str, more: str = "", step: float = 0.004, sensors: str = "true") -> Attached:
+            for instance in range(40, 250):
+                path = tmp_path / "w.yaml"
+                path.write_text(WORLD.format(type=kind, instance=instance, step=step, sensors=sensors) + more)
+                simulation = Simulation(load(path), seed=1)
+                try:
+                    (peer,) = attach_autopilots(simulation)
+                except WorldError as error:
+                    if "in use" not in str(error):
+                        raise
+                    continue
+                opened.callback(simulation.close)
+                return simulation, peer, PX4_PORT + instance if kind == "px4" else ARDUPILOT_PORT + 10 * instance
+            raise AssertionError("no free port")
+
+        yield attached
+
+
+class Px4Peer:
+    """Connects as PX4 does, answers every HIL_SENSOR with the same four commands, and keeps what it heard."""
+
+    def __init__(self, port: int, command: float) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port))
+        self._command = command
+        self.heard: list[Any] = []
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _run(self) -> None:
+        parser = Parser(datagrams=False)
+        while data := self._socket.recv(65536):
+            for message in parser.feed(data):
+                self.heard.append(message)
+                if message.name == "HIL_SENSOR":
+                    controls = [self._command] * 4 + [0.0] * 12
+                    fields = {"time_usec": message.fields.time_usec, "controls": controls, "mode": 129, "flags": 1}
+                    self._socket.sendall(frame_bytes("HIL_ACTUATOR_CONTROLS", fields, 1, 1, 0))
+
+    def fields(self, name: str) -> list[Any]:
+        return [message.fields for message in self.heard if message.name == name]
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._socket.close()
+
+
+def until_lockstep(simulation: Simulation, peer: VehiclePeer) -> None:
+    for _ in range(1000):
+        simulation.step()
+        if peer.wait.lockstep:
+            return
+    raise AssertionError("no lockstep")
+
+
+def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Callable[..., Attached]) -> None:
+    """Hovering for two seconds: one answer a reading, and what a level vehicle that looks north feels at Zurich.
+
+    The field there is 0.21 gauss to the north and 0.43 down (NOAA, World Magnetic Model, 2025); the standard
+    atmosphere has 948 hPa at 555 m.
+    """
+    simulation, peer, port = attach("px4")
+    px4 = Px4Peer(port, HOVER)
+    until_lockstep(simulation, peer)
+    simulation.run(0.5)
+    before, began = simulation.snapshot(), len(px4.fields("HIL_SENSOR"))
+    speed = simulation.vehicles["v"].speeds[0]
+    assert speed == pytest.approx(HOVER * 1100, rel=1e-3)
+    simulation.run(2.0)
+    assert len(px4.fields("HIL_SENSOR")) - began in (499, 500, 501)  # a reading every 4 ms; the last may be under way
+    simulation.close()
+    px4.close()
+    sensors, fixes = px4.fields("HIL_SENSOR")[began:], px4.fields("HIL_GPS")
+    force = np.mean([[each.xacc, each.yacc, each.zacc] for each in sensors], axis=0)
+    assert force == pytest.approx([0.0, 0.0, -9.81], abs=0.7)  # its turn-on bias is 0.2 m/s² of deviation
+    fields = [[s.xmag, s.ymag, s.zmag] for s in sensors if s.fields_updated & 0x1C0 == 0x1C0]
+    assert len(fields) == pytest.approx(100, abs=1)
+    assert np.mean(fields, axis=0) == pytest.approx([0.21, 0.01, 0.43], abs=0.03)
+    pressures = [(s.abs_pressure, s.pressure_alt) for s in sensors if s.fields_updated & 0x1A00 == 0x1A00]
+    height = 488.0 + float(before.poses[simulation.frames.index("v/base_link"), 2])
+    assert pressures[0][0] == pytest.approx(1013.25 * (1 - 2.25577e-5 * height) ** 5.25588, abs=0.2)  # ICAO Doc 7488
+    assert pressures[0][1] == pytest.approx(height, abs=2.0)
+    assert fixes[-1].lat / 1e7 == pytest.approx(47.397742, abs=2e-4)
+    assert fixes[-1].alt / 1e3 == pytest.approx(height, abs=15.0)
+
+
+TURNED = """\
+sensors:
+  - {name: v/IMU, type: imu, rate: 250, pose: {position: [0, 0, %s], rpy_deg: [0, 180, 0]}}
+  - {name: v/MAG, type: magnetometer, pose: {rpy_deg: [180, 0, 0]}}
+  - {name: v/BARO, type: barometer}
+  - {name: v/GPS, type: gps}
+"""
+
+
+def test_readings_of_turned_sensors_are_along_base_link(attach: Callable[..., Attached]) -> None:
+    simulation, peer, port = attach("px4", TURNED % 0, sensors="false")
+    px4 = Px4Peer(port, HOVER)
+    until_lockstep(simulation, peer)
+    simulation.run(1.0)
+    simulation.close()
+    px4.close()
+    last = px4.fields("HIL_SENSOR")[-1]
+    assert last.zacc == pytest.approx(-9.81, abs=0.8)
+    magnetic = [s for s in px4.fields("HIL_SENSOR") if s.fields_updated & 0x1C0][-1]
+    assert (magnetic.xmag, magnetic.zmag) == pytest.approx((0.21, 0.43), abs=0.03)
+
+
+def test_an_imu_away_from_the_origin_is_an_error(attach: Callable[..., Attached]) -> None:
+    with pytest.raises(WorldError, match=r"an autopilot takes it to be at the origin"):
+        attach("px4", TURNED % 0.1, sensors="false")
+
+
+class ArduPilotPeer:
+    """Sends servo packets as SITL does, one for each answer; and keeps the answers."""
+
+    def __init__(self, port: int, pwm: int) -> None:
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.connect(("127.0.0.1", port))
+        self._socket.settimeout(0.2)
+        self._pwm, self._done = pwm, threading.Event()
+        self.answers: list[dict[str, Any]] = []
+        self._send()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def _send(self) -> None:
+        self._socket.send(struct.pack("<HHI16H", 18458, 1000, len(self.answers), *[self._pwm] * 4, *[0] * 12))
+
+    def _run(self) -> None:
+        while not self._done.is_set():
+            try:
+                self.answers.append(json.loads(self._socket.recv(4096)))
+            except TimeoutError:
+                continue
+            self._send()
+
+    def close(self) -> None:
+        self._done.set()
+        self._thread.join()
+        self._socket.close()
+
+
+def test_ardupilot_is_told_the_truth_at_every_step(attach: Callable[..., Attached]) -> None:
+    """It falls with its motors off for half a second; the air's drag takes next to nothing of that."""
+    simulation, peer, port = attach("ardupilot", step=0.001, sensors="false")
+    ardupilot = ArduPilotPeer(port, 1000)
+    until_lockstep(simulation, peer)
+    began_ns = simulation.time_ns
+    began = simulation.snapshot().poses[simulation.frames.index("v/base_link"), :3]
+    simulation.run(0.5)
+    ended = simulation.snapshot().poses[simulation.frames.index("v/base_link"), :3]
+    simulation.close()
+    ardupilot.close()
+    assert simulation.time_ns - began_ns == 500_000_000
+    last = ardupilot.answers[-1]
+    assert 498 <= len(ardupilot.answers) <= 500  # the last may be under way
+    assert last["timestamp"] == pytest.approx(len(ardupilot.answers) * 1e-3)
+    east, north, up = ended
+    assert last["position"] == pytest.approx([north, east, -up], abs=0.02)
+    fallen = np.sqrt(2 * 9.81 * (100.0 - up))
+    assert last["velocity"] == pytest.approx([0.0, 0.0, fallen], abs=0.1)
+    assert began[2] > up
+    assert last["imu"]["accel_body"] == pytest.approx([0.0, 0.0, 0.0], abs=1.0)  # next to weightless: drag only
+    # Looks north: yaw 0 in NED.
+    assert np.abs(last["quaternion"]) == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-3)
+
+
+def test_a_run_goes_on_without_an_autopilot_that_hangs_up(attach: Callable[..., Attached]) -> None:
+    simulation, peer, port = attach("px4")
+    for _ in range(2):
+        px4 = Px4Peer(port, 0.5)
+        until_lockstep(simulation, peer)
+        simulation.run(0.2)
+        assert np.all(simulation.vehicles["v"].command == 0.5)
+        px4.close()
+        simulation.run(0.2)
+        assert np.all(simulation.vehicles["v"].command == 0.0)
+        assert "is gone" in peer.wait.said()
+
+
+def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Attached]) -> None:
+    simulation, peer, port = attach("ardupilot", step=0.001)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
+        silent.connect(("127.0.0.1", port))
+        silent.send(struct.pack("<HHI16H", 18458, 1000, 0, *[1000] * 16))
+        loop = Loop(simulation, (), real_time_factor=0.0)
+        waiting, stopped = threading.Event(), threading.Event()
+        peer.wait.tell = lambda line: waiting.set()
+        loop.start()
+        assert waiting.wait(10.0)
+        stopper = threading.Thread(target=lambda: (loop.stop(), stopped.set()))
+        stopper.start()
+        assert stopped.wait(2.0)
+        stopper.join()
+
+
+def test_a_taken_port_is_an_error_at_the_vehicle(attach: Callable[..., Attached]) -> None:
+    simulation, peer, _ = attach("px4")
+    world = simulation.world
+    with pytest.raises(WorldError, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
+        attach_autopilots(Simulation(world))
+    assert "nobody there yet" in peer.wait.said()

@@ -1,0 +1,126 @@
+"""Peers of a run: when they exchange, what has been read by then, and how waiting for them ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sim_node.simulation import Loop, Simulation
+from sim_node.world import load
+
+MS = 1_000_000
+
+
+class Diary:
+    """A peer that writes down when it was asked, and what a sensor had told by then."""
+
+    def __init__(self, rate, log=None, tap=None):
+        self.rate, self.log, self.tap = rate, [] if log is None else log, tap
+        self.interrupted = self.closed = False
+
+    def exchange(self, step, time_ns):
+        told = None if self.tap is None else self.tap.newest(step)
+        self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
+
+    def interrupt(self):
+        self.interrupted = True
+
+    def close(self):
+        self.closed = True
+
+
+class Stuck(Diary):
+    """A peer that waits for what never comes."""
+
+    def __init__(self):
+        super().__init__(10.0)
+        self.waits, self._stop = threading.Event(), threading.Event()
+
+    def exchange(self, step, time_ns):
+        self.waits.set()
+        self._stop.wait()
+
+    def interrupt(self):
+        self._stop.set()
+
+
+def simulation():
+    return Simulation(load("quadrotor"), seed=3)  # steps of 4 ms, its imu reads at every one
+
+
+def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining():
+    run, log = simulation(), []
+    run.attach(Diary(100.0, log))
+    run.attach(Diary(125.0, log))
+    run.step(3)
+    run.step(7)
+    # 100 Hz is every 2.5 steps, rounded up; 125 Hz every second one.
+    slow, fast = [3, 5, 8, 10], [2, 4, 6, 8, 10]
+    assert [(rate, step) for rate, step, *_ in log] == sorted(
+        [(100.0, s) for s in slow] + [(125.0, s) for s in fast], key=lambda each: (each[1], each[0])
+    )
+    assert all(ms == 4 * step for _, step, ms, _ in log)
+
+
+def test_what_is_due_at_a_step_has_been_read_before_the_exchange():
+    run = simulation()
+    diary = Diary(250.0, tap=run.tap("drone/IMU"))
+    run.attach(diary)
+    for _ in range(5):
+        run.step()
+        assert diary.log[-1][3] == run.snapshot().readings["drone/IMU"].values[-1].tolist()
+
+
+def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_step():
+    run = simulation()
+    diary = Diary(125.0)
+    run.attach(diary)
+    run.step(4)
+    state = run.state
+    run.reset()
+    run.step(2)
+    run.restore(state)
+    run.step(2)
+    assert [step for _, step, *_ in diary.log] == [2, 4, 0, 2, 6]
+
+
+def test_a_peer_that_only_listens_changes_nothing():
+    alone, heard = simulation(), simulation()
+    heard.attach(Diary(50.0, tap=heard.tap("drone/GPS")))
+    heard.observer(["drone/base_link"])()
+    for run in (alone, heard):
+        run.run(3.0)
+    np.testing.assert_array_equal(alone.snapshot().poses, heard.snapshot().poses)
+    assert alone.state == heard.state
+
+
+def test_an_unknown_sensor_is_named():
+    with pytest.raises(KeyError, match="did you mean drone/IMU"):
+        simulation().tap("drone/IMV")
+
+
+def test_stopping_a_loop_ends_waiting_for_a_peer():
+    run, peer = simulation(), Stuck()
+    run.attach(peer)
+    loop = Loop(run, (), real_time_factor=0.0)
+    loop.start()
+    assert peer.waits.wait(5.0)
+    began = time.monotonic()
+    loop.stop()
+    assert time.monotonic() - began < 2.0
+    assert peer.closed
+
+
+def test_a_loop_that_ends_by_itself_closes_peers():
+    run, peer = simulation(), Diary(250.0)
+    run.attach(peer)
+    ended = threading.Event()
+    loop = Loop(run, (), real_time_factor=0.0, duration_ns=40 * MS)
+    loop.start(ended=ended.set)
+    assert ended.wait(10.0)
+    loop.stop()
+    assert peer.closed
+    assert len([step for _, step, *_ in peer.log]) == 10

@@ -1,0 +1,67 @@
+"""The `autopilot` of a vehicle in world files, and every fault at its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim_node.autopilot.lockstep import AUTOPILOTS
+from sim_node.world import Autopilot, WorldError, lay_out, load
+from sim_node.world.vehicles import AUTOPILOT_TYPES
+
+ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"
+
+
+def vehicles(write, *entries):
+    return load(write(ORIGIN + "vehicles:\n" + "".join(f"  - {entry}\n" for entry in entries)))
+
+
+def test_vehicles_with_autopilots(write):
+    world = vehicles(
+        write,
+        "{name: a, model: iris, autopilot: {type: px4}}",
+        "{name: b, model: iris, autopilot: {type: px4, instance: 1}}",
+        "{name: c, model: iris, autopilot: {type: ardupilot}, sensors: false}",
+        "{name: d, model: iris, autopilot: none}",
+    )
+    flown = [vehicle.autopilot for vehicle in world.vehicles]
+    assert flown == [Autopilot("px4"), Autopilot("px4", 1), Autopilot("ardupilot"), None]
+
+
+def test_what_worlds_may_name_is_what_there_is():
+    assert set(AUTOPILOT_TYPES) == set(AUTOPILOTS)
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (
+            ["{name: v, model: iris, autopilot: {type: px5}}"],
+            "3:46: vehicles[0].autopilot.type: found 'px5'; allowed: ardupilot, px4; did you mean px4?",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {instance: 1}}"],
+            "3:39: vehicles[0].autopilot: type is missing",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4, instance: 1.5}}"],
+            "3:61: vehicles[0].autopilot.instance: found '1.5'; a whole number is needed",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4}, pilot: {}}"],
+            "3:5: vehicles[0].autopilot: a pilot and an autopilot; only one can fly a vehicle",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4}}", "{name: w, model: iris, autopilot: {type: px4}}"],
+            "4:5: vehicles[1].autopilot.instance: px4 0 flies 'v' already",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4}, sensors: false}"],
+            "3:5: vehicles[0].autopilot: px4 needs sensors fixed to 'v/base_link': "
+            "imu, magnetometer, barometer, gps are missing",
+        ),
+    ],
+)
+def test_faults(write, entries, message):
+    with pytest.raises(WorldError) as caught:
+        lay_out(vehicles(write, *entries))
+    assert str(caught.value).endswith(message), str(caught.value)
