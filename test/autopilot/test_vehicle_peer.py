@@ -212,6 +212,33 @@ def test_ardupilot_is_told_the_truth_at_every_step(attach: Callable[..., Attache
     assert np.abs(last["quaternion"]) == pytest.approx([1.0, 0.0, 0.0, 0.0], abs=1e-3)
 
 
+PERCEIVING = """\
+sensors:
+  - {name: v/DOWN, type: rangefinder, rate: 100, range_max: 200, field_of_view: 0, pose: {rpy_deg: [0, 90, 0]}}
+  - {name: v/UP, type: rangefinder, rate: 100, pose: {rpy_deg: [0, -90, 0]}}
+  - {name: v/PITOT, type: airspeed}
+bodies:
+  - {name: ground, geometry: [{plane: true}]}
+forces:
+  - {type: wind, velocity: [0, -5, 0]}
+"""
+
+
+def test_ardupilot_is_told_ranges_and_wind(attach: Callable[..., Attached]) -> None:
+    """A hundred metres over ground, with nothing above, and 5 m/s from the north, where it looks."""
+    simulation, peer, port = attach("ardupilot", PERCEIVING, step=0.001, sensors="false")
+    ardupilot = ArduPilotPeer(port, 1000)
+    until_lockstep(simulation, peer)
+    simulation.run(0.05)
+    simulation.close()
+    ardupilot.close()
+    last = ardupilot.answers[-1]
+    assert last["rng_1"] == pytest.approx(-last["position"][2], abs=0.2)  # its noise is 0.03 m
+    assert last["rng_2"] > 1000.0
+    assert last["airspeed"] == pytest.approx(5.0, abs=0.05)
+    assert (last["windvane"]["direction"], last["windvane"]["speed"]) == pytest.approx((0.0, 5.0), abs=0.05)
+
+
 def test_a_run_goes_on_without_an_autopilot_that_hangs_up(attach: Callable[..., Attached]) -> None:
     simulation, peer, port = attach("px4")
     for _ in range(2):

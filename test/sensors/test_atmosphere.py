@@ -31,6 +31,12 @@ def test_the_tables_of_1976(altitude, temperature, pressure, density):
     assert atmosphere.density(altitude) == pytest.approx(density, rel=6e-5)
 
 
+@pytest.mark.parametrize(("altitude", "pressure"), [(z, p) for z, _, p, _ in TABLE if z <= 10_000.0])
+def test_an_altimeter_shows_the_altitudes_of_1976(altitude, pressure):
+    """Four or five digits of pressure are half a metre to two."""
+    assert atmosphere.pressure_altitude(pressure) == pytest.approx(altitude, abs=2.0)
+
+
 def test_pressure_has_no_jumps_and_always_falls():
     pressures = atmosphere.pressure(np.arange(-5_000.0, 86_000.0, 1.0))
     assert (np.diff(pressures) < 0).all()
