@@ -22,7 +22,7 @@ _CELSIUS = 273.15
 class Instruments:
     """Imu, magnetometer, barometer and gps, and airspeed where there is one; a Sample for every reading of the imu.
 
-    Raises WorldError for an imu away from base_link's origin, and where a sensor is missing.
+    Raises WorldError for an imu away from the origin of base_link. That there is one of each, the world has checked.
     """
 
     def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
