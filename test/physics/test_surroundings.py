@@ -21,12 +21,11 @@ UNITS = st.tuples(*[st.floats(-1.0, 1.0)] * 4).map(np.array).filter(lambda q: np
 ROTATIONS = UNITS.map(lambda q: q / np.linalg.norm(q))
 DIRECTIONS = st.tuples(*[st.floats(-1.0, 1.0)] * 3).map(np.array).filter(lambda v: np.linalg.norm(v) > 0.1)
 SIZES = st.floats(0.2, 3.0)
-HANGING = Body("hanging", "map", "ry", [0, 0, 500, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.1], 1.0),))
 
 
 def engine_of(*bodies, **physics):
-    """The engine of bodies, and of one far above that can move: without it there would be none."""
-    world = World("w", time=TimeGrid(step_ns=1_000_000), bodies=(*bodies, HANGING), physics=Physics(**physics))
+    """The engine of bodies."""
+    world = World("w", time=TimeGrid(step_ns=1_000_000), bodies=bodies, physics=Physics(**physics))
     engine = next(engine for engine in engines_for(world, lay_out(world)) if engine.surroundings() is not None)
     return engine
 

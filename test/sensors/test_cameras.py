@@ -184,7 +184,9 @@ def test_without_shapes_there_is_nothing_to_picture():
 def test_no_process_stays_behind(number, tmp_path):
     """Whatever ends the program that asked for pictures."""
     script = (
-        "import time\n"
+        "import signal, time\n"
+        # A shell that runs the tests in the background has SIGINT ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from sim_node.simulation import Simulation\n"
         "from sim_node.world import Body, Geometry, Sensor, World\n"
         "ball = Body('ball', 'map', 'free', geometry=(Geometry('sphere', [0.1], 1.0),))\n"
