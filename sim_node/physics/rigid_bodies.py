@@ -197,12 +197,10 @@ class RigidBodyEngine:
     def _step_in_two_halves(self, timesteps: int) -> None:
         """The actors act between the halves of MuJoCo's own timestep, which has positions and velocities by then."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
-        clear, acts, advance = self._applied.fill, [actor.act for actor in self._actors], self.wind.advance
+        act, advance = self._act, self.wind.advance
         for _ in range(timesteps):
             step1(model, data)
-            clear(0.0)
-            for act in acts:
-                act()
+            act()
             step2(model, data)
             advance()
 
