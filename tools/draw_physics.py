@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 from scipy.signal import welch
+from svg import FAINT, INK, line, text, write_page
 
 from sim_node.physics.wind import WindField
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
-WIDTH, HEIGHT = 1000, 430
-INK, FAINT, PAPER = "#333333", "#b8c4d0", "#ffffff"
 TIP, OTHER, ROD = "#1f77b4", "#d62728", "#333333"
 ALONG, UP = "#d62728", "#1f77b4"
 
@@ -23,13 +22,7 @@ ALONG, UP = "#d62728", "#1f77b4"
 def main() -> None:
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/physics.svg")
     body = "\n".join([*pendulum(40, 440), *gusts(580, 950)])
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'font-family="DejaVu Sans, Verdana, sans-serif" font-size="13" fill="{INK}" role="img" '
-        f'aria-label="The path of a double pendulum, and the spectrum of simulated gusts">\n'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="{PAPER}"/>\n{body}\n</svg>\n',
-        encoding="utf-8",
-    )
+    write_page(path, "The path of a double pendulum, and the spectrum of simulated gusts", body)
 
 
 def pendulum(left, right):
@@ -104,17 +97,6 @@ def gusts(left, right):
     yield text(left, 400, "along the wind", ALONG)
     yield text(left + 120, 400, "upwards", UP)
     yield text(left + 200, 400, "Dryden")
-
-
-def line(points, colour, width, dash=""):
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}"{dashed}/>'
-
-
-def text(x, y, words, colour=INK, anchor="start", bold=False):
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{weight}>{words}</text>'
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from svg import FAINT, INK, line, text, write_page
 
 from sim_node.frames import Frame, convert_position
 from sim_node.randomness import stream
@@ -14,21 +15,14 @@ from sim_node.sensors import Imu, NoiseBank
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
-WIDTH, HEIGHT, MARGIN = 1000, 430, 64
-INK, FAINT, PAPER = "#333333", "#b8c4d0", "#ffffff"
+MARGIN = 64
 TRUE, READ, PARTS = "#1f77b4", "#d62728", ("#2ca02c", "#9467bd")
 
 
 def main() -> None:
     path = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/images/sensors.svg")
     body = "\n".join([*flight(60, 470), *allan(580, 950)])
-    path.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-        f'font-family="DejaVu Sans, Verdana, sans-serif" font-size="13" fill="{INK}" role="img" '
-        f'aria-label="GPS fixes along a flight, and the Allan deviation of a gyroscope">\n'
-        f'<rect width="{WIDTH}" height="{HEIGHT}" rx="8" fill="{PAPER}"/>\n{body}\n</svg>\n',
-        encoding="utf-8",
-    )
+    write_page(path, "GPS fixes along a flight, and the Allan deviation of a gyroscope", body)
 
 
 def flight(left, right):
@@ -93,17 +87,6 @@ def allan(left, right):
     yield text(left, 400, "simulated", READ)
     yield text(left + 84, 400, "density", PARTS[0])
     yield text(left + 150, 400, "bias_instability", PARTS[1])
-
-
-def line(points, colour, width, dash=""):
-    dashed = f' stroke-dasharray="{dash}"' if dash else ""
-    places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="{width}"{dashed}/>'
-
-
-def text(x, y, words, colour=INK, anchor="start", bold=False):
-    weight = ' font-weight="bold"' if bold else ""
-    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{colour}" text-anchor="{anchor}"{weight}>{words}</text>'
 
 
 if __name__ == "__main__":
