@@ -3,8 +3,8 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 BIN := .venv/bin
-SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/ros.lock \
-	requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/msg/*)
+SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/view.lock \
+	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/msg/*)
 
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE

@@ -66,6 +66,10 @@ setup(
         "physics": ["mujoco>=3.3"],
         # MAVLink: what `sim_node bridge` talks to autopilots with.
         "autopilot": ["pymavlink>=2.4.41", "fastcrc>=0.3", "pyserial>=3.5"],
+        # Bags: recording, replay and what reads them.
+        "recording": ["mcap>=1.2", "rosbags>=0.11.2"],
+        # The browser viewer, plots, films.
+        "view": ["viser>=1.0", "matplotlib>=3.8", "av>=12"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

@@ -42,7 +42,7 @@ def main(parts):
             require_wheel_platform(sys.platform, platform.machine(), platform.libc_ver())
         provide(missing_packages(sourced))
         make_venv(sourced)
-        install(["core", "physics"] + ([] if sourced else ["ros"]) + parts, sourced)
+        install(["core", "physics", "view"] + ([] if sourced else ["ros"]) + parts, sourced)
         if not sourced and not tf2_msgs_is_built():
             build_tf2_msgs()
         install_project()

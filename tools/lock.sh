@@ -11,7 +11,8 @@ lock() {
 }
 
 lock core
-lock physics -c core.lock
+lock view -c core.lock
+lock physics -c core.lock -c view.lock
 lock ros -c core.lock
-lock test -c core.lock -c ros.lock -c physics.lock
+lock test -c core.lock -c ros.lock -c physics.lock -c view.lock
 lock numpy1

@@ -1,0 +1,1 @@
+"""Bags: rosbag2 recordings of runs and of the live graph, read, repaired, compared and replayed."""

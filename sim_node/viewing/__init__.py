@@ -1,0 +1,1 @@
+"""What shows a world: the browser viewer, rviz, descriptions of robots, pictures and films."""
