@@ -18,7 +18,8 @@ class BagTopic:
     """A topic of a bag.
 
     type: package/msg/Name; qos: what its publishers offered, empty where the bag does not say; definition: its
-    ros2msg text with all that it refers to, or empty; type_hash: RIHS01, or empty.
+    ros2msg text (or IDL) with all that it refers to, or empty; type_hash: RIHS01, or empty; encoding: of its messages,
+    cdr in all that ROS 2 writes.
     """
 
     name: str
@@ -27,12 +28,22 @@ class BagTopic:
     qos: tuple[Qos, ...] = ()
     definition: str = ""
     type_hash: str = ""
+    encoding: str = "cdr"
 
 
 class Message(NamedTuple):
     """One message. topic: its place in the bag's topics; time_ns: when it was recorded (log time); data: its CDR."""
 
     topic: int
+    time_ns: int
+    data: bytes
+
+
+class Attachment(NamedTuple):
+    """A file kept inside a bag: world files, versions, seeds."""
+
+    name: str
+    media_type: str
     time_ns: int
     data: bytes
 
@@ -53,6 +64,9 @@ class Bag(Protocol):
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[Message]:
         """The messages of some topics (all, unless named) from a time on, up to and without another."""
+
+    def attachments(self) -> Iterator[Attachment]:
+        """The files kept inside; none in SQLite bags."""
 
     def close(self) -> None:
         """Lets go of its files."""
