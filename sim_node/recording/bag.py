@@ -49,16 +49,16 @@ class Attachment(NamedTuple):
 
 
 class Bag(Protocol):
-    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all.
-
-    damage: what was found broken and is left out, a line each, complete only after all messages were read.
-    """
+    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all."""
 
     topics: tuple[BagTopic, ...]
     start_ns: int
     end_ns: int
     count: int
-    damage: list[str]
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found broken and is left out, a line each; complete only after all messages were read."""
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None

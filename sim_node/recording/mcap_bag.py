@@ -130,7 +130,7 @@ class McapBag:
         try:
             record: AttachmentRecord = parsed(AttachmentRecord, body)
             if crc and zlib.crc32(body[:-4]) != crc:
-                raise ValueError("fails its checksum (CRC)")
+                raise ValueError("fails its checksum (CRC) and is left out")
         except ValueError as error:
             if place.at not in self._broken:
                 self._broken.add(place.at)
