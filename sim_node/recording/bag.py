@@ -30,6 +30,11 @@ class BagTopic:
     type_hash: str = ""
     encoding: str = "cdr"
 
+    @property
+    def is_idl(self) -> bool:
+        """Whether the definition is IDL, in which rosbag2 keeps what was written as .idl."""
+        return "\nIDL: " in self.definition[:200]
+
 
 class Message(NamedTuple):
     """One message. topic: its place in the bag's topics; time_ns: when it was recorded (log time); data: its CDR."""

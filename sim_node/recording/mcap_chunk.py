@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import zstandard
@@ -31,6 +32,16 @@ class Block(NamedTuple):
     size: int
     channels: frozenset[int] | None = None
     cut: bool = False
+
+
+class RawMessage(NamedTuple):
+    """A message with all that its record has."""
+
+    channel: int
+    sequence: int
+    time_ns: int
+    publish_ns: int
+    data: bytes
 
 
 class BrokenChunk(Exception):
@@ -85,6 +96,17 @@ def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns
         if topic is not None and start_ns <= time_ns < stop_ns:
             found.append(Message(topic, time_ns, data[body:at]))
     return found
+
+
+def raw_messages_in(data: bytes) -> Iterator[RawMessage]:
+    """All messages of a block's content, as they stand. Raises BrokenChunk where a record reaches beyond the end."""
+    try:
+        for record in records_in(data):
+            if record.opcode == Opcode.MESSAGE:
+                _, _, channel, sequence, time_ns, publish_ns = MESSAGE.unpack_from(data, record.at)
+                yield RawMessage(channel, sequence, time_ns, publish_ns, data[record.at + MESSAGE.size : record.end])
+    except (ValueError, struct.error) as error:
+        raise BrokenChunk(f"inside it {error}") from None
 
 
 def _skipped(data: bytes, at: int) -> int:

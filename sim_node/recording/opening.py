@@ -10,7 +10,7 @@ import zstandard
 
 from sim_node.recording import mcap_bag, sqlite_bag
 from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.metadata import NAME, Metadata, read_metadata
+from sim_node.recording.metadata_reader import NAME, Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
 
@@ -20,7 +20,7 @@ __all__ = ["is_bag", "mcap_bag", "open_bag", "sqlite_bag"]
 _COMPRESSED = (".zstd", ".zst")
 
 
-def open_bag(path: str | Path) -> Bag:
+def open_bag(path: str | Path) -> SplitBag:
     """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
 
     Raises BagError: what is wrong with which file, and what to try.
@@ -52,7 +52,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
-def _opened(files: list[Path], metadata: Metadata | None) -> Bag:
+def _opened(files: list[Path], metadata: Metadata | None) -> SplitBag:
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
