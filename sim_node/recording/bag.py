@@ -22,7 +22,8 @@ class BagTopic:
     """A topic of a bag.
 
     type: package/msg/Name; qos: what its publishers offered, empty where the bag does not say; definition: its
-    ros2msg text with all that it refers to, or empty; type_hash: RIHS01, or empty.
+    ros2msg text (or IDL) with all that it refers to, or empty; type_hash: RIHS01, or empty; encoding: of its messages,
+    cdr in all that ROS 2 writes.
     """
 
     name: str
@@ -31,6 +32,12 @@ class BagTopic:
     qos: tuple[Qos, ...] = ()
     definition: str = ""
     type_hash: str = ""
+    encoding: str = "cdr"
+
+    @property
+    def is_idl(self) -> bool:
+        """Whether the definition is IDL, in which rosbag2 keeps what was written as .idl."""
+        return "\nIDL: " in self.definition[:200]
 
 
 class Message(NamedTuple):
@@ -41,22 +48,34 @@ class Message(NamedTuple):
     data: bytes
 
 
-class Bag(Protocol):
-    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all.
+class Attachment(NamedTuple):
+    """A file kept inside a bag: world files, versions, seeds."""
 
-    damage: what was found broken and is left out, a line each, complete only after all messages were read.
-    """
+    name: str
+    media_type: str
+    time_ns: int
+    data: bytes
+
+
+class Bag(Protocol):
+    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all."""
 
     topics: tuple[BagTopic, ...]
     start_ns: int
     end_ns: int
     count: int
-    damage: list[str]
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found broken and is left out, a line each; complete only after all messages were read."""
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[Message]:
         """The messages of some topics (all, unless named) from a time on, up to and without another."""
+
+    def attachments(self) -> Iterator[Attachment]:
+        """The files kept inside; none in SQLite bags."""
 
     def close(self) -> None:
         """Lets go of its files."""

@@ -1,0 +1,186 @@
+"""One MCAP file as a bag."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Collection, Iterator
+from operator import itemgetter
+from pathlib import Path
+
+from mcap.records import Attachment as AttachmentRecord
+from mcap.records import Metadata
+
+from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
+from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
+from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
+from sim_node.recording.mcap_scan import chunk_damage, scanned
+from sim_node.recording.qos_profiles import profiles
+from sim_node.recording.storages import storage
+
+_ALL_TIMES = (0, 2**64)
+_time = itemgetter(1)
+
+
+@storage("mcap", ".mcap")
+class McapBag:
+    """Reads by the file's index; by all of its records where the index is missing or damaged.
+
+    Each chunk's checksum is verified; a chunk that fails it is left out and named in `damage`. Its file and layout
+    are there for who needs more of it than messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = RecordFile(path)
+        try:
+            self.layout = self._laid_out()
+            self._refuse_ros1()
+            self._topics_of, self.topics = _topics(self.layout)
+        except BaseException:
+            self.file.close()
+            raise
+        self.damage = [f"{path}: {line}" for line in self.layout.damage]
+        self.start_ns, self.end_ns = self.layout.start_ns, self.layout.end_ns
+        self.count = sum(topic.count for topic in self.topics)
+        self._broken: set[int] = set()
+
+    def messages(
+        self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
+    ) -> Iterator[Message]:
+        """In the order of their times; those of equal times in the order of the file. One chunk at a time is held."""
+        start = _ALL_TIMES[0] if start_ns is None else start_ns
+        stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
+        wanted = {
+            channel: topic
+            for channel, topic in self._topics_of.items()
+            if topics is None or self.topics[topic].name in topics
+        }
+        blocks = [
+            block
+            for block in self.layout.blocks
+            if block.start_ns < stop
+            and block.end_ns >= start
+            and (block.channels is None or not block.channels.isdisjoint(wanted))
+        ]
+        blocks.sort(key=lambda block: block.start_ns)
+        held: list[Message] = []
+        for i, block in enumerate(blocks):
+            held += self._read(block, wanted, start, stop)
+            # Both what is left and what was added are nearly in order, which is when this sort is quick.
+            held.sort(key=_time)
+            if i + 1 == len(blocks) or not held or held[-1].time_ns < blocks[i + 1].start_ns:
+                yield from held
+                held = []
+                continue
+            until = blocks[i + 1].start_ns
+            ready = next(n for n, message in enumerate(held) if message.time_ns >= until)
+            yield from held[:ready]
+            del held[:ready]
+        yield from held
+
+    def attachments(self) -> Iterator[Attachment]:
+        """Those whose checksum holds; others are named in `damage`."""
+        for place in self.layout.attachments:
+            record = self.attachment(place)
+            if record is not None:
+                yield Attachment(record.name, record.media_type, record.log_time, record.data)
+
+    def raw_messages(self, block: Block) -> Iterator[RawMessage]:
+        """The messages of a block as they stand; none, and a line in `damage`, where it cannot be trusted."""
+        try:
+            yield from raw_messages_in(block_bytes(self.file, block))
+        except BrokenChunk as broken:
+            self._note(block.at, chunk_damage(self.file, block, str(broken)))
+
+    def metadata(self, place: Record) -> Metadata | None:
+        """The metadata at a place of the layout; None, and a line in `damage`, where there is none."""
+        try:
+            record: Metadata = parsed(Metadata, self.file.body(place))
+        except ValueError as error:
+            self._note(place.at, f"a record {error}")
+            return None
+        return record
+
+    def attachment(self, place: Record) -> AttachmentRecord | None:
+        """The attachment at a place of the layout; None, and a line in `damage`, where it cannot be trusted."""
+        body = self.file.body(place)
+        crc = int.from_bytes(body[-4:], "little")
+        try:
+            record: AttachmentRecord = parsed(AttachmentRecord, body)
+            if crc and zlib.crc32(body[:-4]) != crc:
+                raise ValueError("fails its checksum (CRC) and is left out")
+        except ValueError as error:
+            self._note(place.at, f"an attachment {error}")
+            return None
+        return record
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self.file.close()
+
+    def __enter__(self) -> McapBag:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.close()
+
+    def _laid_out(self) -> Layout:
+        file = self.file
+        if file.size == 0:
+            raise BagError(f"{file.path}: is empty")
+        try:
+            return indexed(file)
+        except NoIndex as reason:
+            layout = scanned(file)
+            if str(reason):
+                layout.damage.insert(0, f"{reason}")
+        if file.read(0, len(MAGIC)) != MAGIC and not layout.channels:
+            raise BagError(f"{file.path}: is no MCAP file: it does not begin as one, and has no messages")
+        return layout
+
+    def _refuse_ros1(self) -> None:
+        encodings = {channel.message_encoding for channel in self.layout.channels.values()}
+        if self.layout.profile == "ros1" or "ros1" in encodings:
+            raise BagError(
+                f"{self.file.path}: is a recording of ROS 1; convert it to ROS 2 first: "
+                f"rosbags-convert --src {self.file.path} --dst NEW_FOLDER"
+            )
+
+    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[Message]:
+        try:
+            return messages_in(block_bytes(self.file, block), wanted, start, stop)
+        except BrokenChunk as broken:
+            self._note(block.at, chunk_damage(self.file, block, str(broken)))
+            return []
+
+    def _note(self, at: int, what: str) -> None:
+        """Names damage, once, however often it is met."""
+        if at not in self._broken:
+            self._broken.add(at)
+            self.damage.append(f"{self.file.path}: byte {at}: {what}")
+
+
+def _topics(layout: Layout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
+    """The topics by name, and which of them each channel is: a topic of several publishers may have several."""
+    found: dict[tuple[str, str, str], BagTopic] = {}
+    of_channel: dict[int, tuple[str, str, str]] = {}
+    for channel in layout.channels.values():
+        schema = layout.schemas.get(channel.schema_id)
+        type_name = schema.name if schema else ""
+        key = (channel.topic, type_name, channel.message_encoding)
+        of_channel[channel.id] = key
+        known = found.get(key)
+        offered = profiles(channel.metadata.get("offered_qos_profiles"))
+        count = layout.counts.get(channel.id, 0)
+        if known is None:
+            definition = schema.data.decode(errors="replace") if schema else ""
+            type_hash = channel.metadata.get("topic_type_hash", "")
+            found[key] = BagTopic(
+                channel.topic, type_name, count, offered, definition, type_hash, channel.message_encoding
+            )
+        else:
+            qos = (*known.qos, *(one for one in offered if one not in known.qos))
+            found[key] = BagTopic(**{**vars(known), "count": known.count + count, "qos": qos})
+    keys = sorted(found)
+    places = {key: place for place, key in enumerate(keys)}
+    return {channel: places[key] for channel, key in of_channel.items()}, tuple(found[key] for key in keys)

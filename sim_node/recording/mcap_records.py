@@ -1,0 +1,157 @@
+"""The records of an MCAP file: where each begins and ends, and where the next one is after damage.
+
+A record is an opcode (1 byte), the length of what follows (8 bytes, little endian), and that (mcap.dev/spec). The
+mcap library reads what is inside; it gives up at the first fault, which is why the framing is here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from mcap.data_stream import ReadDataStream
+from mcap.opcode import Opcode
+
+MAGIC = b"\x89MCAP0\r\n"
+HEADER = struct.Struct("<BQ")
+# Start and end time, uncompressed size, CRC, length of the compression's name.
+CHUNK = struct.Struct("<QQQII")
+# Opcode and length as of any record; channel, sequence, log time, publish time.
+MESSAGE = struct.Struct("<BQHIQQ")
+_WINDOW = 1 << 20
+# A known opcode and a length below 4 GiB.
+_LIKELY = re.compile(rb"(?=[\x01-\x0f].{4}\x00{4})", re.DOTALL)
+# What is inside: so many bytes, or what a length of 4 or 8 bytes in front of it tells.
+_SHORT, _LONG = -4, -8
+_SHAPES: dict[int, tuple[int, ...]] = {
+    Opcode.HEADER: (_SHORT, _SHORT),
+    Opcode.FOOTER: (20,),
+    Opcode.SCHEMA: (2, _SHORT, _SHORT, _SHORT),
+    Opcode.CHANNEL: (4, _SHORT, _SHORT, _SHORT),
+    Opcode.CHUNK: (28, _SHORT, _LONG),
+    Opcode.MESSAGE_INDEX: (2, _SHORT),
+    Opcode.CHUNK_INDEX: (32, _SHORT, 8, _SHORT, 16),
+    Opcode.ATTACHMENT: (16, _SHORT, _SHORT, _LONG, 4),
+    Opcode.ATTACHMENT_INDEX: (40, _SHORT, _SHORT),
+    Opcode.STATISTICS: (42, _SHORT),
+    Opcode.METADATA: (_SHORT, _SHORT),
+    Opcode.METADATA_INDEX: (16, _SHORT),
+    Opcode.SUMMARY_OFFSET: (17,),
+    Opcode.DATA_END: (4,),
+}
+
+
+class Record(NamedTuple):
+    """at: of its opcode; length: of its body, which begins 9 bytes further on."""
+
+    opcode: int
+    at: int
+    length: int
+
+    @property
+    def body(self) -> int:
+        """Where its content begins."""
+        return self.at + HEADER.size
+
+    @property
+    def end(self) -> int:
+        """Where the next record begins."""
+        return self.at + HEADER.size + self.length
+
+
+class RecordFile:
+    """The bytes of a file at any place; short at its end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: BinaryIO = path.open("rb")
+        self.size = os.fstat(self._file.fileno()).st_size
+
+    def read(self, at: int, length: int) -> bytes:
+        """Up to `length` bytes from `at`."""
+        if not 0 <= at < self.size:
+            return b""
+        self._file.seek(at)
+        return self._file.read(min(length, self.size - at))
+
+    def record(self, at: int) -> Record | None:
+        """What stands at `at` as a record, however broken; None where not even its header fits."""
+        header = self.read(at, HEADER.size)
+        return Record(header[0], at, HEADER.unpack(header)[1]) if len(header) == HEADER.size else None
+
+    def body(self, record: Record) -> bytes:
+        """The content of a record."""
+        return self.read(record.body, record.length)
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._file.close()
+
+
+def records_in(data: bytes, at: int = 0) -> Iterator[Record]:
+    """The records that follow each other in `data`. Raises ValueError where one reaches beyond its end."""
+    while at < len(data):
+        if at + HEADER.size > len(data):
+            raise ValueError(f"{len(data) - at} bytes are left, a record takes {HEADER.size} or more")
+        record = Record(data[at], at, HEADER.unpack_from(data, at)[1])
+        if record.end > len(data):
+            raise ValueError(f"a record of {record.length} bytes does not fit into the {len(data) - at} that are left")
+        yield record
+        at = record.end
+
+
+def parsed(kind: Any, body: bytes) -> Any:
+    """The content of a record as mcap's dataclass `kind`. Raises ValueError for what is none."""
+    try:
+        return kind.read(ReadDataStream(BytesIO(body)))
+    except Exception as error:
+        raise ValueError(f"is no {kind.__name__}: {error or type(error).__name__}") from None
+
+
+def is_whole(file: RecordFile, record: Record) -> bool:
+    """Whether a record of this kind may have this length, and its inner lengths agree with it."""
+    if record.end > file.size:
+        return False
+    if record.opcode == Opcode.MESSAGE:
+        return record.end >= record.at + MESSAGE.size
+    if record.opcode in _SHAPES:
+        return inner_length(file, record) == record.length
+    return record.opcode >= 0x80  # private records of applications
+
+
+def inner_length(file: RecordFile, record: Record) -> int | None:
+    """The length of a record as the lengths inside it have it; None where they lead beyond the file."""
+    at = record.body
+    for part in _SHAPES[record.opcode]:
+        if part > 0:
+            at += part
+            continue
+        said = file.read(at, -part)
+        if len(said) < -part:
+            return None
+        at += -part + int.from_bytes(said, "little")
+    return at - record.body
+
+
+def next_record(file: RecordFile, at: int) -> Record | None:
+    """The first record from `at` on that is whole and has another one, or the file's end, behind it."""
+    while at < file.size:
+        window = file.read(at, _WINDOW + HEADER.size)
+        for match in _LIKELY.finditer(window):
+            record = file.record(at + match.start())
+            if record is not None and is_whole(file, record) and _is_followed(file, record):
+                return record
+        at += _WINDOW
+    return None
+
+
+def _is_followed(file: RecordFile, record: Record) -> bool:
+    if record.opcode == Opcode.FOOTER:
+        return file.read(record.end, len(MAGIC)) == MAGIC
+    behind = file.record(record.end)
+    return behind is not None and behind.opcode < 0x80 and is_whole(file, behind)

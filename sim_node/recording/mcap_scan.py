@@ -1,0 +1,253 @@
+"""What an MCAP file holds, found by walking over all its records: for files without an end, or with damage."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from contextlib import suppress
+
+from mcap.opcode import Opcode
+from mcap.records import Channel, DataEnd, Header, Schema
+
+from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
+from sim_node.recording.mcap_layout import Layout
+from sim_node.recording.mcap_records import (
+    CHUNK,
+    MAGIC,
+    MESSAGE,
+    Record,
+    RecordFile,
+    inner_length,
+    is_whole,
+    next_record,
+    parsed,
+    records_in,
+)
+
+# Messages outside chunks are read in runs of about this many bytes.
+_RUN_BYTES = 1 << 20
+_NOT_YET = 2**63 - 1
+
+
+def scanned(file: RecordFile) -> Layout:
+    """Walks over the file; what is broken is named in the layout's damage and stepped over."""
+    return _Scan(file).layout
+
+
+class _Scan:
+    def __init__(self, file: RecordFile) -> None:
+        self._file = file
+        self.layout = Layout(start_ns=_NOT_YET)
+        self._counts: Counter[int] = Counter()
+        # Contents of broken chunks: their definitions are taken where there are no others.
+        self._broken: list[tuple[int, bytes]] = []
+        self._run: _Run | None = None
+        self._has_end = False
+        self._walk()
+        self._close_run()
+        self._take_doubtful()
+        for channel in sorted(self._counts.keys() - self.layout.channels.keys()):
+            lost = self._counts.pop(channel)
+            self.layout.damage.append(f"{lost} messages of channel {channel} are lost: nothing says what they are")
+        self.layout.counts = dict(self._counts)
+        if self.layout.start_ns == _NOT_YET:
+            self.layout.start_ns = 0
+
+    def _walk(self) -> None:
+        at = len(MAGIC)
+        if self._file.read(0, at) != MAGIC:
+            self._damage(0, "the mark of MCAP files is damaged")
+        while at < self._file.size and not self._has_end:
+            record = self._record(at)
+            if record is None:
+                break
+            self._take(record)
+            at = record.end
+
+    def _record(self, at: int) -> Record | None:
+        """The record at `at`, or the next one behind what is broken there."""
+        record = self._file.record(at)
+        if record is not None and is_whole(self._file, record):
+            return record
+        mended = self._chunk_of_other_length(record)
+        if mended is not None:
+            self._damage(
+                at, f"a chunk's length is damaged ({record.length if record else 0} bytes); its content is used"
+            )
+            return mended
+        behind = next_record(self._file, at + 1)
+        if record is not None and behind is None and self._take_cut_chunk(record):
+            return None
+        lost = (self._file.size if behind is None else behind.at) - at
+        lost_what = self._lost(record, behind)
+        self._damage(at, f"{lost} bytes are damaged or cut off and left out{lost_what}")
+        return behind
+
+    def _chunk_of_other_length(self, record: Record | None) -> Record | None:
+        """The chunk, if one of the two places that tell its length leads to a record behind it."""
+        if record is None or record.opcode != Opcode.CHUNK:
+            return None
+        for length in (record.length, inner_length(self._file, record)):
+            mended = record if length is None else record._replace(length=length)
+            behind = self._file.record(mended.end)
+            if behind is not None and is_whole(self._file, behind):
+                return mended
+        return None
+
+    def _take_cut_chunk(self, record: Record) -> bool:
+        """Uses the beginning of a chunk that the file ends in; says whether there was any."""
+        if record.opcode != Opcode.CHUNK or inner_length(self._file, record) != record.length:
+            return False
+        block = self._block(record)._replace(end=self._file.size, cut=True)
+        kept = self._take_content(block, block_bytes(self._file, block))
+        if kept:
+            self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
+        return bool(kept)
+
+    def _lost(self, record: Record | None, behind: Record | None) -> str:
+        """How many messages, where the indexes behind a lost chunk still tell."""
+        if behind is None or behind.opcode != Opcode.MESSAGE_INDEX:
+            return ""
+        return f"; {indexed_messages(self._file, behind.at)} messages are lost"
+
+    def _take(self, record: Record) -> None:
+        if record.opcode != Opcode.MESSAGE and self._run is not None:
+            self._close_run()
+        try:
+            if record.opcode == Opcode.MESSAGE:
+                self._take_message(record)
+            elif record.opcode == Opcode.CHUNK:
+                self._take_chunk(record)
+            elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                self._take_definition(record.opcode, self._file.body(record))
+            elif record.opcode == Opcode.HEADER:
+                header: Header = parsed(Header, self._file.body(record))
+                self.layout.profile = header.profile
+            elif record.opcode == Opcode.ATTACHMENT:
+                self.layout.attachments.append(record)
+            elif record.opcode == Opcode.METADATA:
+                self.layout.metadata.append(record)
+            elif record.opcode == Opcode.DATA_END:
+                self._has_end = True
+                self._check_data(record)
+        except ValueError as error:
+            self._damage(record.at, f"a record {error}")
+
+    def _take_definition(self, opcode: int, body: bytes) -> None:
+        if opcode == Opcode.SCHEMA:
+            schema: Schema = parsed(Schema, body)
+            self.layout.schemas.setdefault(schema.id, schema)
+        else:
+            channel: Channel = parsed(Channel, body)
+            self.layout.channels.setdefault(channel.id, channel)
+
+    def _take_message(self, record: Record) -> None:
+        _, _, channel, _, time_ns, _ = MESSAGE.unpack(self._file.read(record.at, MESSAGE.size))
+        if self._run is None or record.at - self._run.at > _RUN_BYTES:
+            self._close_run()
+            self._run = _Run(record.at)
+        self._run.add(record.end, channel, time_ns)
+        self._count(channel, time_ns)
+
+    def _close_run(self) -> None:
+        if self._run is not None:
+            self.layout.blocks.append(self._run.block())
+            self._run = None
+
+    def _take_chunk(self, record: Record) -> None:
+        block = self._block(record)
+        try:
+            self._take_content(block, block_bytes(self._file, block))
+        except BrokenChunk as broken:
+            self._damage(record.at, chunk_damage(self._file, block, str(broken)))
+            self._broken.append((record.at, broken.content))
+
+    def _take_doubtful(self) -> None:
+        """Fills up definitions from broken chunks."""
+        for at, content in self._broken:
+            known = len(self.layout.channels)
+            with suppress(ValueError):
+                for record in records_in(content):
+                    if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                        self._take_definition(record.opcode, content[record.body : record.end])
+            if len(self.layout.channels) > known:
+                self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
+
+    def _block(self, record: Record) -> Block:
+        start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
+        return Block(record.at, record.end, start_ns, end_ns, size)
+
+    def _take_content(self, block: Block, content: bytes) -> int:
+        """Enters the block with the times and channels of its messages; returns how many there are."""
+        found: list[tuple[int, int]] = []
+        try:
+            for record in records_in(content):
+                if record.opcode == Opcode.MESSAGE:
+                    _, _, channel, _, time_ns, _ = MESSAGE.unpack_from(content, record.at)
+                    found.append((time_ns, channel))
+                elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                    self._take_definition(record.opcode, content[record.body : record.end])
+        except (ValueError, struct.error) as error:
+            raise BrokenChunk(f"inside it {error}") from None
+        for time_ns, channel in found:
+            self._count(channel, time_ns)
+        if found:
+            times = sorted(time_ns for time_ns, _ in found)
+            channels = frozenset(channel for _, channel in found)
+            self.layout.blocks.append(block._replace(start_ns=times[0], end_ns=times[-1], channels=channels))
+        return len(found)
+
+    def _count(self, channel: int, time_ns: int) -> None:
+        self._counts[channel] += 1
+        self.layout.start_ns = min(self.layout.start_ns, time_ns)
+        self.layout.end_ns = max(self.layout.end_ns, time_ns)
+
+    def _check_data(self, record: Record) -> None:
+        """The checksum of all before it, where the writer made one."""
+        end: DataEnd = parsed(DataEnd, self._file.body(record))
+        if not end.data_section_crc:
+            return
+        crc, at = 0, 0
+        while at < record.at:
+            part = self._file.read(at, min(_RUN_BYTES, record.at - at))
+            crc, at = zlib.crc32(part, crc), at + len(part)
+        if crc != end.data_section_crc:
+            self._damage(record.at, "the data section fails its checksum (CRC): messages outside chunks may be wrong")
+
+    def _damage(self, at: int, what: str) -> None:
+        self.layout.damage.append(f"byte {at}: {what}")
+
+
+class _Run:
+    """Messages that stand one behind the other outside chunks."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self._end = at
+        self._times = (_NOT_YET, -1)
+        self._channels: set[int] = set()
+
+    def add(self, end: int, channel: int, time_ns: int) -> None:
+        self._end = end
+        self._times = (min(self._times[0], time_ns), max(self._times[1], time_ns))
+        self._channels.add(channel)
+
+    def block(self) -> Block:
+        return Block(self.at, self._end, *self._times, -1, frozenset(self._channels))
+
+
+def chunk_damage(file: RecordFile, block: Block, why: str) -> str:
+    """What there is to say of a broken chunk: when it was, why it is left out, how many messages that costs."""
+    lost = indexed_messages(file, block.end)
+    count = f"{lost} messages" if lost else "its messages"
+    return f"a chunk of {block.start_ns / 1e9:.3f} s to {block.end_ns / 1e9:.3f} s is left out, {why}; {count} are lost"
+
+
+def indexed_messages(file: RecordFile, at: int) -> int:
+    """How many messages the message indexes that begin at `at` name: those of the chunk before them."""
+    count = 0
+    while (record := file.record(at)) is not None and record.opcode == Opcode.MESSAGE_INDEX and is_whole(file, record):
+        count += (record.length - 6) // 16
+        at = record.end
+    return count

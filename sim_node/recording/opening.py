@@ -1,0 +1,97 @@
+"""Opens bags: a folder with or without its metadata.yaml, or a single file of any storage."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import zstandard
+
+from sim_node.recording import mcap_bag, sqlite_bag
+from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.metadata_reader import NAME, Metadata, read_metadata
+from sim_node.recording.split_bag import Decompress, SplitBag
+from sim_node.recording.storages import opener, suffixes
+
+# Imported for their entries.
+__all__ = ["is_bag", "mcap_bag", "open_bag", "sqlite_bag"]
+
+_COMPRESSED = (".zstd", ".zst")
+
+
+def open_bag(path: str | Path) -> SplitBag:
+    """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
+
+    Raises BagError: what is wrong with which file, and what to try.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise BagError(f"{path}: does not exist")
+    if not path.is_dir():
+        return _opened([path], None)
+    if (path / NAME).is_file():
+        metadata = read_metadata(path / NAME)
+        return _opened([path / name for name in metadata.files], metadata)
+    files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
+    if not files:
+        raise BagError(f"{path}: is no bag: there is no {NAME} in it, and no .mcap or .db3 file")
+    return _opened(files, None)
+
+
+def is_bag(path: str | Path) -> bool:
+    """Whether `path` looks like a bag, which no world does."""
+    path = Path(path)
+    if path.is_dir():
+        return (path / NAME).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+    return _suffix(path) in suffixes()
+
+
+def _suffix(path: Path) -> str:
+    """The storage's suffix: .db3 of run_0.db3.zstd."""
+    return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
+
+
+def _opened(files: list[Path], metadata: Metadata | None) -> SplitBag:
+    missing = [file for file in files if not file.is_file()]
+    there = [file for file in files if file.is_file()]
+    if not there:
+        what = f"{NAME} names {missing[0].name}, which is not there" if missing else f"{NAME} names no file"
+        raise BagError(f"{files[0].parent if files else 'bag'}: {what}")
+    damage = [f"{file}: is missing, though {NAME} names it" for file in missing]
+    with ExitStack() as owned:
+        bags: list[Bag] = []
+        for file in there:
+            name = metadata.storage if metadata else _suffix(file)
+            open_file = opener(name, file)
+            try:
+                bag = open_file(_plain(file, owned))
+            except OSError as error:
+                raise BagError(f"{file}: cannot be read: {error.strerror}") from None
+            owned.callback(bag.close)
+            bags.append(bag)
+        decompress = _decompressor(metadata, there[0].parent)
+        return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
+
+
+def _plain(file: Path, owned: ExitStack) -> Path:
+    """The file, or where it is compressed as a whole, a copy of what is in it that goes with the bag."""
+    if file.suffix not in _COMPRESSED:
+        return file
+    folder = owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_"))
+    copy = Path(folder, file.stem)
+    try:
+        with file.open("rb") as packed, copy.open("wb") as plain:
+            zstandard.ZstdDecompressor().copy_stream(packed, plain)
+    except zstandard.ZstdError as error:
+        raise BagError(f"{file}: cannot be decompressed: {error}") from None
+    return copy
+
+
+def _decompressor(metadata: Metadata | None, where: Path) -> Decompress | None:
+    if metadata is None or metadata.compression_mode != "message":
+        return None
+    if metadata.compression_format != "zstd":
+        raise BagError(f"{where}: messages are compressed with {metadata.compression_format!r}; known: zstd")
+    decompressor = zstandard.ZstdDecompressor()
+    return lambda data: decompressor.decompressobj().decompress(data)

@@ -1,0 +1,125 @@
+"""The files of one bag, read as one."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from operator import attrgetter
+
+from sim_node.recording.bag import Attachment, Bag, BagTopic, Message
+from sim_node.recording.metadata_reader import Metadata
+
+Decompress = Callable[[bytes], bytes]
+
+
+class SplitBag:
+    """Files in the order of time; where those of two overlap, their messages are merged.
+
+    metadata: fills in what the files leave out; decompress: what each message's bytes still need; owned: what to
+    let go of on closing, the files among it.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Bag],
+        owned: ExitStack,
+        metadata: Metadata | None = None,
+        decompress: Decompress | None = None,
+        damage: Sequence[str] = (),
+    ) -> None:
+        self.files = tuple(sorted(files, key=attrgetter("start_ns")))
+        self.decompress = decompress
+        self._owned, self._damage = owned, list(damage)
+        topics: dict[tuple[str, str, str], BagTopic] = {}
+        for topic in (topic for file in self.files for topic in file.topics):
+            key = _key(topic)
+            topics[key] = _together(topics[key], topic) if key in topics else topic
+        keys = sorted(topics)
+        self.topics = tuple(_noted(topics[key], metadata) for key in keys)
+        self._places = [tuple(keys.index(_key(topic)) for topic in file.topics) for file in self.files]
+        filled = [file for file in self.files if file.count]
+        self.start_ns = min((file.start_ns for file in filled), default=0)
+        self.end_ns = max((file.end_ns for file in filled), default=0)
+        self.count = sum(file.count for file in filled)
+
+    @property
+    def damage(self) -> list[str]:
+        """That of all files."""
+        return self._damage + [line for file in self.files for line in file.damage]
+
+    def messages(
+        self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
+    ) -> Iterator[Message]:
+        """In the order of their times; a file is begun when its first message is due."""
+        for together in self._overlapping(start_ns, stop_ns):
+            streams = [self._stream(place, topics, start_ns, stop_ns) for place in together]
+            if len(streams) == 1:
+                yield from streams[0]
+            else:
+                yield from heapq.merge(*streams, key=attrgetter("time_ns"))
+
+    def attachments(self) -> Iterator[Attachment]:
+        """Of all files; one that stands in each of them comes once."""
+        seen: set[Attachment] = set()
+        for file in self.files:
+            for attachment in file.attachments():
+                if attachment not in seen:
+                    seen.add(attachment)
+                    yield attachment
+
+    def close(self) -> None:
+        """Lets go of all files."""
+        self._owned.close()
+
+    def __enter__(self) -> SplitBag:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.close()
+
+    def _overlapping(self, start_ns: int | None, stop_ns: int | None) -> Iterator[list[int]]:
+        """Places of files whose times overlap, group by group."""
+        group: list[int] = []
+        until = 0
+        for place, file in enumerate(self.files):
+            before = stop_ns is not None and file.start_ns >= stop_ns
+            after = start_ns is not None and file.end_ns < start_ns
+            if not file.count or before or after:
+                continue
+            if group and file.start_ns > until:
+                yield group
+                group = []
+            group.append(place)
+            until = max(until, file.end_ns)
+        if group:
+            yield group
+
+    def _stream(
+        self, place: int, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
+    ) -> Iterator[Message]:
+        places, decompress = self._places[place], self.decompress
+        for topic, time_ns, data in self.files[place].messages(topics, start_ns, stop_ns):
+            yield Message(places[topic], time_ns, data if decompress is None else decompress(data))
+
+
+def _key(topic: BagTopic) -> tuple[str, str, str]:
+    return topic.name, topic.type, topic.encoding
+
+
+def _together(one: BagTopic, other: BagTopic) -> BagTopic:
+    return replace(
+        one,
+        count=one.count + other.count,
+        qos=(*one.qos, *(qos for qos in other.qos if qos not in one.qos)),
+        definition=one.definition or other.definition,
+        type_hash=one.type_hash or other.type_hash,
+    )
+
+
+def _noted(topic: BagTopic, metadata: Metadata | None) -> BagTopic:
+    note = metadata.topics.get(topic.name) if metadata else None
+    if note is None or note.type != topic.type:
+        return topic
+    return replace(topic, qos=topic.qos or note.qos, type_hash=topic.type_hash or note.type_hash)

@@ -1,0 +1,124 @@
+"""One SQLite file (.db3) as a bag, rosbag2's storage before Iron, read by the rosbags library."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.storages import storage
+from sim_node.wire.qos import INFINITE_NS, Qos
+
+if TYPE_CHECKING:
+    from rosbags.interfaces import Connection
+
+_SIGNATURE = b"SQLite format 3\0"
+
+
+@storage("sqlite3", ".db3")
+class SqliteBag:
+    """Read in the order of the times; topics of one name and type are one."""
+
+    def __init__(self, path: Path) -> None:
+        # Here, for it takes longer to import than most bags take to open.
+        from rosbags.rosbag2 import Reader
+
+        self._path = path
+        with path.open("rb") as file:
+            if file.read(len(_SIGNATURE)) != _SIGNATURE:
+                raise BagError(f"{path}: is no SQLite file: it does not begin as one")
+        self._reader = Reader(path)
+        try:
+            self._reader.open()
+        except Exception as error:
+            raise BagError(f"{path}: cannot be read: {error}; `sim_node repair` recovers what it can") from None
+        self.damage: list[str] = []
+        self._connections: list[Connection] = list(self._reader.connections)
+        topics: dict[tuple[str, str], BagTopic] = {}
+        for connection in self._connections:
+            key = (connection.topic, connection.msgtype)
+            topic = _topic(connection)
+            known = topics.get(key)
+            topics[key] = topic if known is None else replace(known, count=known.count + topic.count)
+        keys = sorted(topics)
+        self.topics = tuple(topics[key] for key in keys)
+        self._places = {
+            connection.id: keys.index((connection.topic, connection.msgtype)) for connection in self._connections
+        }
+        self.count = self._reader.message_count
+        self.start_ns = self._reader.start_time if self.count else 0
+        self.end_ns = self._reader.end_time - 1 if self.count else 0
+
+    def messages(
+        self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
+    ) -> Iterator[Message]:
+        """One row at a time; what is behind a damaged page is left out."""
+        wanted = [one for one in self._connections if topics is None or one.topic in topics]
+        if not wanted:
+            return
+        places = self._places
+        try:
+            for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns):
+                yield Message(places[connection.id], time_ns, data)
+        except Exception as error:
+            # The reader's own errors; apsw has one class for each of SQLite's codes.
+            if not type(error).__module__.startswith("apsw"):
+                raise
+            said = f"{self._path}: the database is damaged: {error}; `sim_node repair` recovers what it can"
+            if said not in self.damage:
+                self.damage.append(said)
+
+    def attachments(self) -> Iterator[Attachment]:
+        """None: SQLite bags have no place for them."""
+        return iter(())
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self._reader.is_open:
+            self._reader.close()
+
+    def __enter__(self) -> SqliteBag:
+        return self
+
+    def __exit__(self, *of: object) -> None:
+        self.close()
+
+
+def _topic(connection: Connection) -> BagTopic:
+    extra = connection.ext
+    return BagTopic(
+        connection.topic,
+        connection.msgtype,
+        connection.msgcount,
+        tuple(_qos(one) for one in extra.offered_qos_profiles),
+        connection.msgdef.data,
+        connection.digest,
+        extra.serialization_format,
+    )
+
+
+def _qos(given: Any) -> Qos:
+    default = Qos()
+
+    def word(name: str) -> str:
+        said: str = getattr(given, name).name.lower()
+        return getattr(default, name) if said in ("unknown", "system_default", "best_available") else said
+
+    def duration(name: str) -> int:
+        time = getattr(given, name)
+        total: int = time.sec * 1_000_000_000 + time.nsec
+        return total if 0 < total < 2_147_483_647 * 1_000_000_000 else INFINITE_NS
+
+    return Qos(
+        given.depth or default.depth,
+        word("reliability"),
+        word("durability"),
+        word("history"),
+        duration("deadline"),
+        duration("lifespan"),
+        word("liveliness"),
+        duration("liveliness_lease_duration"),
+        bool(given.avoid_ros_namespace_conventions),
+    )
