@@ -18,6 +18,7 @@ from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
 from sim_node.nodes.parameters import declare
+from sim_node.nodes.publishers import Publishers
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.nodes.vehicle_missions import VehicleMissions
@@ -58,6 +59,7 @@ class BridgeNode(LoopNode):
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
         self.loop = _Thread(self.bridge)
+        self._outlet = Publishers(self)
         self._tf_parent = values["tf_parent"]
         self._topics: dict[int, VehiclePublishers] = {}
         self._tf: dict[int, VehicleTf] = {}
@@ -76,9 +78,9 @@ class BridgeNode(LoopNode):
         """Its topics and frames at once, its services soon."""
         system = vehicle.system
         frames = vehicle.telemetry.frames
-        self._topics[system] = VehiclePublishers(self, self.naming.name(system))
+        self._topics[system] = VehiclePublishers(self._outlet, self.naming.name(system), self._graph_ns)
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
-        self._tf[system] = tf = VehicleTf(self, vehicle.telemetry, parent)
+        self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.tell_static(self._graph_ns())
         self._new.append(vehicle)
         self._new_guard.trigger()

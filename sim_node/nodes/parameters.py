@@ -10,10 +10,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
-from sim_node.nodes.tf_sink import SENDERS
-
 STAMPS = ("sim", "wall")
-MESSAGES = tuple(SENDERS)
+MESSAGES = ("serialised", "typed")
 
 
 class ParameterFault(Exception):

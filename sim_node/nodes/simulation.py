@@ -10,13 +10,17 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
-from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
-from sim_node.nodes.sensor_sink import SensorSink
+from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
-from sim_node.nodes.tf_sink import TfSink, simulation_stamp, wall_stamp
+from sim_node.nodes.typed_transforms import typed
 from sim_node.simulation import Loop, Refused, Simulation, Sink
+from sim_node.wire.clock_sink import ClockSink
+from sim_node.wire.sensor_sink import SensorSink
+from sim_node.wire.stamps import simulation_stamp, wall_stamp
+from sim_node.wire.tf_sink import TfSink, serialised
 from sim_node.world import World, load
 from sim_node.world.randomise import randomised
 
@@ -44,19 +48,18 @@ class SimulationNode(LoopNode):
         wall = values["stamp"] == "wall"
         world = world or load(values["world"])
         self.world = randomised(world, values["seed"]) if values["randomised"] else world
-        self.clock_sink = ClockSink(self, enabled=values["clock"] and not wall)
-        tf = TfSink(
-            self,
-            prefix=values["frame_prefix"],
-            stamp=wall_stamp() if wall else simulation_stamp,
-            messages=values["tf_messages"],
-        )
-        self.sensors = SensorSink(self, prefix=values["frame_prefix"], stamp=wall_stamp() if wall else simulation_stamp)
+        prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
+        graph = Publishers(self)
+        transforms = typed(self) if values["tf_messages"] == "typed" else serialised(graph)
+        self.clock_sink = ClockSink(graph, enabled=values["clock"] and not wall)
+        gap = () if wall else (ResetGap(),)
+        tf = TfSink(transforms, prefix=prefix, stamp=stamp)
+        sensors = SensorSink(graph, prefix=prefix, stamp=stamp)
         simulation = Simulation(self.world, values["seed"])
         autopilots = attach_autopilots(simulation, self.get_logger().info)
         self.loop = Loop(
             simulation,
-            (self.clock_sink, tf, self.sensors, *sinks),
+            (self.clock_sink, *gap, tf, sensors, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],
