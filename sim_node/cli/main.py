@@ -18,6 +18,7 @@ from sim_node.interrupt import Interrupt
 # first line is its help. Only the one that is called is imported.
 COMMANDS = (
     "run",
+    "view",
     "replay",
     "bridge",
     "check",
@@ -33,7 +34,7 @@ COMMANDS = (
     "doctor",
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "replay", "bridge")
+UNTIL_INTERRUPTED = ("run", "view", "replay", "bridge")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130

@@ -1,0 +1,173 @@
+"""What sensors see: clouds, scans, rays and pictures, each at its sensor's frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.names import CAMERAS
+from sim_node.registry import registering
+from sim_node.sensors import SensorType
+from sim_node.viewing.browser.batches import WXYZ
+
+# Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
+_ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
+_RAY = (230, 60, 40)
+# A frame looks along x, a frustum of the page along z with x to the right (REP 103): [w x y z].
+_OPTICAL = np.array([0.5, -0.5, 0.5, -0.5])
+# What the depth pictures' lightest grey stands for, m.
+_DEPTH = 10.0
+
+
+class View(Protocol):
+    """Something in the page that a sensor fills. node: its handle, moved to where the sensor was when it measured."""
+
+    node: Any
+    # Whether it goes with its sensor between two readings.
+    goes_along: bool
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """Sends one reading."""
+
+
+# By the type of a sensor: makes its view below a node, given the sensor and the scene's radius.
+VIEWS: dict[str, Callable[[Any, str, Any, float], View]] = {}
+
+
+def view_of(scene: Any, node: str, kind: str, sensor: SensorType, radius: float) -> View | None:
+    """The view of a sensor, or None for what is nothing to look at."""
+    make = VIEWS.get(kind)
+    return None if make is None else make(scene, node, sensor, radius)
+
+
+def place(node: Any, pose: FloatArray) -> None:
+    """Moves a node of the page to a pose (7,)."""
+    node.position = pose[:3]
+    node.wxyz = pose[WXYZ]
+
+
+class Points:
+    """Points (n, 3) in the sensor's frame, coloured by their distance."""
+
+    goes_along = False
+
+    def __init__(self, scene: Any, node: str, size: float) -> None:
+        self.node = scene.add_point_cloud(
+            node,
+            np.zeros((0, 3)),
+            np.zeros((0, 3), np.uint8),
+            point_size=size,
+            precision="float32",
+            point_shape="circle",
+        )
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """Sends the finite ones."""
+        points = values[np.isfinite(values).all(axis=-1)]
+        self.node.points = points.astype(np.float32)
+        self.node.colors = by_distance(np.linalg.norm(points, axis=-1))
+
+
+class Cloud(Points):
+    """A 3D lidar's points (rings, samples, 4)."""
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """Without their intensities."""
+        super().show(values.reshape(-1, values.shape[-1])[:, :3])
+
+
+class Scan(Points):
+    """A 2D lidar's ranges (n,) at angles from the first to the last."""
+
+    def __init__(self, scene: Any, node: str, size: float, angle_min: float, angle_max: float, count: int) -> None:
+        super().__init__(scene, node, size)
+        angles = np.linspace(angle_min, angle_max, count)
+        self._fan = np.stack([np.cos(angles), np.sin(angles), np.zeros(count)], axis=-1)
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """As points."""
+        super().show(np.where(np.isfinite(values), values, np.nan)[:, None] * self._fan)
+
+
+class Ray:
+    """A rangefinder's reading (1,): a line as long as that, or none."""
+
+    goes_along = False
+
+    def __init__(self, scene: Any, node: str) -> None:
+        self.node = scene.add_line_segments(node, np.zeros((1, 2, 3)), _RAY, thickness=2.0, thickness_units="screen")
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """The line along x."""
+        length = float(values.ravel()[0])
+        self.node.points = np.array([[[0.0, 0.0, 0.0], [length if np.isfinite(length) else 0.0, 0.0, 0.0]]])
+
+
+class Picture:
+    """A camera's pictures on its frustum, which moves with the camera."""
+
+    goes_along = True
+
+    def __init__(self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float) -> None:
+        upright = 2.0 * np.arctan(np.tan(0.5 * horizontal_fov) * height / width)
+        self.node = scene.add_frame(node, show_axes=False)
+        self._frustum = scene.add_camera_frustum(
+            f"{node}/frustum",
+            fov=float(upright),
+            aspect=width / height,
+            scale=size,
+            thickness=1.5,
+            thickness_units="screen",
+            color=(70, 80, 95),
+            wxyz=_OPTICAL,
+            cast_shadow=False,
+            receive_shadow=False,
+            format="jpeg",
+            jpeg_quality=80,
+        )
+        self._step = max(1, width // 320)
+
+    def show(self, values: npt.NDArray[Any]) -> None:
+        """The picture, no larger than is looked at: colours (height, width, 3), or depths (height, width) in grey."""
+        small = values[:: self._step, :: self._step]
+        if small.ndim == 2:
+            grey = np.clip(1.0 - np.nan_to_num(small, posinf=np.inf) / _DEPTH, 0.0, 1.0)
+            small = np.repeat((grey * 255.0).astype(np.uint8)[..., None], 3, axis=-1)
+        self._frustum.image = np.ascontiguousarray(small)
+
+
+def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:
+    """Colours (n, 3) of distances (n,), from the nearest to the farthest."""
+    if not len(distances):
+        return np.zeros((0, 3), np.uint8)
+    share = distances / max(float(distances.max()), 1e-9) * (len(_ANCHORS) - 1)
+    at = np.arange(len(_ANCHORS))
+    return np.stack([np.interp(share, at, _ANCHORS[:, k]) for k in range(3)], axis=-1).astype(np.uint8)
+
+
+def _dot(radius: float) -> float:
+    return float(np.clip(0.004 * radius, 0.01, 0.3))
+
+
+@registering(VIEWS, "view of a sensor", "lidar_3d")
+def _cloud(scene: Any, node: str, sensor: Any, radius: float) -> View:
+    return Cloud(scene, node, _dot(radius))
+
+
+@registering(VIEWS, "view of a sensor", "lidar_2d")
+def _scan(scene: Any, node: str, sensor: Any, radius: float) -> View:
+    return Scan(scene, node, _dot(radius), sensor.angle_min, sensor.angle_max, sensor.samples)
+
+
+@registering(VIEWS, "view of a sensor", "rangefinder")
+def _ray(scene: Any, node: str, sensor: Any, radius: float) -> View:
+    return Ray(scene, node)
+
+
+@registering(VIEWS, "view of a sensor", *CAMERAS)
+def _camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
+    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.08 * radius)
