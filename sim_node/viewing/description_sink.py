@@ -12,9 +12,9 @@ from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
 
-def description_topic(robot: Robot, prefix: str = "") -> Topic:
+def description_topic(robot: Robot) -> Topic:
     """Where the description of a robot goes, below the outlet's namespace."""
-    return Topic(topic_of(prefix + robot.name, "robot_description"), "std_msgs/msg/String", qos.LATCHED)
+    return Topic(topic_of(robot.frame_prefix + robot.name, "robot_description"), "std_msgs/msg/String", qos.LATCHED)
 
 
 class DescriptionSink:
@@ -26,12 +26,12 @@ class DescriptionSink:
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Writes the descriptions."""
-        robots = robots_of(world, frames)
+        robots = robots_of(world, frames, self._prefix)
         if robots:
             writer = UrdfWriter(world, frames)
             self._waiting = [
                 (
-                    self._outlet.advertise(description_topic(robot, self._prefix)),
+                    self._outlet.advertise(description_topic(robot)),
                     CdrWriter().text(writer.robot(robot)).bytes(),
                 )
                 for robot in robots

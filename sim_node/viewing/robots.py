@@ -15,22 +15,33 @@ _JOINT = "/joint"
 class Robot:
     """A subtree of frames that one robot_description describes.
 
-    rows: of the frame table, the root's first, parents before children. prefix: what all their names begin with,
-    up to a slash, which is left out of the names of links; empty for none. model: an attached model that is this robot.
+    rows: of the frame table, the root's first, parents before children. model: the attached model that its root is of.
+    frame_prefix: before all frames on the graph. tf_prefix: what their names there begin with, without the slash after
+    it: the frame of a link is TF_PREFIX/LINK, as rviz and robot_state_publisher have it; empty for none.
     """
 
     name: str
     rows: tuple[int, ...]
-    prefix: str
+    tf_prefix: str
+    frame_prefix: str = ""
     model: Model | None = None
 
     def link(self, frame: str) -> str:
-        """What the description calls a frame."""
-        return frame[len(self.prefix) + 1 :] if self.prefix else frame
+        """What the description calls a frame of the world."""
+        published = self.frame_prefix + frame
+        return published[len(self.tf_prefix) + 1 :] if self.tf_prefix else published
+
+    def is_model(self, frames: FrameTable) -> bool:
+        """Whether it has all links of its model, and calls them as the model does."""
+        if self.model is None:
+            return False
+        own = {frames.names[row] for row in self.rows}
+        names = [(link.name, self.model.full_name(link.name)) for link in self.model.links]
+        return all(frame in own and self.link(frame) == name for name, frame in names)
 
 
-def robots_of(world: World, frames: FrameTable) -> tuple[Robot, ...]:
-    """The robots of an assembled world, in the order of their frames.
+def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot, ...]:
+    """The robots of an assembled world, in the order of their frames. prefix: before every frame's name on the graph.
 
     A robot begins at what its first joint is fixed to; of what floats free or hangs on the fixed frame itself, which
     has no prefix, at what moves. Fixed links of its model above that are part of it. A single body that floats is none,
@@ -56,10 +67,12 @@ def robots_of(world: World, frames: FrameTable) -> tuple[Robot, ...]:
                 roots.append(root)
     robots = []
     for root in roots:
-        rows = tuple(row for row in range(root, len(frames)) if root in frames.chain(row))
+        rows = _subtree(root, parents)
         articulated = any(kinds.get(row, "free") != "free" for row in rows)
         if articulated or root in vehicles:
-            robots.append(_robot(root, rows, frames, vehicles, links[root].model if root in links else None))
+            model = links[root].model if root in links else None
+            name = vehicles.get(root) or _name(frames.names[root], model)
+            robots.append(Robot(name, rows, _tf_prefix(name, rows, frames, prefix), prefix, model))
     return tuple(robots)
 
 
@@ -72,20 +85,19 @@ def _holding(row: int, layout: Layout, parents: list[int]) -> int:
     return holder if holder > 0 else row
 
 
-def _robot(
-    root: int, rows: tuple[int, ...], frames: FrameTable, vehicles: dict[int, str], model: Model | None
-) -> Robot:
-    name = frames.names[root].removesuffix(_JOINT)
-    if root in vehicles:
-        name = vehicles[root]
-    elif model is not None and frames.names[root] == next(model.full_name(link.name) for link in model.links):
-        name = model.prefix.strip("/") or model.name
-    prefix = name if all(frames.names[row].startswith(f"{name}/") for row in rows) else ""
-    return Robot(name, rows, prefix, model)
+def _subtree(root: int, parents: list[int]) -> tuple[int, ...]:
+    """A frame's row and those below it: frames are laid out depth first, until something hangs further up."""
+    end = next((row for row in range(root + 1, len(parents)) if parents[row] < root), len(parents))
+    return tuple(range(root, end))
 
 
-def has_all_of(robot: Robot, frames: FrameTable) -> bool:
-    """Whether a robot that is a model has all links of the model."""
-    assert robot.model is not None
-    own = {frames.names[row] for row in robot.rows}
-    return all(robot.model.full_name(link.name) in own for link in robot.model.links)
+def _name(root: str, model: Model | None) -> str:
+    """A robot that begins where a model does is called as the model; others as their root."""
+    if model is not None and root == model.full_name(model.links[0].name):
+        return model.prefix.strip("/") or model.name
+    return root.removesuffix(_JOINT)
+
+
+def _tf_prefix(name: str, rows: tuple[int, ...], frames: FrameTable, prefix: str) -> str:
+    common = prefix + (f"{name}/" if all(frames.names[row].startswith(f"{name}/") for row in rows) else "")
+    return common.rpartition("/")[0]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.robots import Robot, has_all_of
+from sim_node.viewing.robots import Robot
 from sim_node.viewing.shapes import ARROWS, DISC, Shape, shapes_of
 from sim_node.viewing.urdf_shapes import in_urdf, numbers, urdf_geometry, urdf_mesh
 from sim_node.world import FrameTable, World
@@ -46,7 +46,7 @@ class UrdfWriter:
 
     def robot(self, robot: Robot) -> str:
         """The description of a robot. Of an attached URDF model it is the text of its own file, meshes resolved."""
-        if robot.model is not None and robot.model.urdf and has_all_of(robot, self._frames):
+        if robot.model is not None and robot.model.urdf and robot.is_model(self._frames):
             return robot.model.urdf
         return self._text(robot.name, robot.rows, robot.link)
 
