@@ -60,6 +60,9 @@ SPECS = {
     "stamp": Spec(
         "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
     ),
+    "markers": Spec(True, "Publish what the world looks like as latched markers, for rviz.", fixed=True),
+    "robot_descriptions": Spec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
+    "paths": Spec(True, "Publish where each vehicle has been in the last minute.", fixed=True),
     "tf_messages": Spec(
         "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
     ),

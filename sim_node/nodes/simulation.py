@@ -18,6 +18,7 @@ from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
 from sim_node.simulation import Loop, Refused, Simulation, Sink
+from sim_node.viewing.display_sinks import display_sinks
 from sim_node.wire.clock_sink import ClockSink
 from sim_node.wire.sensor_sink import SensorSink
 from sim_node.wire.stamps import simulation_stamp, wall_stamp
@@ -64,11 +65,12 @@ class SimulationNode(LoopNode):
         gap = () if wall else (ResetGap(),)
         tf = TfSink(transforms, prefix=prefix, stamp=stamp)
         sensors = SensorSink(outlet, prefix=prefix, stamp=stamp)
+        seen = display_sinks(outlet, values, prefix=prefix, stamp=stamp)
         simulation = Simulation(self.world, values["seed"])
         autopilots = attach_autopilots(simulation, self.get_logger().info)
         self.loop = Loop(
             simulation,
-            (self.clock_sink, *gap, tf, sensors, *commits, *sinks),
+            (self.clock_sink, *gap, tf, sensors, *seen, *commits, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],

@@ -153,20 +153,30 @@ def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
         interrupt(running)
 
 
-def test_rviz_shows_the_frames_of_a_world() -> None:
-    """Classes as rviz2's own plugin descriptions name them (rviz_default_plugins, plugins_description.xml)."""
-    shown = yaml.safe_load((ROOT / "config" / "rviz" / "simulation.rviz").read_text(encoding="utf-8"))
-    manager = shown["Visualization Manager"]
-    displays = {display["Class"]: display for display in manager["Displays"]}
-    assert set(displays) == {"rviz_default_plugins/Grid", "rviz_default_plugins/TF"}
-    assert all(display["Enabled"] for display in displays.values())
-    assert manager["Global Options"]["Fixed Frame"] == "map"
-    assert manager["Views"]["Current"]["Class"] == "rviz_default_plugins/Orbit"
-    assert manager["Transformation"]["Current"]["Class"] == "rviz_default_plugins/TF"
-    tools = {tool["Class"] for tool in manager["Tools"]}
-    assert tools <= {f"rviz_default_plugins/{name}" for name in ("MoveCamera", "FocusCamera", "Measure", "Select")}
-    panels = {panel["Class"] for panel in shown["Panels"]}
-    assert panels <= {f"rviz_common/{name}" for name in ("Displays", "Views", "Time", "Selection", "Tool Properties")}
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+    """In the place of rviz2, which no package index has, stands a program that keeps what it is given."""
+    prefix, kept = tmp_path / "prefix", tmp_path / "kept"
+    program_path = prefix / "lib" / "rviz2" / "rviz2"
+    program_path.parent.mkdir(parents=True)
+    program_path.write_text(f'#!/bin/sh\necho "$2" > {kept}.path\ncp "$2" {kept}\nexec sleep 60\n')
+    program_path.chmod(0o755)
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
+    index.parent.mkdir(parents=True)
+    index.touch()
+    words, environment = launched
+    prefixes = f"{prefix}:{environment.get('AMENT_PREFIX_PATH', os.environ.get('AMENT_PREFIX_PATH', ''))}"
+    environment = {**environment, "AMENT_PREFIX_PATH": prefixes}
+    with launch((words, environment), "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
+        ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
+        ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
+        shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
+        robots = next(display for display in shown["Displays"] if display["Name"] == "Robots")
+        assert robots["Displays"][0]["TF Prefix"] == "lab/drone"
+        interrupt(running)
+    written = Path(Path(f"{kept}.path").read_text().strip())
+    assert not written.parent.exists(), "what the launch wrote goes with it"
 
 
 def seconds(stamp: object) -> float:
