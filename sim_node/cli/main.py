@@ -19,6 +19,7 @@ from sim_node.interrupt import Interrupt
 COMMANDS = (
     "run",
     "view",
+    "render",
     "rviz",
     "replay",
     "bridge",
