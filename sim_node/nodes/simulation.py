@@ -16,6 +16,7 @@ from sim_node.nodes.parameters import declare
 from sim_node.nodes.sensor_sink import SensorSink
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.tf_sink import TfSink, simulation_stamp, wall_stamp
+from sim_node.programs.recipes import supervised
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.world import World, load
 from sim_node.world.randomise import randomised
@@ -68,7 +69,18 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots)
+        # Last: who listens for the programs is there, and nothing that fails leaves one behind.
+        self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+
+    def ask_to_end(self) -> None:
+        """Programs may take their time to end."""
+        self.programs.ask_to_end()
+
+    def destroy_node(self) -> None:
+        """Waits for the programs to have ended."""
+        self.programs.stop()
+        super().destroy_node()
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""
