@@ -54,6 +54,9 @@ SPECS = {
     "randomised": Spec(
         False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
     ),
+    "recipes": Spec(
+        False, "Start the programs that the world's recipes describe, and end them with the node.", fixed=True
+    ),
     "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
     "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
     "clock": Spec(True, "Publish /clock with every tick."),

@@ -17,6 +17,7 @@ from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
+from sim_node.programs.recipes import supervised
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.viewing.display_sinks import display_sinks
 from sim_node.wire.clock_sink import ClockSink
@@ -82,7 +83,18 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots)
+        # Last: who listens for the programs is there, and nothing that fails leaves one behind.
+        self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+
+    def ask_to_end(self) -> None:
+        """Programs may take their time to end."""
+        self.programs.ask_to_end()
+
+    def destroy_node(self) -> None:
+        """Waits for the programs to have ended."""
+        self.programs.stop()
+        super().destroy_node()
 
     def _recording(self, values: dict[str, Any]) -> tuple[Recorder | None, tuple[Outlet, ...], tuple[Sink, ...]]:
         """The recording that is asked for, if one is: as an outlet, and as the sink that follows all others."""

@@ -38,6 +38,9 @@ class LoopNode(Node):
 
     loop: Runs
 
+    def ask_to_end(self) -> None:
+        """The end has come: what takes long to end may begin with it."""
+
 
 def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:
     """Makes a node and runs it until its loop ends or `interrupt`. Returns the exit code.
@@ -83,6 +86,7 @@ def spin(node: LoopNode, interrupt: Interrupt) -> None:
     try:
         interrupt.wait()
     finally:
+        node.ask_to_end()
         try:
             loop.stop()
         finally:
