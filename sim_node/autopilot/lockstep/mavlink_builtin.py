@@ -1,0 +1,112 @@
+"""The built-in autopilot in lockstep: PX4's simulator link and the state of the vehicle, in step from the first reading.
+
+The process is started, started again where it dies, and stopped by the simulation that it flies in.
+"""
+
+from __future__ import annotations
+
+from sim_node.autopilot.axes import attitude_ned_frd, ned_enu
+from sim_node.autopilot.builtin.process import Process
+from sim_node.autopilot.lockstep import px4_hil
+from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
+from sim_node.autopilot.lockstep.px4 import FIRST_PORT, HOST, Px4
+from sim_node.autopilot.lockstep.sample import Sample
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
+
+# How long a simulation stands still until an autopilot that died is back, s.
+PATIENCE = 20.0
+_LOCAL_NED = 1  # MAV_FRAME
+_RESET = 1 << 31  # of HIL_SENSOR's fields: everything is elsewhere at once
+_NOTHING_KNOWN = (float("nan"), *[0.0] * 20)
+
+
+@autopilot("mavlink_builtin")
+class MavlinkBuiltin(Px4):
+    """The simulator side of `sim_node autopilot`.
+
+    Before each HIL_SENSOR it tells the true pose and velocity as ODOMETRY, since the built-in autopilot estimates
+    nothing. The simulation stands still until the process is there, also where it was lost in flight.
+    """
+
+    def __init__(self, instance: int, motors: int, process: Process | None = None) -> None:
+        super().__init__(instance, motors)
+        self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
+        self._process = process
+        self._reset = False
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
+        """With a process of its own."""
+        from sim_node.autopilot.builtin.world import craft_of
+
+        assert vehicle.autopilot is not None
+        instance = vehicle.autopilot.instance
+        return cls(instance, len(vehicle.rotors), Process(craft_of(simulation, vehicle, rate), instance))
+
+    def open(self) -> None:
+        """Raises OSError where the port is taken."""
+        super().open()
+        if self._process is not None:
+            self._process.start()
+
+    def close(self) -> None:
+        """Lets go of the port, and stops the process."""
+        super().close()
+        if self._process is not None:
+            self._process.stop()
+
+    def exchange(self, sample: Sample) -> Commands | None:
+        """Waits for the process where it is not there, tells what the sensors read, waits for the controls."""
+        self._reset = self._reset or sample.time_ns < self._now_ns
+        while not self.wait.stop.is_set():
+            if self._peer is None and not self.wait.until(self._there, PATIENCE):
+                break
+            commands = super().exchange(sample)
+            if self._peer is not None:
+                self._reset = False
+                return commands
+            # Lost in between: the one that comes next is told of the same instant.
+        return (0.0,) * self._motors
+
+    def _there(self, seconds: float) -> bool:
+        if self._process is not None:
+            self._process.keep_up()
+        return self._accept(seconds)
+
+    def _accept(self, seconds: float = 0.0) -> bool:
+        came = super()._accept(seconds)
+        # It answers the first reading already.
+        self.wait.lockstep = self.wait.lockstep or came
+        return came
+
+    def _frames(self, sample: Sample) -> bytes:
+        frames = [self._frame("ODOMETRY", _state(sample, self._time_us))]
+        if sample.fix is not None:
+            frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, self._time_us)))
+        sensed = dict(px4_hil.sensor(sample, self._time_us))
+        if self._reset:
+            sensed["fields_updated"] |= _RESET
+        frames.append(self._frame("HIL_SENSOR", sensed))
+        return b"".join(frames)
+
+
+def _state(sample: Sample, time_us: int) -> px4_hil.Fields:
+    """The true state as ODOMETRY: pose in NED, velocity along its axes; rates are the gyroscope's to tell."""
+    x, y, z, *attitude = sample.pose.tolist()
+    north, east, down = ned_enu(x, y, z)
+    vx, vy, vz = ned_enu(*sample.velocity.tolist())
+    return {
+        "time_usec": time_us,
+        "frame_id": _LOCAL_NED,
+        "child_frame_id": _LOCAL_NED,
+        "x": north,
+        "y": east,
+        "z": down,
+        "q": attitude_ned_frd(*attitude),
+        "vx": vx,
+        "vy": vy,
+        "vz": vz,
+        "pose_covariance": _NOTHING_KNOWN,
+        "velocity_covariance": _NOTHING_KNOWN,
+    }
