@@ -54,4 +54,4 @@ def turn_to(reference: FloatArray, yaw: float, rate: float, period: float) -> fl
     left -= 2.0 * math.pi * math.floor(left / (2.0 * math.pi) + 0.5)
     reference[10] = min(max(TURNING * left, -rate), rate)
     reference[9] += period * reference[10]
-    return abs(left)
+    return math.fabs(left)

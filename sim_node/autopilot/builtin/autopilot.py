@@ -12,7 +12,7 @@ from typing import Any
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.commands import mode_of, obey
 from sim_node.autopilot.builtin.craft import Craft
-from sim_node.autopilot.builtin.flight import WARNING, Flight, Refused
+from sim_node.autopilot.builtin.flight import WARNING, Flight, Refused, rehearse
 from sim_node.autopilot.builtin.memory import Memory
 from sim_node.autopilot.builtin.mission import Mission
 from sim_node.autopilot.builtin.mission_protocol import MissionProtocol
@@ -68,6 +68,7 @@ class BuiltinAutopilot:
         self._said_silent = False
         if remembered is not None:
             self.flight.take_back(remembered)
+        rehearse(craft)
 
     def run(self) -> None:
         """Until `stop`."""
@@ -272,7 +273,7 @@ class BuiltinAutopilot:
 
 def _asks(fields: Any) -> bool:
     """Whether a PING asks, and does not answer."""
-    return fields.target_system == 0 and fields.target_component == 0
+    return not fields.target_system and not fields.target_component
 
 
 def _place(address: tuple[str, int]) -> str:

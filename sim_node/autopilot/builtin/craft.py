@@ -21,7 +21,8 @@ class Craft:
     centre (3,): of mass in its body (FLU), m. rate: of the simulator's readings, Hz; gravity: m/s², downwards.
     origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame; undulation: of
     the geoid there, m. speed and most_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
-    yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait` s after its start; None to wait for orders.
+    yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
+    seconds after its start; None to wait for orders.
     """
 
     name: str
@@ -49,7 +50,9 @@ def from_json(text: str) -> Craft:
     """Raises ValueError for a text that is no craft; says what is wrong."""
     try:
         values = json.loads(text)
-        airframe = {key: np.array(v) if isinstance(v, list) else v for key, v in values.pop("airframe").items()}
+        airframe: dict[str, Any] = {
+            key: np.array(v) if isinstance(v, list) else v for key, v in values.pop("airframe").items()
+        }
         mission = values.pop("mission", None)
         values["centre"], values["origin"] = tuple(values["centre"]), tuple(values["origin"])
         return Craft(airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values)

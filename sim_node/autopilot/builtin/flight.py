@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sim_node.autopilot.builtin.craft import Craft
 from sim_node.autopilot.builtin.mission import Mission
 from sim_node.autopilot.builtin.modes import Mode
 from sim_node.autopilot.builtin.places import Places
-from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
+from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -260,3 +261,17 @@ class Flight:
         x, y, z, w = state[3:7].tolist()
         self.reference[:] = 0.0
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
+
+
+def rehearse(craft: Craft) -> None:
+    """Flies a moment for nobody, so that all kernels are compiled before somebody waits for them."""
+    flight = Flight(replace(craft, mission=None))
+    place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    flight.step(1, place, level, still, still)
+    flight.arm()
+    flight.take_off(1.0)
+    for task in (flight.task, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
+        flight.guide(task)
+        flight.step(2, place, level, still, still)
+    flight.places.ellipsoid(flight.position)
+    flight.places.local(0, *craft.origin)

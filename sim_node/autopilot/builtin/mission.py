@@ -44,7 +44,10 @@ def item(*commands: int) -> Callable[[_T], _T]:
 
 
 class Mission:
-    """items: the fields of MISSION_ITEM_INTs. current: the one that is flown or comes next. jumped: times by DO_JUMP."""
+    """items: the fields of MISSION_ITEM_INTs. current: the one that is flown, or comes next.
+
+    jumped: how often each DO_JUMP has jumped.
+    """
 
     def __init__(self, items: Sequence[Item] = (), current: int = 0) -> None:
         self.items, self.current = tuple(items), current

@@ -73,10 +73,8 @@ class MissionProtocol:
         if not 0 <= fields.seq < len(items):
             self._acknowledge(peer, _WRONG_SEQUENCE)
             return
-        current = self._autopilot.flight.mission.current
-        self._answer(
-            peer, "MISSION_ITEM_INT", {**items[fields.seq], "seq": fields.seq, "current": fields.seq == current}
-        )
+        place = {"seq": fields.seq, "current": int(fields.seq == self._autopilot.flight.mission.current)}
+        self._answer(peer, "MISSION_ITEM_INT", {**items[fields.seq], **place})
 
     def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         if self._peer is not None and self._peer != peer:

@@ -38,7 +38,7 @@ class Process:
 
     def start(self) -> None:
         """Once more."""
-        self._memory = self._memory or tempfile.TemporaryFile()
+        self._memory = self._memory or tempfile.TemporaryFile()  # noqa: SIM115  open as long as the simulation
         number = self._memory.fileno()
         command = [sys.executable, "-m", "sim_node.cli.main", "autopilot", "--craft", "-"]
         command += ["--instance", str(self._instance), "--memory", str(number)]

@@ -1,4 +1,4 @@
-"""The built-in autopilot in lockstep: PX4's simulator link and the state of the vehicle, in step from the first reading.
+"""The built-in autopilot in lockstep: PX4's simulator link and the vehicle's state, in step from the first reading.
 
 The process is started, started again where it dies, and stopped by the simulation that it flies in.
 """
