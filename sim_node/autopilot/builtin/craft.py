@@ -50,9 +50,8 @@ def from_json(text: str) -> Craft:
     """Raises ValueError for a text that is no craft; says what is wrong."""
     try:
         values = json.loads(text)
-        airframe: dict[str, Any] = {
-            key: np.array(v) if isinstance(v, list) else v for key, v in values.pop("airframe").items()
-        }
+        airframe: dict[str, Any] = values.pop("airframe")
+        airframe = {key: np.array(value) if isinstance(value, list) else value for key, value in airframe.items()}
         mission = values.pop("mission", None)
         values["centre"], values["origin"] = tuple(values["centre"]), tuple(values["origin"])
         return Craft(airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values)

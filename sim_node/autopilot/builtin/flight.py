@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numba import njit
 
 from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.craft import Craft
@@ -18,6 +19,7 @@ from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.kernel_cache import CACHE
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
@@ -141,11 +143,7 @@ class Flight:
         first = self.time_us == 0
         self.time_us = time_us
         self.position[:], self.velocity[:] = position, velocity
-        rotation = quaternions.to_matrix(attitude)
-        state = self.states[0]
-        state[3:7], state[10:13] = attitude, rotation @ rate
-        arm = rotation @ self._centre
-        state[0:3], state[7:10] = position + arm, velocity + np.cross(state[10:13], arm)
+        observe(position, attitude, velocity, rate, self._centre, self.states[0])
         if first:
             self._began_us = time_us
             if not self.places.home:
@@ -261,6 +259,35 @@ class Flight:
         x, y, z, w = state[3:7].tolist()
         self.reference[:] = 0.0
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
+
+
+@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+def observe(
+    position: FloatArray,
+    attitude: FloatArray,
+    velocity: FloatArray,
+    rate: FloatArray,
+    centre: FloatArray,
+    state: FloatArray,
+) -> None:
+    """Writes state (13,), of the centre of mass at `centre` (3,) in the body, from what `Flight.step` is given."""
+    x, y, z, w = attitude
+    rotation = (
+        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
+        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
+        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
+    )
+    arm = np.empty(3)
+    for i in range(3):
+        r = rotation[i]
+        arm[i] = r[0] * centre[0] + r[1] * centre[1] + r[2] * centre[2]
+        state[10 + i] = r[0] * rate[0] + r[1] * rate[1] + r[2] * rate[2]
+    wx, wy, wz = state[10], state[11], state[12]
+    state[0], state[1], state[2] = position[0] + arm[0], position[1] + arm[1], position[2] + arm[2]
+    state[3], state[4], state[5], state[6] = x, y, z, w
+    state[7] = velocity[0] + wy * arm[2] - wz * arm[1]
+    state[8] = velocity[1] + wz * arm[0] - wx * arm[2]
+    state[9] = velocity[2] + wx * arm[1] - wy * arm[0]
 
 
 def rehearse(craft: Craft) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from sim_node.autopilot.axes import attitude_enu_flu, frd_flu, ned_enu
 from sim_node.autopilot.builtin.readings import Readings
-from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.parser import Parser
 from sim_node.geometry.arrays import FloatArray
 
@@ -33,7 +33,8 @@ class SimulatorLink:
     def __init__(self, address: tuple[str, int], system: int, step: Step, armed: Callable[[], bool]) -> None:
         self.address, self.readings, self.steps = address, Readings(), 0
         self.hung_up_at_once = False
-        self._system, self._step, self._armed = system, step, armed
+        self._step, self._armed = step, armed
+        self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=False)
         self._sequence = 0
@@ -103,12 +104,8 @@ class SimulatorLink:
 
     def _answer(self, time_us: int, commands: FloatArray) -> None:
         values = commands.tolist()
-        fields = {
-            "time_usec": time_us,
-            "flags": _LOCKSTEP,
-            "controls": [*values, *[0.0] * (_MOST_MOTORS - len(values))],
-            "mode": _CUSTOM | (_ARMED if self._armed() else 0),
-        }
+        mode = _CUSTOM | (_ARMED if self._armed() else 0)
         self._sequence = (self._sequence + 1) & 0xFF
+        unused = [0.0] * (_MOST_MOTORS - len(values))
         assert self._socket is not None
-        self._socket.sendall(frame_bytes("HIL_ACTUATOR_CONTROLS", fields, self._system, 1, self._sequence))
+        self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from sim_node.autopilot.axes import attitude_ned_frd, ned_enu
 from sim_node.autopilot.builtin.process import Process
+from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
-from sim_node.autopilot.lockstep.px4 import FIRST_PORT, HOST, Px4
+from sim_node.autopilot.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -19,6 +20,12 @@ PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
 _RESET = 1 << 31  # of HIL_SENSOR's fields: everything is elsewhere at once
 _NOTHING_KNOWN = (float("nan"), *[0.0] * 20)
+# Of ODOMETRY: no rates, no covariances, both frames, and no more.
+_AFTER_VELOCITY = (0.0, 0.0, 0.0, *_NOTHING_KNOWN, *_NOTHING_KNOWN, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
+_SENSED = (
+    *("xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag"),
+    *("abs_pressure", "diff_pressure", "pressure_alt", "temperature"),
+)
 
 
 @autopilot("mavlink_builtin")
@@ -34,6 +41,7 @@ class MavlinkBuiltin(Px4):
         self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
         self._process = process
         self._reset = False
+        self._odometry, self._sensor = (FrameWriter(name, SYSTEM, COMPONENT) for name in ("ODOMETRY", "HIL_SENSOR"))
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
@@ -81,32 +89,28 @@ class MavlinkBuiltin(Px4):
         return came
 
     def _frames(self, sample: Sample) -> bytes:
-        frames = [self._frame("ODOMETRY", _state(sample, self._time_us))]
+        """By hand, for this is done at every step."""
+        time_us = self._time_us
+        frames = [self._odometry.frame(self._count(), *_state(sample, time_us))]
         if sample.fix is not None:
-            frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, self._time_us)))
-        sensed = dict(px4_hil.sensor(sample, self._time_us))
-        if self._reset:
-            sensed["fields_updated"] |= _RESET
-        frames.append(self._frame("HIL_SENSOR", sensed))
+            frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, time_us)))
+        frames.append(self._sensor.frame(self._count(), *_sensed(sample, time_us, self._reset)))
         return b"".join(frames)
 
+    def _count(self) -> int:
+        self._sequence = (self._sequence + 1) & 0xFF
+        return self._sequence
 
-def _state(sample: Sample, time_us: int) -> px4_hil.Fields:
+
+def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
     """The true state as ODOMETRY: pose in NED, velocity along its axes; rates are the gyroscope's to tell."""
     x, y, z, *attitude = sample.pose.tolist()
-    north, east, down = ned_enu(x, y, z)
-    vx, vy, vz = ned_enu(*sample.velocity.tolist())
-    return {
-        "time_usec": time_us,
-        "frame_id": _LOCAL_NED,
-        "child_frame_id": _LOCAL_NED,
-        "x": north,
-        "y": east,
-        "z": down,
-        "q": attitude_ned_frd(*attitude),
-        "vx": vx,
-        "vy": vy,
-        "vz": vz,
-        "pose_covariance": _NOTHING_KNOWN,
-        "velocity_covariance": _NOTHING_KNOWN,
-    }
+    place, velocity = ned_enu(x, y, z), ned_enu(*sample.velocity.tolist())
+    return time_us, *place, *attitude_ned_frd(*attitude), *velocity, *_AFTER_VELOCITY
+
+
+def _sensed(sample: Sample, time_us: int, reset: bool) -> tuple[float, ...]:
+    """HIL_SENSOR, as px4_hil.sensor has it."""
+    fields = px4_hil.sensor(sample, time_us)
+    updated = fields["fields_updated"] | (_RESET if reset else 0)
+    return time_us, *[fields.get(name, 0.0) for name in _SENSED], updated, 0

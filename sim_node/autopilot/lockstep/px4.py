@@ -20,7 +20,7 @@ from sim_node.world import Multirotor
 FIRST_PORT = 4560
 HOST = "127.0.0.1"
 # Who the simulator is on the link; PX4 does not look.
-_SYSTEM, _COMPONENT = 1, 51
+SYSTEM, COMPONENT = 1, 51
 # Its clock begins here, above zero, which it takes for no time at all.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
@@ -111,7 +111,7 @@ class Px4:
 
     def _frame(self, name: str, fields: Mapping[str, Any]) -> bytes:
         self._sequence = (self._sequence + 1) % 256
-        return frame_bytes(name, fields, _SYSTEM, _COMPONENT, self._sequence)
+        return frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence)
 
     def _accept(self, seconds: float = 0.0) -> bool:
         assert self._server is not None
