@@ -23,6 +23,7 @@ COMMANDS = (
     "rviz",
     "replay",
     "bridge",
+    "autopilot",
     "check",
     "tree",
     "snap",
@@ -36,7 +37,7 @@ COMMANDS = (
     "doctor",
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "view", "replay", "bridge")
+UNTIL_INTERRUPTED = ("run", "view", "replay", "bridge", "autopilot")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130

@@ -11,6 +11,8 @@ from typing import ClassVar, Protocol, TypeVar
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.registry import registering
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 
 # Motor commands by channel, 0 to 1.
 Commands = tuple[float, ...]
@@ -30,6 +32,10 @@ class Autopilot(Protocol):
 
     def __init__(self, instance: int, motors: int) -> None:
         """The autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it."""
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Autopilot:
+        """That of a vehicle in a run, which will be told of it so often (Hz)."""
 
     def open(self) -> None:
         """Listens. Raises OSError with the address where it is taken."""

@@ -14,11 +14,13 @@ from sim_node.autopilot.lockstep.instruments import Instruments
 from sim_node.autopilot.lockstep.sample import Fix, Sample
 from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.autopilot.parser import Parser
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 
 FIRST_PORT = 4560
 HOST = "127.0.0.1"
 # Who the simulator is on the link; PX4 does not look.
-_SYSTEM, _COMPONENT = 1, 51
+SYSTEM, COMPONENT = 1, 51
 # Its clock begins here, above zero, which it takes for no time at all.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
@@ -46,6 +48,12 @@ class Px4:
         self._controls: px4_hil.Controls | None = None
         self._fix: Fix | None = None
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Px4:
+        """That of a vehicle in a run."""
+        assert vehicle.autopilot is not None
+        return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 
     def open(self) -> None:
         """Raises OSError where the port is taken."""
@@ -103,10 +111,12 @@ class Px4:
 
     def _frame(self, name: str, fields: Mapping[str, Any]) -> bytes:
         self._sequence = (self._sequence + 1) % 256
-        return frame_bytes(name, fields, _SYSTEM, _COMPONENT, self._sequence)
+        return frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence)
 
-    def _accept(self) -> bool:
+    def _accept(self, seconds: float = 0.0) -> bool:
         assert self._server is not None
+        if seconds:
+            select.select([self._server], [], [], seconds)
         try:
             self._peer, address = self._server.accept()
         except (BlockingIOError, ConnectionError):
