@@ -16,9 +16,9 @@ from sim_node.interrupt import Interrupt
 
 # A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
 # first line is its help. Only the one that is called is imported.
-COMMANDS = ("run", "check", "tree", "snap", "lookup", "convert", "bridge", "doctor")
+COMMANDS = ("run", "check", "tree", "snap", "lookup", "convert", "bridge", "record", "doctor")
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "bridge")
+UNTIL_INTERRUPTED = ("run", "bridge", "record")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
