@@ -13,6 +13,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile, qos_of
+from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
 from sim_node.recording.recorder import Recorder
@@ -42,6 +43,8 @@ class LiveRecordingNode(LoopNode):
         )
         self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
         self.loop = _Recording(self.recorder)
+        if settings.snapshot_ns:
+            serve_snapshot(self, self.recorder)
         self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
         self._counted: dict[str, int] = {}
         self._left_out: set[str] = set()
@@ -53,6 +56,8 @@ class LiveRecordingNode(LoopNode):
         """Subscribes to what is new, and takes note of publishers that are."""
         for name, types in self.get_topic_names_and_types():
             if name in self._left_out or not self.recorder.settings.wants(name):
+                continue
+            if self.count_publishers(name) <= self._counted.get(name, 0):
                 continue
             publishers = [each for each in self.get_publishers_info_by_topic(name) if not self._ours(each)]
             if len(publishers) <= self._counted.get(name, 0):

@@ -48,11 +48,13 @@ def recorder_of(
     except BagError as error:
         raise ParameterFault(f"parameter record: {error}") from None
     if recorder.settings.snapshot_ns:
-        _serve_snapshot(node, recorder)
+        serve_snapshot(node, recorder)
     return recorder
 
 
-def _serve_snapshot(node: Node, recorder: Recorder) -> None:
+def serve_snapshot(node: Node, recorder: Recorder) -> None:
+    """~/snapshot (std_srvs/Trigger): writes what a recording in snapshot mode keeps."""
+
     def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
             count = recorder.snapshot()

@@ -14,8 +14,8 @@ import rclpy.qos as ros_qos
 from listening import Listener, listener
 from mcap.reader import make_reader
 from processes import Program, program, sim_node
-from recordings import EXCERPT
 from rclpy.serialization import deserialize_message
+from recordings import EXCERPT
 from rosbags.rosbag2 import Reader
 from std_msgs.msg import Int64, String
 from std_srvs.srv import Trigger
