@@ -21,6 +21,7 @@ COMMANDS = (
     "view",
     "render",
     "rviz",
+    "record",
     "replay",
     "bridge",
     "autopilot",
@@ -37,7 +38,7 @@ COMMANDS = (
     "doctor",
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "view", "replay", "bridge", "autopilot")
+UNTIL_INTERRUPTED = ("run", "view", "record", "replay", "bridge", "autopilot")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130

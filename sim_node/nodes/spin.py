@@ -67,8 +67,10 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     except ParameterFault as fault:
         print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
-    except (BagError, RecordingStopped) as end:
-        print(f"sim_node: {end}", file=sys.stderr)
+    except BagError as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    except RecordingStopped:  # which has told why
         return FAILED
     finally:
         rclpy.shutdown()

@@ -163,9 +163,17 @@ class McapFile:
         self._file.close()
 
     def abandon(self) -> None:
-        """Closes the file as it is, back to its last whole record, after the disk failed."""
+        """Closes the file after the disk failed: with its summary if there is room, else with its last whole record."""
+        self._parts.clear()
+        self.pending = 0
+        whole = self.size
         try:
-            self._file.truncate(self.size)
+            self._file.truncate(whole)
+            self._file.seek(whole)
+            try:
+                self.finish()
+            except OSError:
+                self._file.truncate(whole)
         finally:
             self._file.close()
 

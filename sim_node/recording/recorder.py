@@ -5,23 +5,34 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.provenance import Attached
 from sim_node.recording.settings import Settings
-from sim_node.recording.writer import BagFull, BagTopicWritten, BagWriter
+from sim_node.recording.writer import BagFull, BagWriter, RecordedTopic
 from sim_node.wire.qos import Qos
 from sim_node.wire.topic import Send, Topic
 
 # Bytes that may wait for the disk.
 MOST_WAITING = 64 * 1024 * 1024
+# Of the bag's time, that may be lost with the process.
+MOST_BEHIND_NS = 1_000_000_000
 # What a message takes beside its bytes, about.
 _OVERHEAD = 120
 
-Batch = tuple[int, list[Entry]]
+
+class Batch(NamedTuple):
+    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
+
+    time_ns: int
+    entries: list[Entry]
+    progress_ns: int = 0
 
 
 def absolute(name: str) -> str:
@@ -32,9 +43,10 @@ def absolute(name: str) -> str:
 class Recorder:
     """Records what is sent on its topics: `open`, then any number of messages and `commit`s, then `close`.
 
-    Messages and commits come from one thread. What was sent before a commit is one batch, and in the bag within a
-    second of commits' time. tell: called once, from any thread, with why a recording stopped. resolve: gives topics
-    their absolute names. patient: whether a commit waits for a slow disk, or the batch is dropped and counted.
+    Messages and commits come from one thread; what was sent before a commit is one batch. tell: called from any thread
+    with why a recording stopped, and once messages are dropped. resolve: gives topics their absolute names. patient:
+    whether commits wait for a slow disk, so that all but the last second of their time is with the system at any
+    moment, or batches are dropped and counted once many bytes wait.
     """
 
     def __init__(
@@ -53,13 +65,17 @@ class Recorder:
         self.dropped = 0
         self._writer = BagWriter(folder, self.settings, attached, custom)
         self._tell, self._resolve, self._patient = tell, resolve, patient
-        self._topics: list[BagTopicWritten] = []
-        self._declared = 0
+        self._topics = self._writer.topics
+        self._numbers: dict[str, int] = {}
         self._pending: list[Entry] = []
         self._changed = threading.Condition()
         self._waiting: deque[Batch | Callable[[], None]] = deque()
         self._waiting_bytes = 0
         self._closing = False
+        # Time that has gone forward: by commits, and as far as the bag is with the system.
+        self._last_ns: int | None = None
+        self._progress_ns = 0
+        self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
         # The batches of the last while, in snapshot mode, and what is latched from before them.
@@ -75,20 +91,24 @@ class Recorder:
     def advertise(
         self, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
     ) -> Send:
-        """What records a topic, or nothing for one that settings leave out. Raises UnknownType.
+        """What records a topic, or nothing for one that settings leave out. Raises UnknownType, ValueError.
 
-        definition: of its type, sim_node's own otherwise; offered: the QoS of each of its publishers.
+        A topic that is advertised again, with the same type, has another publisher. definition: of its type, ROS 2
+        Jazzy's otherwise; offered: the QoS of all its publishers, where they are more than this one.
         """
         name = self._resolve(topic.name)
         if not self.settings.wants(name):
             return lambda time_ns, data: None
-        named = Topic(name, topic.type, topic.qos)
-        written = BagTopicWritten(
-            named, definition or definition_of(topic.type), (topic.qos,) if offered is None else offered
-        )
         with self._changed:
-            self._topics.append(written)
-            number = len(self._topics)
+            number = self._numbers.setdefault(name, len(self._topics) + 1)
+            if number > len(self._topics):
+                found = definition or definition_of(topic.type)
+                self._topics.append(RecordedTopic(name, topic.type, found, offered or (topic.qos,)))
+            else:
+                before = self._topics[number - 1]
+                if before.type != topic.type:
+                    raise ValueError(f"{name} is {before.type}, and cannot be {topic.type} too")
+                self._topics[number - 1] = replace(before, offered=offered or (*before.offered, topic.qos))
 
         def send(time_ns: int, data: bytes) -> None:
             self._pending.append((number, time_ns, data))
@@ -109,16 +129,20 @@ class Recorder:
             if self.settings.when_full == "end":
                 raise RecordingStopped(self._stopped)
             return
-        size = sum(len(data) + _OVERHEAD for _, _, data in entries)
+        if self._last_ns is not None:
+            self._progress_ns += max(time_ns - self._last_ns, 0)
+        self._last_ns = time_ns
         with self._changed:
-            if self._waiting_bytes > MOST_WAITING:
-                if not self._patient:
-                    self.dropped += len(entries)
-                    return
-                self._changed.wait_for(lambda: self._waiting_bytes <= MOST_WAITING or bool(self._stopped))
-            self._waiting.append((time_ns, entries))
-            self._waiting_bytes += size
+            if not self._patient and self._waiting_bytes > MOST_WAITING:
+                if not self.dropped:
+                    self._tell("recording: the disk is too slow for what comes, messages are left out")
+                self.dropped += len(entries)
+                return
+            self._waiting.append(Batch(time_ns, entries, self._progress_ns))
+            self._waiting_bytes += _size(entries)
             self._changed.notify_all()
+            if self._patient:
+                self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
 
     def snapshot(self) -> int:
         """Writes what is kept in memory; returns how many messages. May be called from any thread.
@@ -151,12 +175,22 @@ class Recorder:
         """Writes what still waits and ends the bag."""
         if not self._thread.is_alive():
             return
+        if self._pending:
+            with suppress(RecordingStopped):
+                self.commit(max(time_ns for _, time_ns, _ in self._pending))
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
         if self._fault is not None:
             raise self._fault
+
+    def _keeps_up(self) -> bool:
+        if self._waiting_bytes > MOST_WAITING:
+            return False
+        if self.settings.snapshot_ns:
+            return True
+        return self._safe_ns is not None and self._progress_ns - self._safe_ns <= MOST_BEHIND_NS
 
     # In the thread
 
@@ -173,19 +207,21 @@ class Recorder:
             if not self._waiting:
                 return None
             work = self._waiting.popleft()
-            if not callable(work):
-                self._waiting_bytes -= sum(len(data) + _OVERHEAD for _, _, data in work[1])
+            if isinstance(work, Batch):
+                self._waiting_bytes -= _size(work.entries)
             self._changed.notify_all()
             return work
 
     def _guarded(self, work: Batch | Callable[[], None]) -> None:
         try:
-            if callable(work):
+            if not isinstance(work, Batch):
                 work()
             elif self.settings.snapshot_ns:
-                self._keep(*work)
-            else:
-                self._write(*work)
+                self._keep(work)
+            elif self._writer.write(work.time_ns, work.entries):
+                with self._changed:
+                    self._safe_ns = work.progress_ns
+                    self._changed.notify_all()
         except BagFull as full:
             self._end(str(full), self._writer.close)
         except BagError as error:
@@ -206,34 +242,36 @@ class Recorder:
             self._changed.notify_all()
         self._tell(self._stopped)
 
-    def _write(self, time_ns: int, entries: list[Entry]) -> None:
-        while self._declared < len(self._topics):
-            self._writer.add(self._topics[self._declared])
-            self._declared += 1
-        self._writer.write(time_ns, entries)
-
-    def _keep(self, time_ns: int, entries: list[Entry]) -> None:
+    def _keep(self, batch: Batch) -> None:
         """Takes a batch into memory and lets go of those that are too old, but for what is latched."""
-        went_back = bool(self._recent) and time_ns < self._recent[-1][0]
-        while self._recent and (went_back or self._recent[0][0] < time_ns - self.settings.snapshot_ns):
-            for entry in self._recent.popleft()[1]:
-                qos = self._topics[entry[0] - 1].topic.qos
-                if qos.latched:
-                    self._latched.setdefault(entry[0], deque(maxlen=qos.depth)).append(entry)
-        self._recent.append((time_ns, entries))
+        went_back = bool(self._recent) and batch.time_ns < self._recent[-1].time_ns
+        while self._recent and (went_back or self._recent[0].time_ns < batch.time_ns - self.settings.snapshot_ns):
+            for entry in self._recent.popleft().entries:
+                most = self._topics[entry[0] - 1].latched
+                if most:
+                    kept = self._latched.setdefault(entry[0], deque())
+                    kept.append(entry)
+                    while len(kept) > most:
+                        kept.popleft()
+        self._recent.append(batch)
 
     def _write_recent(self) -> int:
         """Puts what is in memory into a file of its own."""
         if not self._recent:
             return 0
         before = self._writer.count
-        start_ns, first = self._recent[0]
-        latched = [(number, first[0][1], data) for kept in self._latched.values() for number, _, data in kept]
+        first = self._recent[0]
+        start_ns = first.entries[0][1]
+        latched = [(number, start_ns, data) for kept in self._latched.values() for number, _, data in kept]
         self._latched.clear()
-        batches = [(start_ns, [*latched, *first]), *list(self._recent)[1:]]
+        batches = [first._replace(entries=[*latched, *first.entries]), *list(self._recent)[1:]]
         self._recent.clear()
         self._writer.split()
         for batch in batches:
-            self._write(*batch)
+            self._writer.write(batch.time_ns, batch.entries)
         self._writer.split()
         return self._writer.count - before
+
+
+def _size(entries: list[Entry]) -> int:
+    return sum(len(data) + _OVERHEAD for _, _, data in entries)

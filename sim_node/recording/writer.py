@@ -18,10 +18,9 @@ from sim_node.recording.metadata import BagInformation, FileInformation, TopicIn
 from sim_node.recording.provenance import Attached, library
 from sim_node.recording.settings import Settings
 from sim_node.wire.qos import Qos
-from sim_node.wire.topic import Topic
 
-# Simulated (or wall) time after which everything is on disk, whatever happens to the process.
-FLUSH_NS = 1_000_000_000
+# How often, in the bag's time, everything is handed to the system.
+FLUSH_NS = 500_000_000
 # What metadata.yaml takes of the disk: per topic, per file.
 _METADATA_BYTES = 1500
 
@@ -31,19 +30,26 @@ class BagFull(Exception):
 
 
 @dataclass(frozen=True)
-class BagTopicWritten:
-    """A topic of the bag. offered: the QoS of each of its publishers."""
+class RecordedTopic:
+    """A topic of the bag. type: package/msg/Name; offered: the QoS of each of its publishers."""
 
-    topic: Topic
+    name: str
+    type: str
     definition: Definition
     offered: tuple[Qos, ...]
 
+    @property
+    def latched(self) -> int:
+        """How many of its messages late subscribers get."""
+        return sum(qos.depth for qos in self.offered if qos.latched)
+
 
 class BagWriter:
-    """Writes one bag. Messages come in batches, each of one instant, whose topics are numbered from 1 as added.
+    """Writes one bag. Messages come in batches, each of one instant, of the `topics` so far, which count from 1.
 
-    A batch earlier than the last begins another file, as settings may ask for too; each file begins with the latched
-    messages so far. Raises BagError for a folder that is there already or cannot be made.
+    Topics may be added and replaced at any time, from any thread; their names and types stay. A batch earlier than the
+    last begins another file, as settings may ask for too; each file begins with the latched messages so far. Raises
+    BagError for a folder that is there already or cannot be made.
     """
 
     def __init__(
@@ -54,11 +60,11 @@ class BagWriter:
         custom: Mapping[str, str] | None = None,
     ) -> None:
         self.folder = folder
+        self.topics: list[RecordedTopic] = []
         self.count = 0
         self._settings = settings
         self._attached = attached
         self._custom = custom or {}
-        self._topics: list[BagTopicWritten] = []
         self._latched: dict[int, deque[bytes]] = {}
         self._done: list[FileInformation] = []
         self._done_bytes = 0
@@ -70,7 +76,7 @@ class BagWriter:
         refuse_existing(folder)
 
     def open(self) -> None:
-        """Makes the folder. Raises BagError."""
+        """Makes the folder, with the metadata of a bag without files so far. Raises BagError."""
         try:
             self.folder.mkdir(parents=True)
         except FileExistsError:
@@ -81,19 +87,13 @@ class BagWriter:
         if free < self._settings.spare_bytes:
             self.folder.rmdir()
             raise BagError(f"{self.folder}: {_too_little(free, self._settings)}")
+        self._tell()
 
-    def add(self, topic: BagTopicWritten) -> None:
-        """Another topic."""
-        self._topics.append(topic)
-        number = len(self._topics)
-        self._totals[number] = 0
-        if topic.topic.qos.latched:
-            self._latched[number] = deque(maxlen=topic.topic.qos.depth)
-        if self._file is not None:
-            self._declare(self._file, topic)
+    def write(self, time_ns: int, entries: list[Entry]) -> bool:
+        """One batch, and whatever is due then: another file, a flush. Returns whether all is with the system now.
 
-    def write(self, time_ns: int, entries: list[Entry]) -> None:
-        """One batch, and whatever is due then: another file, a flush. Raises BagFull, BagError, OSError."""
+        Raises BagFull, BagError, OSError.
+        """
         went_back = self._last_ns is not None and time_ns < self._last_ns
         self._last_ns = time_ns
         if self._file is None:
@@ -103,17 +103,15 @@ class BagWriter:
             self._begin(time_ns, entries)
         else:
             self._put(entries)
-        if self._flushed_ns is None or not 0 <= time_ns - self._flushed_ns < FLUSH_NS:
-            self.flush(time_ns)
-
-    def flush(self, time_ns: int) -> None:
-        """Hands everything to the system. Raises BagFull once the disk is."""
+        if self._flushed_ns is not None and 0 <= time_ns - self._flushed_ns < FLUSH_NS:
+            return False
         if self._file is not None:
             self._file.flush()
         self._flushed_ns = time_ns
         free = shutil.disk_usage(self.folder).free
         if free < self._settings.spare_bytes:
             raise BagFull(_too_little(free, self._settings))
+        return True
 
     def split(self) -> None:
         """Ends the file; what comes next goes into another."""
@@ -150,30 +148,26 @@ class BagWriter:
         start_ns = entries[0][1] if entries else time_ns
         for each in self._attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
-        for topic in self._topics:
-            self._declare(file, topic)
+        self._declare(file)
         self._tell()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # Whoever reads the file from its start has the latched messages before any other.
-        self._put([*latched, *sorted(entries, key=lambda entry: entry[0] not in self._latched)])
+        self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
 
-    def _declare(self, file: McapFile, topic: BagTopicWritten) -> None:
-        text, type_hash = topic.definition
-        schema = file.schema(topic.topic.type, "ros2msg", text.encode())
-        file.channel(
-            topic.topic.name,
-            schema,
-            {"offered_qos_profiles": qos_text(topic.offered), "topic_type_hash": type_hash},
-        )
+    def _declare(self, file: McapFile) -> None:
+        """Topics that the file does not have yet."""
+        for topic in self.topics[len(file.counts) :]:
+            text, type_hash = topic.definition
+            schema = file.schema(topic.type, "ros2msg", text.encode())
+            offered = qos_text(topic.offered)
+            file.channel(topic.name, schema, {"offered_qos_profiles": offered, "topic_type_hash": type_hash})
 
     def _put(self, entries: list[Entry]) -> None:
         assert self._file is not None
         if self._settings.max_bytes:
             self._leave_room(self._file, sum(len(data) + 50 for _, _, data in entries))
-        if self._latched:
-            for number, _, data in entries:
-                if number in self._latched:
-                    self._latched[number].append(data)
+        self._declare(self._file)
+        self._remember(entries)
         try:
             self._file.write(entries)
         except struct.error:
@@ -181,8 +175,18 @@ class BagWriter:
             raise BagError(f"{self.folder}: bags have no times before 0, found {early / 1e9:g} s") from None
         self.count += len(entries)
 
+    def _remember(self, entries: list[Entry]) -> None:
+        """What is latched, for the files to come."""
+        latched = {number for number, topic in enumerate(self.topics, 1) if topic.latched}
+        for number, _, data in entries:
+            if number in latched:
+                kept = self._latched.setdefault(number, deque())
+                kept.append(data)
+                while len(kept) > self.topics[number - 1].latched:
+                    kept.popleft()
+
     def _leave_room(self, file: McapFile, more: int) -> None:
-        descriptions = _METADATA_BYTES * (len(self._topics) + len(self._done) + 1)
+        descriptions = _METADATA_BYTES * (len(self.topics) + len(self._done) + 1)
         taken = self._done_bytes + file.size + file.closing_bytes + 2 * descriptions
         if taken + more > self._settings.max_bytes:
             raise BagFull(f"the bag has reached the {self._settings.max_bytes} bytes that it may have (max_bytes)")
@@ -191,34 +195,32 @@ class BagWriter:
         file = self._file
         assert file is not None
         file.flush()
-        counts = [(_topic(topic), file.counts[number]) for number, topic in enumerate(self._topics, 1)]
-        file.metadata(
-            "rosbag2",
-            {"serialized_metadata": BagInformation([_information(file)], counts, self._custom).record()},
-        )
+        about = BagInformation([_information(file)], self._topics_with(file.counts), self._custom)
+        file.metadata("rosbag2", {"serialized_metadata": about.record()})
         file.finish()
         self._file = None
         self._done.append(_information(file))
         self._done_bytes += file.size
         for number, count in file.counts.items():
-            self._totals[number] += count
+            self._totals[number] = self._totals.get(number, 0) + count
         self._tell()
 
     def _tell(self) -> None:
         """metadata.yaml as it stands."""
         files = self._done if self._file is None else [*self._done, _information(self._file)]
-        counts = [(_topic(topic), self._totals[number]) for number, topic in enumerate(self._topics, 1)]
-        metadata.write(self.folder, BagInformation(files, counts, self._custom))
+        metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
+
+    def _topics_with(self, counts: Mapping[int, int]) -> list[tuple[TopicInformation, int]]:
+        return [
+            (TopicInformation(topic.name, topic.type, topic.offered, topic.definition.type_hash), counts.get(number, 0))
+            for number, topic in enumerate(self.topics, 1)
+        ]
 
 
 def refuse_existing(folder: Path) -> None:
     """Raises BagError for a bag that would be written over something."""
     if folder.exists() or folder.is_symlink():
         raise BagError(f"{folder}: is there already; a recording goes into a new folder")
-
-
-def _topic(topic: BagTopicWritten) -> TopicInformation:
-    return TopicInformation(topic.topic.name, topic.topic.type, topic.offered, topic.definition.type_hash)
 
 
 def _information(file: McapFile) -> FileInformation:
