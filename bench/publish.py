@@ -34,12 +34,16 @@ from tf2_msgs.msg import TFMessage
 from bench.node_process import listening, node_process, write_world
 from bench.pairs import Pairs
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes import qos
-from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.discovery import prepare
-from sim_node.nodes.tf_sink import SENDERS, TfSink
+from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.typed_transforms import typed as typed_transforms
 from sim_node.simulation import Loop, Simulation, Sink, Snapshot
+from sim_node.wire import qos
+from sim_node.wire.clock_sink import ClockSink
 from sim_node.wire.tf_message import TfMessageBytes
+from sim_node.wire.tf_sink import TfSink
+from sim_node.wire.tf_sink import serialised as serialised_transforms
+from sim_node.wire.topic import Topic
 from sim_node.world import FrameTable, World, load
 
 COUNTS = (1, 10, 100, 1000)
@@ -142,8 +146,10 @@ def publishing_node() -> Iterator[Node]:
 def publish(pairs: Pairs, node: Node, count: int) -> None:
     """The node's own two senders, each on a topic of its own."""
     parents, children, poses = frames(count)
+    senders = {"serialised": serialised_transforms(Publishers(node)), "typed": typed_transforms(node)}
     serialised, typed = (
-        SENDERS[name](node, f"/bench/{name}", qos.TF, parents, children) for name in ("serialised", "typed")
+        send(Topic(f"/bench/{name}", "tf2_msgs/msg/TFMessage", qos.TF), parents, children)
+        for name, send in senders.items()
     )
     wait_for_subscribers(node)
     pairs.measure(
@@ -204,7 +210,7 @@ def publishing_share(node: Node, seconds: float) -> dict[str, Figure]:
     over = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
         world = load(write_world(Path(folder) / "bench.yaml", COUNTS[-1]))
-    timed = Timed(ClockSink(node), TfSink(node))
+    timed = Timed(ClockSink(Publishers(node)), TfSink(serialised_transforms(Publishers(node))))
     loop = Loop(Simulation(world), (timed,), publish_rate=RATE, duration_ns=round(seconds * 1e9))
     loop.start(over.set)
     over.wait()

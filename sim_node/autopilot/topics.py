@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sim_node.registry import registering
+from sim_node.wire.qos import Qos
 from sim_node.wire.struct_message import Pack
 
 
@@ -34,11 +35,11 @@ class FrameNames:
 
 
 class Profile(Enum):
-    """How a topic is sent."""
+    """How a topic is sent: as rclcpp's SensorDataQoS and MAVROS have it."""
 
-    SENSOR = "best effort, volatile, keep last 5"
-    RELIABLE = "reliable, volatile, keep last 10"
-    LATCHED = "reliable, transient local, keep last 1"
+    SENSOR = Qos(depth=5, reliability="best_effort")
+    RELIABLE = Qos(depth=10)
+    LATCHED = Qos(depth=1, durability="transient_local")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sim_node.nodes.sensor_topics import topics_of
+from sim_node.wire.sensor_topics import topics_of
 from sim_node.world.locate import PACKAGE, share
 
 if TYPE_CHECKING:

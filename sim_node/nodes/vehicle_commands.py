@@ -20,7 +20,7 @@ from sim_node.autopilot.setpoints import SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
-from sim_node.nodes.vehicle_publishers import PROFILES
+from sim_node.nodes.qos import profile
 
 RESULT = "command_result"
 GOTO = "goto"
@@ -38,7 +38,7 @@ class VehicleCommands:
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
         self._node, self._bridge, self._vehicle = node, bridge, vehicle
         self._prefix = f"{name}/" if name else ""
-        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, PROFILES[Profile.RELIABLE])
+        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, profile(Profile.RELIABLE.value))
         telemetry = vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
         self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
@@ -101,7 +101,7 @@ class VehicleCommands:
             kind,
             self._prefix + name,
             lambda message: self.begin(lambda: make(message), engages=engages),
-            PROFILES[Profile.RELIABLE],
+            profile(Profile.RELIABLE.value),
         )
 
     def _takeoff(self, height: float) -> Exchange:

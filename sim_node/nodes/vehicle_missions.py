@@ -15,8 +15,8 @@ from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_pl
 from sim_node.autopilot.mission.plan import as_messages, from_messages
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.vehicle import Vehicle
+from sim_node.nodes.qos import profile
 from sim_node.nodes.vehicle_commands import VehicleCommands
-from sim_node.nodes.vehicle_publishers import PROFILES
 from sim_node.world import WorldError
 
 LARGEST_FILE = 1_000_000
@@ -28,7 +28,7 @@ class VehicleMissions:
     def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
         prefix = f"{name}/" if name else ""
-        self._waypoints = node.create_publisher(String, prefix + "mission/waypoints", PROFILES[Profile.LATCHED])
+        self._waypoints = node.create_publisher(String, prefix + "mission/waypoints", profile(Profile.LATCHED.value))
         commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
         commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
         commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))

@@ -1,46 +1,26 @@
-"""Vehicles' telemetry to their topics: publishers by name, made with the first message."""
+"""Vehicles' telemetry to their topics: advertised by name, with the first message."""
 
 from __future__ import annotations
 
-import importlib
-from functools import cache
-from typing import Any
+from collections.abc import Callable
 
-from rclpy.node import Node
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-
-from sim_node.autopilot.topics import Profile, Topic
-
-# As rclcpp's SensorDataQoS and MAVROS have it.
-PROFILES = {
-    Profile.SENSOR: QoSProfile(depth=5, reliability=ReliabilityPolicy.BEST_EFFORT),
-    Profile.RELIABLE: QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE),
-    Profile.LATCHED: QoSProfile(
-        depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
-    ),
-}
+from sim_node.autopilot.topics import Topic
+from sim_node.wire import topic as wire
+from sim_node.wire.topic import Outlet, Send
 
 
 class VehiclePublishers:
-    """Publishes CDR on the topics of one vehicle, which lie below its name."""
+    """Sends CDR on the topics of one vehicle, which lie below its name. now_ns: the graph's clock."""
 
-    def __init__(self, node: Node, name: str) -> None:
-        self._node, self._prefix = node, f"{name}/" if name else ""
-        self._publish: dict[Topic, Any] = {}
+    def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
+        self._outlet, self._prefix, self._now_ns = outlet, f"{name}/" if name else "", now_ns
+        self._sends: dict[Topic, Send] = {}
 
     def send(self, topic: Topic, data: bytes) -> None:
         """One message."""
-        publish = self._publish.get(topic)
-        if publish is None:
-            publisher = self._node.create_publisher(
-                message_class(topic.type), self._prefix + topic.name, PROFILES[topic.profile]
-            )
-            publish = self._publish[topic] = publisher.publish
-        publish(data)
-
-
-@cache
-def message_class(type: str) -> Any:
-    """The class of package/Name."""
-    package, _, name = type.partition("/")
-    return getattr(importlib.import_module(f"{package}.msg"), name)
+        send = self._sends.get(topic)
+        if send is None:
+            type = topic.type.replace("/", "/msg/")
+            advertised = wire.Topic(self._prefix + topic.name, type, topic.profile.value)
+            send = self._sends[topic] = self._outlet.advertise(advertised)
+        send(self._now_ns(), data)

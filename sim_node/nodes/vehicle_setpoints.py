@@ -20,9 +20,9 @@ from sim_node.autopilot.setpoints import Limits, Setpoint, SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
+from sim_node.nodes.qos import profile
 from sim_node.nodes.stamps import nanoseconds
 from sim_node.nodes.vehicle_commands import VehicleCommands
-from sim_node.nodes.vehicle_publishers import PROFILES
 
 # A refusal is not repeated sooner.
 REPEAT_REFUSAL_S = 1.0
@@ -48,7 +48,7 @@ class VehicleSetpoints:
 
     def _subscribe(self, kind: Any, topic: str, take: Callable[[Any], None]) -> None:
         # Best effort hears reliable publishers too.
-        self._node.create_subscription(kind, self._prefix + topic, take, PROFILES[Profile.SENSOR])
+        self._node.create_subscription(kind, self._prefix + topic, take, profile(Profile.SENSOR.value))
 
     def _setpoint(self, kind: Any, topic: str, convert: Callable[[Any, Limits], Setpoint]) -> None:
         def take(message: Any) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from rclpy.node import Node
 
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.frames import Frame
 from sim_node.frames.axes import rotation
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes import qos
-from sim_node.nodes.tf_sink import serialised
+from sim_node.wire.tf_sink import TF, TF_STATIC, serialised
+from sim_node.wire.topic import Outlet
 
 
 class VehicleTf:
@@ -19,7 +18,7 @@ class VehicleTf:
     parent: of the moving frame, None for none of it.
     """
 
-    def __init__(self, node: Node, telemetry: Telemetry, parent: str | None) -> None:
+    def __init__(self, outlet: Outlet, telemetry: Telemetry, parent: str | None) -> None:
         frames = telemetry.frames
         self._poses = telemetry.poses
         parents, children = [frames.map, frames.base], [frames.map_ned, frames.base_frd]
@@ -28,10 +27,11 @@ class VehicleTf:
             parents.append(frames.odom)
             children.append(frames.odom + "_ned")
             turns.append(turns[0])
-        self._still = serialised(node, "/tf_static", qos.TF_STATIC, parents, children)
+        advertise = serialised(outlet)
+        self._still = advertise(TF_STATIC, parents, children)
         self._still_poses: FloatArray = np.zeros((len(parents), 7))
         self._still_poses[:, 3:] = turns
-        self._moving = serialised(node, "/tf", qos.TF, [parent], [frames.base]) if parent else None
+        self._moving = advertise(TF, [parent], [frames.base]) if parent else None
         self._row: FloatArray = np.zeros((1, 7))
         self._last_ns = 0
 

@@ -13,6 +13,10 @@ class BagError(Exception):
     """A bag that cannot be read; the message names the file and says why. A mistake of the user's, exit code 2."""
 
 
+class RecordingStopped(Exception):
+    """A recording that has ended before its run; the message says why."""
+
+
 @dataclass(frozen=True)
 class BagTopic:
     """A topic of a bag.

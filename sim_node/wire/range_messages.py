@@ -26,14 +26,11 @@ _POINT_FIELDS = (
 )
 
 
-def infrared_range(
-    frame_id: str, field_of_view: float, range_min: float, range_max: float, variance: float | None
-) -> Write:
-    """sensor_msgs/Range; values: the range (1). variance: None where the message has none (before ROS 2 Jazzy)."""
+def infrared_range(frame_id: str, field_of_view: float, range_min: float, range_max: float, variance: float) -> Write:
+    """sensor_msgs/Range as ROS 2 Jazzy has it; values: the range (1). Before Jazzy it ends without its variance."""
     body = header(frame_id)
     body += struct.pack("<B", _INFRARED)
-    numbers = [field_of_view, range_min, range_max, 0.0]
-    message = StampedMessageBytes(body, numbers if variance is None else [*numbers, variance], dtype="<f4")
+    message = StampedMessageBytes(body, [field_of_view, range_min, range_max, 0.0, variance], dtype="<f4")
 
     def write(stamp_ns: int, values: FloatArray) -> bytes:
         message.numbers[3] = values[0]

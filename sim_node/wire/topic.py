@@ -26,3 +26,22 @@ class Outlet(Protocol):
 
     def advertise(self, topic: Topic) -> Send:
         """What sends on a topic from now on."""
+
+
+class Tee:
+    """Hands each message to several outlets, in their order: what is laid out once goes everywhere."""
+
+    def __init__(self, *outlets: Outlet) -> None:
+        self._outlets = outlets
+
+    def advertise(self, topic: Topic) -> Send:
+        """What sends on the topic in all of them."""
+        sends = [outlet.advertise(topic) for outlet in self._outlets]
+        if len(sends) == 1:
+            return sends[0]
+
+        def send(time_ns: int, data: bytes) -> None:
+            for each in sends:
+                each(time_ns, data)
+
+        return send

@@ -19,7 +19,7 @@ from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.vehicle_publishers import message_class
+from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
 EXTREMES = (b"\0", b"\xff", b"\x7f", b"\x80", b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f")

@@ -30,7 +30,7 @@ from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import TOPICS, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.nodes.vehicle_publishers import message_class
+from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
 MAV = mavlink.MAVLink(None, 1, 1)

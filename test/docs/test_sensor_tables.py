@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.nodes.sensor_topics import TOPICS
 from sim_node.sensors import SENSORS, Noise, RangeNoise
 from sim_node.sensors.parameters import spec_of
+from sim_node.wire.sensor_topics import TOPICS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
 
@@ -45,6 +45,5 @@ def test_each_parameter_stands_in_its_table(row):
 @pytest.mark.parametrize("kind", sorted(SENSORS))
 def test_each_type_stands_there_with_its_topics(kind):
     for topic in TOPICS[kind]:
-        package = topic.message.__module__.partition(".")[0]
-        assert f"| `{topic.name}` | {package}/{topic.message.__name__}" in PAGE
+        assert f"| `{topic.name}` | {topic.type.replace('/msg/', '/')}" in PAGE
     assert f"| `{kind}` | " in PAGE

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from rclpy.node import Node
-from rosgraph_msgs.msg import Clock
-
-from sim_node.nodes import qos
 from sim_node.simulation import Snapshot
+from sim_node.wire import qos
 from sim_node.wire.clock import clock_bytes
+from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
+
+CLOCK = Topic("/clock", "rosgraph_msgs/msg/Clock", qos.CLOCK)
 
 
 class ClockSink:
-    """Publishes simulation time with every tick, before the transforms of the same stamp go out."""
+    """Sends simulation time with every tick, before the transforms of the same stamp go out."""
 
-    def __init__(self, node: Node, *, enabled: bool = True) -> None:
+    def __init__(self, outlet: Outlet, *, enabled: bool = True) -> None:
         self.enabled = enabled
-        self._publisher = node.create_publisher(Clock, "/clock", qos.CLOCK)
+        self._send = outlet.advertise(CLOCK)
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Nothing to lay out."""
@@ -24,7 +24,7 @@ class ClockSink:
     def write(self, snapshot: Snapshot) -> None:
         """Sends the snapshot's time."""
         if self.enabled:
-            self._publisher.publish(clock_bytes(snapshot.time_ns))
+            self._send(snapshot.time_ns, clock_bytes(snapshot.time_ns))
 
     def close(self) -> None:
-        """The publisher goes with its node."""
+        """The outlet is its owner's."""

@@ -6,20 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
-from nav_msgs.msg import Odometry
-from sensor_msgs.msg import (
-    CameraInfo,
-    FluidPressure,
-    Image,
-    Imu,
-    JointState,
-    LaserScan,
-    MagneticField,
-    NavSatFix,
-    PointCloud2,
-    Range,
-)
 
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
@@ -31,14 +17,14 @@ from sim_node.wire.sensor_messages import Write
 from sim_node.world import World
 
 
-class Topic(NamedTuple):
+class SensorTopic(NamedTuple):
     """One message of a sensor: its name below the sensor's, its type, the channels that are its values, its bytes.
 
     layout: of the sensor's parameters, its frame and the fixed frame.
     """
 
     name: str
-    message: Any
+    type: str
     channels: slice
     layout: Callable[[Any, str, str], Write]
 
@@ -83,7 +69,7 @@ def _joint_state(sensor: Any, frame: str, fixed: str) -> Write:
 
 
 def _range(sensor: Any, frame: str, fixed: str) -> Write:
-    variance = sensor.noise.variance(sensor.rate) if hasattr(Range, "variance") else None
+    variance = sensor.noise.variance(sensor.rate)
     return range_messages.infrared_range(frame, sensor.field_of_view, sensor.range_min, sensor.range_max, variance)
 
 
@@ -114,31 +100,31 @@ def _diagonal(rate: float, *noises: Noise) -> FloatArray:
 
 _ALL = slice(None)
 
-TOPICS: dict[str, tuple[Topic, ...]] = {
-    "imu": (Topic("data_raw", Imu, slice(0, 6), _imu),),
-    "magnetometer": (Topic("mag", MagneticField, slice(0, 3), _field),),
-    "barometer": (Topic("pressure", FluidPressure, slice(0, 1), _pressure),),
-    "airspeed": (Topic("differential_pressure", FluidPressure, slice(0, 1), _pressure),),
+TOPICS: dict[str, tuple[SensorTopic, ...]] = {
+    "imu": (SensorTopic("data_raw", "sensor_msgs/msg/Imu", slice(0, 6), _imu),),
+    "magnetometer": (SensorTopic("mag", "sensor_msgs/msg/MagneticField", slice(0, 3), _field),),
+    "barometer": (SensorTopic("pressure", "sensor_msgs/msg/FluidPressure", slice(0, 1), _pressure),),
+    "airspeed": (SensorTopic("differential_pressure", "sensor_msgs/msg/FluidPressure", slice(0, 1), _pressure),),
     "gps": (
-        Topic("fix", NavSatFix, slice(0, 3), _fix),
-        Topic("fix_velocity", TwistWithCovarianceStamped, slice(3, 6), _fix_velocity),
+        SensorTopic("fix", "sensor_msgs/msg/NavSatFix", slice(0, 3), _fix),
+        SensorTopic("fix_velocity", "geometry_msgs/msg/TwistWithCovarianceStamped", slice(3, 6), _fix_velocity),
     ),
-    "joint_states": (Topic("joint_states", JointState, slice(None), _joint_state),),
-    "odometry": (Topic("odom", Odometry, slice(0, 19), _odometry),),
-    "ground_truth": (Topic("odom", Odometry, slice(0, 13), _ground_truth),),
-    "rangefinder": (Topic("range", Range, slice(0, 1), _range),),
-    "lidar_2d": (Topic("scan", LaserScan, _ALL, _scan),),
-    "lidar_3d": (Topic("points", PointCloud2, _ALL, _points),),
+    "joint_states": (SensorTopic("joint_states", "sensor_msgs/msg/JointState", slice(None), _joint_state),),
+    "odometry": (SensorTopic("odom", "nav_msgs/msg/Odometry", slice(0, 19), _odometry),),
+    "ground_truth": (SensorTopic("odom", "nav_msgs/msg/Odometry", slice(0, 13), _ground_truth),),
+    "rangefinder": (SensorTopic("range", "sensor_msgs/msg/Range", slice(0, 1), _range),),
+    "lidar_2d": (SensorTopic("scan", "sensor_msgs/msg/LaserScan", _ALL, _scan),),
+    "lidar_3d": (SensorTopic("points", "sensor_msgs/msg/PointCloud2", _ALL, _points),),
     "camera": (
-        Topic("image_raw", Image, _ALL, _image),
-        Topic("camera_info", CameraInfo, _ALL, _camera_info),
+        SensorTopic("image_raw", "sensor_msgs/msg/Image", _ALL, _image),
+        SensorTopic("camera_info", "sensor_msgs/msg/CameraInfo", _ALL, _camera_info),
     ),
     "depth_camera": (
-        Topic("image_raw", Image, _ALL, _image),
-        Topic("camera_info", CameraInfo, _ALL, _camera_info),
+        SensorTopic("image_raw", "sensor_msgs/msg/Image", _ALL, _image),
+        SensorTopic("camera_info", "sensor_msgs/msg/CameraInfo", _ALL, _camera_info),
     ),
-    "contact": (Topic("wrench", WrenchStamped, slice(0, 6), _wrench),),
-    "force_torque": (Topic("wrench", WrenchStamped, slice(0, 6), _wrench),),
+    "contact": (SensorTopic("wrench", "geometry_msgs/msg/WrenchStamped", slice(0, 6), _wrench),),
+    "force_torque": (SensorTopic("wrench", "geometry_msgs/msg/WrenchStamped", slice(0, 6), _wrench),),
 }
 
 
