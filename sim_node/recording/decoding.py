@@ -54,7 +54,8 @@ def field_names(message: Any) -> tuple[str, ...]:
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    # rosbags' classes have a constant of their own among them.
+    return tuple(field.name for field in fields(kind) if field.name != "__msgtype__")
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
