@@ -95,6 +95,13 @@ def test_without_pyarrow_it_says_what_to_install(tmp_path: Path, monkeypatch: py
         exported(write(tmp_path / "bag", robot(1)), tmp_path / "out", parquet=True)
 
 
+def test_constants_of_a_definition_are_no_columns(tmp_path: Path) -> None:
+    """sensor_msgs/NavSatStatus has two fields and nine constants."""
+    status = "sensor_msgs/msg/NavSatStatus", make("sensor_msgs/msg/NavSatStatus", status=1, service=2)
+    (path,) = exported(write(tmp_path / "bag", [("/status", 1, status)]), tmp_path / "out")
+    assert rows(path) == [{"time_ns": "1", "status": "1", "service": "2"}]
+
+
 def test_names_of_topics_that_would_be_one_file_are_told_apart(tmp_path: Path) -> None:
     vectors = "geometry_msgs/msg/Vector3", vector(1.0, 2.0, 3.0)
     bag = write(tmp_path / "bag", [("/a/b", 1, vectors), ("/a_b", 2, vectors)])
