@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,9 +46,21 @@ class Decoder:
             raise BagError(f"{self.topic.name}: {len(data)} bytes are no {self.topic.type}: {said}") from None
 
 
+def field_names(message: Any) -> tuple[str, ...]:
+    """The fields of a message."""
+    kind: Any = type(message)
+    return _field_names(kind)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    # rosbags' classes have constants among them, which are what has a default.
+    return tuple(field.name for field in fields(kind) if field.default is MISSING)
+
+
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
     """Path and value of each number, text, array of numbers and list of texts, in the order of the definition."""
-    for name in message.__dataclass_fields__:
+    for name in field_names(message):
         value = getattr(message, name)
         yield from _leaves_of(value, f"{path}.{name}" if path else name)
 
@@ -85,9 +99,9 @@ def value_at(message: Any, path: Sequence[str | int]) -> float | None:
                 return None
             value, so_far = value[step], f"{so_far}[{step}]"
             continue
-        fields = list(getattr(value, "__dataclass_fields__", ()))
-        if step not in fields:
-            raise BagError(_no_field(so_far, step, value, fields))
+        known = field_names(value) if _is_message(value) else ()
+        if step not in known:
+            raise BagError(_no_field(so_far, step, value, known))
         value, so_far = getattr(value, step), f"{so_far}.{step}" if so_far else step
     if isinstance(value, bool | int | float | np.number | np.bool_):
         return float(value)
@@ -99,12 +113,12 @@ def value_at(message: Any, path: Sequence[str | int]) -> float | None:
     raise BagError(f"{so_far} is no number: {str(value)[:40]!r}")
 
 
-def _no_field(so_far: str, step: str, value: Any, fields: list[str]) -> str:
+def _no_field(so_far: str, step: str, value: Any, known: Sequence[str]) -> str:
     if isinstance(value, list | np.ndarray):
         return f"{so_far} is an array of {len(value)}; which one, as in {so_far}[0].{step}?"
-    if not fields:
+    if not known:
         return f"{so_far} has no field {step}: it is a value by itself"
-    return f"{so_far or 'the message'} has no field {step}{did_you_mean(step, fields)} (known: {', '.join(fields)})"
+    return f"{so_far or 'the message'} has no field {step}{did_you_mean(step, known)} (known: {', '.join(known)})"
 
 
 def _is_message(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from sim_node.recording.bag import Bag, BagError, BagTopic, Message
-from sim_node.recording.decoding import PLACEHOLDER, Decoder, leaves
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names, leaves
 
 TIME = "time_ns"
 # A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
@@ -213,5 +213,5 @@ def _arrow_type(pa: Any, decoder: Decoder, description: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Lists of messages as lists of dictionaries, which pyarrow takes; arrays as they are."""
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: _plain(getattr(value, name)) for name in field_names(value)}
     return [_plain(each) for each in value] if isinstance(value, list) else value

@@ -76,9 +76,9 @@ class _Scan:
                 at, f"a chunk's length is damaged ({record.length if record else 0} bytes); its content is used"
             )
             return mended
-        behind = next_record(self._file, at + 1)
-        if record is not None and behind is None and self._take_cut_chunk(record):
+        if record is not None and self._take_cut_chunk(record):
             return None
+        behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
         lost_what = self._lost(record, behind)
         self._damage(at, f"{lost} bytes are damaged or cut off and left out{lost_what}")
@@ -97,7 +97,8 @@ class _Scan:
 
     def _take_cut_chunk(self, record: Record) -> bool:
         """Uses the beginning of a chunk that the file ends in; says whether there was any."""
-        if record.opcode != Opcode.CHUNK or inner_length(self._file, record) != record.length:
+        is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
+        if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
         kept = self._take_content(block, block_bytes(self._file, block))

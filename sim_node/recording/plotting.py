@@ -69,7 +69,7 @@ def draw(series: Sequence[Series], zero_s: float, path: Path) -> None:
             axis.grid(alpha=0.3)
             axis.margins(x=0.01)
             axis.ticklabel_format(axis="y", useOffset=False)
-            axis.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small", frameon=False)
+            axis.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, fontsize="small", frameon=False)
         axes[-1, 0].set_xlabel("time after the bag's first message [s]")
         figure.savefig(path, dpi=_DOTS_PER_INCH)
     except ValueError as error:

@@ -54,7 +54,7 @@ def mcap_bytes(messages: list[Sample], compression: CompressionType = Compressio
     writer.add_attachment(5, 6, "world.yaml", "application/yaml", b"world: yard\n")
     writer.add_metadata("rosbag2", {"serialized_metadata": "version: 9"})
     for i, (topic, time_ns, data) in enumerate(messages):
-        writer.add_message(channels[topic], time_ns, data, time_ns - 1, i)
+        writer.add_message(channels[topic], time_ns, data, time_ns + 1, i)
     writer.finish()
     return stream.getvalue()
 

@@ -102,7 +102,7 @@ def write(
             topic: writer.add_connection(
                 topic, kind, typestore=STORE, offered_qos_profiles=[LATCHED] if topic == "/tf_static" else []
             )
-            for topic, kind in dict((topic, kind) for topic, _, (kind, _) in entries).items()
+            for topic, kind in {topic: kind for topic, _, (kind, _) in entries}.items()
         }
         for topic, time_ns, (kind, message) in entries:
             writer.write(connections[topic], time_ns, STORE.serialize_cdr(message, kind))
