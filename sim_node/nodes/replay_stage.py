@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -112,6 +113,7 @@ class _Reliable:
         self._publisher = publisher
         self._publish = publisher.publish
         self._most = qos.depth if qos.latched else qos.depth // 2
+        self._most_bytes = MOST_UNACKNOWLEDGED_BYTES
         self._messages = self._bytes = 0
 
     def send(self, data: bytes) -> None:
@@ -120,13 +122,14 @@ class _Reliable:
             return
         self._messages += 1
         self._bytes += len(data)
-        if self._messages >= self._most or self._bytes >= MOST_UNACKNOWLEDGED_BYTES:
+        if self._messages >= self._most or self._bytes >= self._most_bytes:
             self._messages = self._bytes = 0
             deadline = time.monotonic() + PATIENCE_S
             while not self._publisher.wait_for_all_acked(SLICE) and not self._stage.over():
                 if time.monotonic() > deadline:
                     name = self._publisher.topic_name
-                    self._stage.complain(f"{name}: a subscriber has acknowledged nothing for {PATIENCE_S:g} s")
+                    self._stage.complain(f"{name}: a subscriber stands still; it is not waited for any more")
+                    self._most = self._most_bytes = sys.maxsize
                     return
 
 

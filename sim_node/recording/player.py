@@ -15,8 +15,8 @@ from sim_node.recording.stamps import NoDefinition, Shift, shift_of
 from sim_node.simulation import Refused
 from sim_node.simulation.pacing import Pace, Pacer
 
-# Between the end of one loop and the start of the next, and after each seek: stamps that were later than the times
-# at which their messages were recorded stay behind what comes next, and subscribers have time for the latched ones.
+# Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
+# times at which their messages were recorded stay behind what comes next.
 GAP_NS = 100_000_000
 # As fast as possible, others get a word in after so many messages.
 BURST = 250
@@ -257,14 +257,14 @@ class Player:
     def _cue(self, time_ns: int) -> None:
         """Goes to a time: latched messages at once, the others from there on, a moment later if others came before."""
         told_ns = self._now_ns + self._ahead_ns
-        gap_ns = GAP_NS if self.began else 0
+        gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
         if self._continuous:
             self._ahead_ns = max(self._ahead_ns, told_ns + gap_ns - time_ns)
         self._messages = self.playback.after(time_ns)
         self._now_ns = time_ns
         self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
-        self._next_clock = 0.0
-        self._tell_time()
+        self._tell(time_ns if self.paused else time_ns - gap_ns)
+        self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
         for message in self.playback.before(time_ns):
             self._stage.sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
             self.sent += 1

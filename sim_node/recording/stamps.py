@@ -16,8 +16,10 @@ from rosbags.typesys.msg import normalize_msgtype
 
 from sim_node.geometry.arrays import IntArray
 
-# How rosbag2 separates IDL of one message from that of the next.
-_IDL = re.compile(r"^IDL: ", re.MULTILINE)
+# What IDL begins with, and how rosbag2 separates that of one message from that of the next.
+_MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
+_INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
+_BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 TIME = "builtin_interfaces/msg/Time"
 MOST_LAYOUTS = 64
 
@@ -248,10 +250,15 @@ def _types(kind: str, definition: str) -> Mapping[str, Fields]:
     if not definition:
         return known
     try:
-        own = get_types_from_idl(definition) if _IDL.search(definition) else get_types_from_msg(definition, kind)
+        own = _types_from_idl(definition) if _MODULE.search(definition) else get_types_from_msg(definition, kind)
     except TypesysError as error:
         raise NoDefinition(f"its definition cannot be read: {str(error).splitlines()[0]}") from None
     return {**known, **{name: fields for name, (_, fields) in own.items()}}
+
+
+def _types_from_idl(definition: str) -> dict[str, Any]:
+    parts = (part for part in _BETWEEN_IDL.split(_INCLUDE.sub("", definition)) if part.strip())
+    return {name: fields for part in parts for name, fields in get_types_from_idl(part).items()}
 
 
 @lru_cache(maxsize=1)
