@@ -93,6 +93,8 @@ class Player:
         self._damage_told = 0
         self._messages: Iterator[Message] = iter(())
         self._next: Message | None = None
+        # Whether there is nothing at all to play, so that a loop would go round without end.
+        self._empty = False
         self._changed = threading.Condition()
         self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
         self._stopping = False
@@ -233,7 +235,7 @@ class Player:
 
     def _finish(self) -> None:
         """The end of the range: the next loop, or the end of all."""
-        if self.loop:
+        if self.loop and not self._empty:
             self.loops += 1
             self._now_ns = self.playback.stop_ns
             self._cue(self.playback.start_ns)
@@ -269,6 +271,7 @@ class Player:
             self._stage.sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
             self.sent += 1
         self._next = next(self._messages, None)
+        self._empty = self._next is None and time_ns == self.playback.start_ns
 
     def _seek(self, position_ns: int) -> None:
         bag, playback = self.playback.bag, self.playback
@@ -287,7 +290,7 @@ class Player:
         if not self.began:
             raise Refused("it has not begun yet: it waits for subscribers")
         if self._next is None and not (self.step_ns and self._now_ns < self.playback.stop_ns):
-            if not self.loop:
+            if not self.loop or self._empty:
                 raise Refused("at the end; seek back or resume")
             self.loops += 1
             self._cue(self.playback.start_ns)
