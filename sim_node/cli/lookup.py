@@ -1,29 +1,30 @@
-"""Look up the transform between two frames of a world, or of a running graph."""
+"""Look up the transform between two frames of a world, of a bag, or of a running graph."""
 
 from __future__ import annotations
 
 import argparse
 import json
 
-import numpy as np
-
+from sim_node.cli.bag_transforms import bag_lookup
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_allow, add_at, add_live, no_world_beside_live, seen_at
-from sim_node.geometry import quaternions
+from sim_node.cli.poses import pose_lines
+from sim_node.cli.worlds import add_allow, add_at, add_live, finite, no_world_beside_live, seen_at
+from sim_node.recording.opening import is_bag
 from sim_node.world import UnknownFrame, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD TARGET SOURCE, or --live TARGET SOURCE."""
     parser.usage = (
-        "sim_node lookup [options] WORLD TARGET SOURCE\n       sim_node lookup --live [options] TARGET SOURCE"
+        "sim_node lookup [options] WORLD|BAG TARGET SOURCE\n       sim_node lookup --live [options] TARGET SOURCE"
     )
     parser.add_argument(
-        "names", metavar="NAME", nargs="+", help="the world, the frame to express in, the frame to find"
+        "names", metavar="NAME", nargs="+", help="the world or bag, the frame to express in, the frame to find"
     )
     add_allow(parser)
     add_at(parser)
     add_live(parser)
+    parser.add_argument("--every", metavar="S", type=_step, help="of a bag: one line of CSV for each S seconds")
     parser.add_argument("--json", action="store_true", help="print translation, rotation [x,y,z,w] and stamp as JSON")
 
 
@@ -38,6 +39,10 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.names) != 3:
         needed = "TARGET and SOURCE" if arguments.live else "WORLD, TARGET and SOURCE (or --live, TARGET and SOURCE)"
         raise UsageError(f"{needed} are needed, found {' '.join(arguments.names)}")
+    if is_bag(worlds[0]):
+        return bag_lookup(worlds[0], target, source, arguments)
+    if arguments.every is not None:
+        raise UsageError("--every goes with a bag")
     simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
     try:
         pose = simulation.frames.lookup(snapshot.poses, target, source)
@@ -46,10 +51,13 @@ def run(arguments: argparse.Namespace) -> int:
     stamp = snapshot.time_ns / 1e9
     if arguments.json:
         print(json.dumps({"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp": stamp}))
-        return 0
-    rpy = np.degrees(quaternions.to_rpy(pose[3:]))
-    print(f"{source} in {target} at {stamp:g} s")
-    print(f"  translation [{', '.join(f'{part:.6f}' for part in pose[:3] + 0.0)}] m")
-    print(f"  rotation    [{', '.join(f'{part:.6f}' for part in pose[3:] + 0.0)}] xyzw")
-    print(f"  rpy         [{', '.join(f'{part:.3f}' for part in np.round(rpy, 3) + 0.0)}] degrees")
+    else:
+        print("\n".join(pose_lines(target, source, stamp, pose)))
     return 0
+
+
+def _step(text: str) -> float:
+    step = finite(text)
+    if step < 1e-6:
+        raise argparse.ArgumentTypeError(f"{text!r} is no step; seconds above 0 are needed")
+    return step

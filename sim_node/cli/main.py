@@ -16,7 +16,22 @@ from sim_node.interrupt import Interrupt
 
 # A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
 # first line is its help. Only the one that is called is imported.
-COMMANDS = ("run", "check", "tree", "snap", "lookup", "convert", "bridge", "replay", "doctor")
+COMMANDS = (
+    "run",
+    "check",
+    "tree",
+    "snap",
+    "lookup",
+    "convert",
+    "bridge",
+    "replay",
+    "doctor",
+    "info",
+    "repair",
+    "diff",
+    "export",
+    "plot",
+)
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
 UNTIL_INTERRUPTED = ("run", "bridge", "replay")
 FAILED = 1
@@ -36,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(given: list[str], interrupt: Interrupt | None) -> int:
     from sim_node.cli.errors import UsageError
     from sim_node.cli.warn import print_warning
+    from sim_node.recording.bag import BagError
     from sim_node.world.problems import Diverged, WorldError, counted
 
     try:
@@ -51,7 +67,7 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
     except Diverged as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED
-    except UsageError as error:
+    except (UsageError, BagError) as error:
         print(f"sim_node: {error}", file=sys.stderr)
     except BrokenPipeError:  # `sim_node tree big.yaml | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

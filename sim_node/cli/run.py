@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import time
+from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
+from sim_node.cli.recording import add_record, complain, options_of, recording_faults, snapshots_on_signal, told
 from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
-from sim_node.simulation import Loop, Simulation
+from sim_node.recording.bag import RecordingStopped
+from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import World
 
 DEMO = "quadrotor"
@@ -24,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--speed", metavar="X", type=_speed, help="simulated per wall second, or max (default 1)")
     add_randomised(parser)
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
+    add_record(parser)
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
 
 
@@ -31,6 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM."""
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
+    options_of(arguments)
     world = loaded(arguments)
     duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
     return (_alone if arguments.no_ros else _as_node)(world, duration_ns, arguments)
@@ -43,14 +49,39 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     attach_autopilots(simulation, partial(print, flush=True))
-    loop = Loop(simulation, (ProgressSink(duration_ns),), real_time_factor=speed, duration_ns=duration_ns)
+    recorder, sinks = _recording(simulation, arguments)
+    loop = Loop(simulation, (*sinks, ProgressSink(duration_ns)), real_time_factor=speed, duration_ns=duration_ns)
     started = time.monotonic()
-    loop.start(ended=arguments.interrupt.wake)
-    arguments.interrupt.wait()
-    loop.stop()
+    code = 0
+    with recording_faults(), snapshots_on_signal(recorder):
+        loop.start(ended=arguments.interrupt.wake)
+        arguments.interrupt.wait()
+        try:
+            loop.stop()
+        except RecordingStopped:  # which has told why
+            code = 1
     simulated = (simulation.time_ns - world.time.start_ns) / 1e9
     print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
-    return 0
+    if recorder is not None:
+        print(told(recorder))
+    return code
+
+
+def _recording(simulation: Simulation, arguments: argparse.Namespace) -> tuple[Any, tuple[Sink, ...]]:
+    """The recording that is asked for, if one is, and what sends to it."""
+    if not arguments.record:
+        return None, ()
+    with recording_faults():
+        from sim_node.recording.provenance import attachments_of, custom_data
+        from sim_node.recording.recorder import Recorder
+        from sim_node.recording.recording_sink import sinks_into
+        from sim_node.recording.settings import from_options
+
+        attached = attachments_of(simulation.world, simulation.seed, arguments.randomised)
+        custom = custom_data(simulation.world, simulation.seed)
+        settings = from_options(options_of(arguments))
+        recorder = Recorder(Path(arguments.record), settings, attached, custom, tell=complain)
+    return recorder, sinks_into(recorder)
 
 
 def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
@@ -63,13 +94,21 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
     given = {"seed": arguments.seed, "real_time_factor": arguments.speed, "randomised": arguments.randomised or None}
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     parameters["world"] = str(arguments.world)
+    if arguments.record:
+        parameters["record"] = arguments.record
+        parameters |= {f"record_{name}": value for name, value in options_of(arguments).items()}
+    signals = ExitStack()
 
     def make() -> SimulationNode:
         node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns),), duration_ns=duration_ns)
         print("\n".join(banner(node)), flush=True)
+        if node.recorder is not None:
+            signals.callback(lambda: print(told(node.recorder)))
+            signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 
-    return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
+    with signals:
+        return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
 
 
 def _speed(text: str) -> float:

@@ -1,4 +1,4 @@
-"""Show the frames of a world as a tree, with their poses, or those of a running graph."""
+"""Show the frames of a world or a bag as a tree, with their poses, or those of a running graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.errors import UsageError
 from sim_node.cli.worlds import (
     add_at,
@@ -20,6 +21,7 @@ from sim_node.cli.worlds import (
 )
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.recording.opening import is_bag
 from sim_node.world import FrameTable
 from sim_node.world.problems import counted
 
@@ -30,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_at(parser)
     add_randomised(parser)
     add_live(parser)
-    parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time")
+    parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time; of a bag: one")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -44,8 +46,12 @@ def run(arguments: argparse.Namespace) -> int:
         return live_tree(period=arguments.period, as_json=arguments.json)
     if not arguments.world:
         raise UsageError("a WORLD, or --live, is needed")
+    if is_bag(arguments.world):
+        if arguments.randomised:
+            raise UsageError("a bag shows what was recorded; it takes no --randomised")
+        return bag_tree(arguments.world, arguments.at, arguments.json)
     if arguments.json:
-        raise UsageError("--json goes with --live")
+        raise UsageError("--json goes with --live or a bag")
     world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
     frames = simulation.frames

@@ -36,7 +36,9 @@ def add_randomised(parser: argparse.ArgumentParser) -> None:
 
 def add_at(parser: argparse.ArgumentParser) -> None:
     """--at T, an instant of the simulation."""
-    parser.add_argument("--at", metavar="T", type=finite, help="simulation time in seconds (default: the start)")
+    parser.add_argument(
+        "--at", metavar="T", type=finite, help="simulation time in seconds (default: a world's start, a bag's end)"
+    )
 
 
 def add_live(parser: argparse.ArgumentParser) -> None:

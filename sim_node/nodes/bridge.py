@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
@@ -19,15 +19,22 @@ from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
 from sim_node.nodes.parameters import declare
 from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.nodes.vehicle_missions import VehicleMissions
 from sim_node.nodes.vehicle_publishers import VehiclePublishers
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
 from sim_node.nodes.vehicle_tf import VehicleTf
+from sim_node.wire.topic import Outlet, Tee
+
+if TYPE_CHECKING:
+    from sim_node.recording.recorder import Recorder
 
 # How often it is looked whether a stream of setpoints still has a publisher.
 LOOK_S = 0.1
+# How often what has come is handed to a recording.
+COMMIT_S = 0.1
 
 
 class BridgeNode(LoopNode):
@@ -58,8 +65,12 @@ class BridgeNode(LoopNode):
             graph_ns=self._graph_ns,
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
-        self.loop = _Thread(self.bridge)
-        self._outlet = Publishers(self)
+        graph = Publishers(self)
+        recorder = recorder_of(self, values) if values["record"] else None
+        self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)
+        if recorder is not None:
+            self.bridge.every(COMMIT_S, lambda now_ns: recorder.commit(self._graph_ns()))
+        self.loop = _Thread(self.bridge, recorder)
         self._tf_parent = values["tf_parent"]
         self._topics: dict[int, VehiclePublishers] = {}
         self._tf: dict[int, VehicleTf] = {}
@@ -123,10 +134,10 @@ class BridgeNode(LoopNode):
 
 
 class _Thread:
-    """Runs a bridge in a thread of its own."""
+    """Runs a bridge, and its recording if there is one, in a thread of its own."""
 
-    def __init__(self, bridge: Bridge) -> None:
-        self._bridge = bridge
+    def __init__(self, bridge: Bridge, recorder: Recorder | None) -> None:
+        self._bridge, self._recorder = bridge, recorder
         self._thread = threading.Thread(target=self._run, name="bridge", daemon=True)
         self._ended: Callable[[], None] = lambda: None
         self._failure: Exception | None = None
@@ -146,8 +157,12 @@ class _Thread:
 
     def _run(self) -> None:
         try:
+            if self._recorder is not None:
+                self._recorder.open()
             self._bridge.run()
         except Exception as failure:
             self._failure = failure
         finally:
+            if self._recorder is not None:
+                self._recorder.close()
             self._ended()

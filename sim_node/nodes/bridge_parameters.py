@@ -16,7 +16,7 @@ from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.signing import MODES, Signing, SigningFault, read_key
 from sim_node.autopilot.topics import FrameNames
-from sim_node.nodes.parameters import ParameterFault, Spec
+from sim_node.nodes.parameters import RECORD, ParameterFault, Spec
 
 TF_PARENTS = ("map", "odom", "none")
 
@@ -55,6 +55,7 @@ SPECS: dict[str, Spec] = {
     "limit_velocity": Spec(20.0, "Faster setpoints are refused (m/s).", low=0.0, high=1000.0),
     "limit_acceleration": Spec(10.0, "Harder setpoints are refused (m/s²).", low=0.0, high=1000.0),
 }
+SPECS |= RECORD
 
 
 @dataclass(frozen=True)

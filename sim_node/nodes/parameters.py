@@ -10,6 +10,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
+from sim_node.recording.settings import COMPRESSIONS, WHEN_FULL
+
 STAMPS = ("sim", "wall")
 MESSAGES = ("serialised", "typed")
 
@@ -62,6 +64,21 @@ SPECS = {
         "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
     ),
 }
+
+
+# The same of every node that can record.
+RECORD = {
+    "record": Spec("", "Folder of a rosbag2 bag to record what is published; must not exist yet.", fixed=True),
+    "record_topics": Spec("", "Topics to record: names, globs, re:EXPRESSION, separated by spaces; all.", fixed=True),
+    "record_exclude": Spec("", "Topics not to record.", fixed=True),
+    "record_compression": Spec("zstd", "Of the bag's chunks.", fixed=True, words=COMPRESSIONS),
+    "record_split_size": Spec(0.0, "Size above which another file is begun (MB); 0.0: none.", True, 0.0, 1e9),
+    "record_split_duration": Spec(0.0, "Time after which another file is begun (s); 0.0: none.", True, 0.0, 1e9),
+    "record_snapshot": Spec(0.0, "Keep this much in memory (s), until ~/snapshot; 0.0: write all.", True, 0.0, 1e5),
+    "record_max_disk": Spec(0.0, "What the bag may take of the disk (MB); 0.0: no limit.", True, 0.0, 1e9),
+    "record_when_full": Spec("go_on", "What the run does once the bag or the disk is full.", True, words=WHEN_FULL),
+}
+SPECS |= RECORD
 
 
 def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
@@ -13,6 +13,7 @@ from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
 from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
@@ -20,9 +21,13 @@ from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.wire.clock_sink import ClockSink
 from sim_node.wire.sensor_sink import SensorSink
 from sim_node.wire.stamps import simulation_stamp, wall_stamp
-from sim_node.wire.tf_sink import TfSink, serialised
+from sim_node.wire.tf_sink import TfSink, serialised, to_all
+from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World, load
 from sim_node.world.randomise import randomised
+
+if TYPE_CHECKING:
+    from sim_node.recording.recorder import Recorder
 
 
 class SimulationNode(LoopNode):
@@ -50,16 +55,20 @@ class SimulationNode(LoopNode):
         self.world = randomised(world, values["seed"]) if values["randomised"] else world
         prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
         graph = Publishers(self)
-        transforms = typed(self) if values["tf_messages"] == "typed" else serialised(graph)
-        self.clock_sink = ClockSink(graph, enabled=values["clock"] and not wall)
+        self.recorder, bag, commits = self._recording(values)
+        outlet = Tee(graph, *bag)
+        transforms = (
+            to_all(typed(self), *map(serialised, bag)) if values["tf_messages"] == "typed" else serialised(outlet)
+        )
+        self.clock_sink = ClockSink(outlet, enabled=values["clock"] and not wall)
         gap = () if wall else (ResetGap(),)
         tf = TfSink(transforms, prefix=prefix, stamp=stamp)
-        sensors = SensorSink(graph, prefix=prefix, stamp=stamp)
+        sensors = SensorSink(outlet, prefix=prefix, stamp=stamp)
         simulation = Simulation(self.world, values["seed"])
         autopilots = attach_autopilots(simulation, self.get_logger().info)
         self.loop = Loop(
             simulation,
-            (self.clock_sink, *gap, tf, sensors, *sinks),
+            (self.clock_sink, *gap, tf, sensors, *commits, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],
@@ -72,6 +81,18 @@ class SimulationNode(LoopNode):
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
         self._diagnostics = Diagnostics(self, self.loop, autopilots)
+
+    def _recording(self, values: dict[str, Any]) -> tuple[Recorder | None, tuple[Outlet, ...], tuple[Sink, ...]]:
+        """The recording that is asked for, if one is: as an outlet, and as the sink that follows all others."""
+        if not values["record"]:
+            return None, (), ()
+        # Here, because a node that does not record needs none of it.
+        from sim_node.recording.provenance import attachments_of, custom_data
+        from sim_node.recording.recording_sink import RecordingSink
+
+        attached = attachments_of(self.world, values["seed"], values["randomised"])
+        recorder = recorder_of(self, values, attached, custom_data(self.world, values["seed"]))
+        return recorder, (recorder,), (RecordingSink(recorder),)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""

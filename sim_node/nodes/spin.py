@@ -15,9 +15,11 @@ from rclpy.signals import SignalHandlerOptions
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
+from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
+FAILED = 1
 USER_MISTAKE = 2
 
 
@@ -62,6 +64,9 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     except ParameterFault as fault:
         print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
+    except (BagError, RecordingStopped) as end:
+        print(f"sim_node: {end}", file=sys.stderr)
+        return FAILED
     finally:
         rclpy.shutdown()
     return 0

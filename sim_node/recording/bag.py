@@ -13,6 +13,10 @@ class BagError(Exception):
     """A bag that cannot be read; the message names the file and says why. A mistake of the user's, exit code 2."""
 
 
+class RecordingStopped(Exception):
+    """A recording that has ended before its run; the message says why."""
+
+
 @dataclass(frozen=True)
 class BagTopic:
     """A topic of a bag.
@@ -29,6 +33,11 @@ class BagTopic:
     definition: str = ""
     type_hash: str = ""
     encoding: str = "cdr"
+
+    @property
+    def is_idl(self) -> bool:
+        """Whether the definition is IDL, in which rosbag2 keeps what was written as .idl."""
+        return "\nIDL: " in self.definition[:200]
 
 
 class Message(NamedTuple):
@@ -49,16 +58,16 @@ class Attachment(NamedTuple):
 
 
 class Bag(Protocol):
-    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all.
-
-    damage: what was found broken and is left out, a line each, complete only after all messages were read.
-    """
+    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all."""
 
     topics: tuple[BagTopic, ...]
     start_ns: int
     end_ns: int
     count: int
-    damage: list[str]
+
+    @property
+    def damage(self) -> list[str]:
+        """What was found broken and is left out, a line each; complete only after all messages were read."""
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None

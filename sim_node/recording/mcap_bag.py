@@ -8,9 +8,10 @@ from operator import itemgetter
 from pathlib import Path
 
 from mcap.records import Attachment as AttachmentRecord
+from mcap.records import Metadata
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
-from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes, messages_in
+from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
 from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, scanned
@@ -25,20 +26,21 @@ _time = itemgetter(1)
 class McapBag:
     """Reads by the file's index; by all of its records where the index is missing or damaged.
 
-    Each chunk's checksum is verified; a chunk that fails it is left out and named in `damage`.
+    Each chunk's checksum is verified; a chunk that fails it is left out and named in `damage`. Its file and layout
+    are there for who needs more of it than messages.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = RecordFile(path)
+        self.file = RecordFile(path)
         try:
-            self._layout = self._laid_out()
+            self.layout = self._laid_out()
             self._refuse_ros1()
-            self._topics_of, self.topics = _topics(self._layout)
+            self._topics_of, self.topics = _topics(self.layout)
         except BaseException:
-            self._file.close()
+            self.file.close()
             raise
-        self.damage = [f"{path}: {line}" for line in self._layout.damage]
-        self.start_ns, self.end_ns = self._layout.start_ns, self._layout.end_ns
+        self.damage = [f"{path}: {line}" for line in self.layout.damage]
+        self.start_ns, self.end_ns = self.layout.start_ns, self.layout.end_ns
         self.count = sum(topic.count for topic in self.topics)
         self._broken: set[int] = set()
 
@@ -55,7 +57,7 @@ class McapBag:
         }
         blocks = [
             block
-            for block in self._layout.blocks
+            for block in self.layout.blocks
             if block.start_ns < stop
             and block.end_ns >= start
             and (block.channels is None or not block.channels.isdisjoint(wanted))
@@ -78,14 +80,43 @@ class McapBag:
 
     def attachments(self) -> Iterator[Attachment]:
         """Those whose checksum holds; others are named in `damage`."""
-        for place in self._layout.attachments:
-            attachment = self._attachment(place)
-            if attachment is not None:
-                yield attachment
+        for place in self.layout.attachments:
+            record = self.attachment(place)
+            if record is not None:
+                yield Attachment(record.name, record.media_type, record.log_time, record.data)
+
+    def raw_messages(self, block: Block) -> Iterator[RawMessage]:
+        """The messages of a block as they stand; none, and a line in `damage`, where it cannot be trusted."""
+        try:
+            yield from raw_messages_in(block_bytes(self.file, block))
+        except BrokenChunk as broken:
+            self._note(block.at, chunk_damage(self.file, block, str(broken)))
+
+    def metadata(self, place: Record) -> Metadata | None:
+        """The metadata at a place of the layout; None, and a line in `damage`, where there is none."""
+        try:
+            record: Metadata = parsed(Metadata, self.file.body(place))
+        except ValueError as error:
+            self._note(place.at, f"a record {error}")
+            return None
+        return record
+
+    def attachment(self, place: Record) -> AttachmentRecord | None:
+        """The attachment at a place of the layout; None, and a line in `damage`, where it cannot be trusted."""
+        body = self.file.body(place)
+        crc = int.from_bytes(body[-4:], "little")
+        try:
+            record: AttachmentRecord = parsed(AttachmentRecord, body)
+            if crc and zlib.crc32(body[:-4]) != crc:
+                raise ValueError("fails its checksum (CRC) and is left out")
+        except ValueError as error:
+            self._note(place.at, f"an attachment {error}")
+            return None
+        return record
 
     def close(self) -> None:
         """Lets go of the file."""
-        self._file.close()
+        self.file.close()
 
     def __enter__(self) -> McapBag:
         return self
@@ -94,7 +125,7 @@ class McapBag:
         self.close()
 
     def _laid_out(self) -> Layout:
-        file = self._file
+        file = self.file
         if file.size == 0:
             raise BagError(f"{file.path}: is empty")
         try:
@@ -108,38 +139,25 @@ class McapBag:
         return layout
 
     def _refuse_ros1(self) -> None:
-        encodings = {channel.message_encoding for channel in self._layout.channels.values()}
-        if self._layout.profile == "ros1" or "ros1" in encodings:
+        encodings = {channel.message_encoding for channel in self.layout.channels.values()}
+        if self.layout.profile == "ros1" or "ros1" in encodings:
             raise BagError(
-                f"{self._file.path}: is a recording of ROS 1; convert it to ROS 2 first: "
-                f"rosbags-convert --src {self._file.path} --dst NEW_FOLDER"
+                f"{self.file.path}: is a recording of ROS 1; convert it to ROS 2 first: "
+                f"rosbags-convert --src {self.file.path} --dst NEW_FOLDER"
             )
 
     def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[Message]:
         try:
-            return messages_in(block_bytes(self._file, block), wanted, start, stop)
+            return messages_in(block_bytes(self.file, block), wanted, start, stop)
         except BrokenChunk as broken:
-            if block.at not in self._broken:
-                self._broken.add(block.at)
-                self._damage(block.at, chunk_damage(self._file, block, str(broken)))
+            self._note(block.at, chunk_damage(self.file, block, str(broken)))
             return []
 
-    def _attachment(self, place: Record) -> Attachment | None:
-        body = self._file.body(place)
-        crc = int.from_bytes(body[-4:], "little")
-        try:
-            record: AttachmentRecord = parsed(AttachmentRecord, body)
-            if crc and zlib.crc32(body[:-4]) != crc:
-                raise ValueError("fails its checksum (CRC)")
-        except ValueError as error:
-            if place.at not in self._broken:
-                self._broken.add(place.at)
-                self._damage(place.at, f"an attachment {error}")
-            return None
-        return Attachment(record.name, record.media_type, record.log_time, record.data)
-
-    def _damage(self, at: int, what: str) -> None:
-        self.damage.append(f"{self._file.path}: byte {at}: {what}")
+    def _note(self, at: int, what: str) -> None:
+        """Names damage, once, however often it is met."""
+        if at not in self._broken:
+            self._broken.add(at)
+            self.damage.append(f"{self.file.path}: byte {at}: {what}")
 
 
 def _topics(layout: Layout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:

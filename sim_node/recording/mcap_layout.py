@@ -41,7 +41,7 @@ class NoIndex(Exception):
 def indexed(file: RecordFile) -> Layout:
     """The layout from the summary at the file's end. Raises NoIndex where all records have to be looked at."""
     if file.read(file.size - len(MAGIC), len(MAGIC)) != MAGIC:
-        raise NoIndex("the file has no end: whoever wrote it was stopped, or it was cut off")
+        raise NoIndex(f"byte {file.size}: the file has no end: whoever wrote it was stopped, or it was cut off")
     footer_at = file.size - len(MAGIC) - _FOOTER_BYTES
     footer_bytes = file.read(footer_at, _FOOTER_BYTES)
     if footer_bytes[:1] != bytes([Opcode.FOOTER]) or HEADER.unpack_from(footer_bytes)[1] != 20:

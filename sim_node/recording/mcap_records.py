@@ -23,19 +23,27 @@ HEADER = struct.Struct("<BQ")
 CHUNK = struct.Struct("<QQQII")
 # Opcode and length as of any record; channel, sequence, log time, publish time.
 MESSAGE = struct.Struct("<BQHIQQ")
-_U32 = struct.Struct("<I")
-_U64 = struct.Struct("<Q")
-# Longest of compressions' names and of what stands for them in files that others write.
-_LONGEST_COMPRESSION = 32
 _WINDOW = 1 << 20
 # A known opcode and a length below 4 GiB.
 _LIKELY = re.compile(rb"(?=[\x01-\x0f].{4}\x00{4})", re.DOTALL)
-_SMALLEST = {
-    Opcode.HEADER: 8, Opcode.FOOTER: 20, Opcode.SCHEMA: 14, Opcode.CHANNEL: 16, Opcode.MESSAGE: 22, Opcode.CHUNK: 40,
-    Opcode.MESSAGE_INDEX: 6, Opcode.CHUNK_INDEX: 60, Opcode.ATTACHMENT: 36, Opcode.ATTACHMENT_INDEX: 48,
-    Opcode.STATISTICS: 46, Opcode.METADATA: 8, Opcode.METADATA_INDEX: 20, Opcode.SUMMARY_OFFSET: 17, Opcode.DATA_END: 4,
-}  # fmt: skip
-_FIXED = (Opcode.FOOTER, Opcode.SUMMARY_OFFSET, Opcode.DATA_END)
+# What is inside: so many bytes, or what a length of 4 or 8 bytes in front of it tells.
+_SHORT, _LONG = -4, -8
+_SHAPES: dict[int, tuple[int, ...]] = {
+    Opcode.HEADER: (_SHORT, _SHORT),
+    Opcode.FOOTER: (20,),
+    Opcode.SCHEMA: (2, _SHORT, _SHORT, _SHORT),
+    Opcode.CHANNEL: (4, _SHORT, _SHORT, _SHORT),
+    Opcode.CHUNK: (28, _SHORT, _LONG),
+    Opcode.MESSAGE_INDEX: (2, _SHORT),
+    Opcode.CHUNK_INDEX: (32, _SHORT, 8, _SHORT, 16),
+    Opcode.ATTACHMENT: (16, _SHORT, _SHORT, _LONG, 4),
+    Opcode.ATTACHMENT_INDEX: (40, _SHORT, _SHORT),
+    Opcode.STATISTICS: (42, _SHORT),
+    Opcode.METADATA: (_SHORT, _SHORT),
+    Opcode.METADATA_INDEX: (16, _SHORT),
+    Opcode.SUMMARY_OFFSET: (17,),
+    Opcode.DATA_END: (4,),
+}
 
 
 class Record(NamedTuple):
@@ -66,8 +74,10 @@ class RecordFile:
 
     def read(self, at: int, length: int) -> bytes:
         """Up to `length` bytes from `at`."""
+        if not 0 <= at < self.size:
+            return b""
         self._file.seek(at)
-        return self._file.read(max(0, min(length, self.size - at)))
+        return self._file.read(min(length, self.size - at))
 
     def record(self, at: int) -> Record | None:
         """What stands at `at` as a record, however broken; None where not even its header fits."""
@@ -105,31 +115,27 @@ def parsed(kind: Any, body: bytes) -> Any:
 
 def is_whole(file: RecordFile, record: Record) -> bool:
     """Whether a record of this kind may have this length, and its inner lengths agree with it."""
-    if record.end > file.size or record.opcode == 0:
+    if record.end > file.size:
         return False
-    if record.opcode not in _SMALLEST:
-        return record.opcode >= 0x80  # private records of applications
-    smallest = _SMALLEST[Opcode(record.opcode)]
-    if record.length < smallest or (record.opcode in _FIXED and record.length != smallest):
-        return False
-    if record.opcode == Opcode.CHUNK:
-        return chunk_length(file, record) == record.length
-    if record.opcode == Opcode.MESSAGE_INDEX:
-        (entries,) = _U32.unpack(file.read(record.body + 2, 4))
-        return bool(entries + 6 == record.length and entries % 16 == 0)
-    return True
+    if record.opcode == Opcode.MESSAGE:
+        return record.end >= record.at + MESSAGE.size
+    if record.opcode in _SHAPES:
+        return inner_length(file, record) == record.length
+    return record.opcode >= 0x80  # private records of applications
 
 
-def chunk_length(file: RecordFile, record: Record) -> int | None:
-    """The length of a chunk record as its inner lengths have it; None where they are no such."""
-    head = file.read(record.body, CHUNK.size + _LONGEST_COMPRESSION + _U64.size)
-    if len(head) < CHUNK.size:
-        return None
-    name_length = CHUNK.unpack_from(head)[4]
-    data_at = CHUNK.size + name_length + _U64.size
-    if name_length > _LONGEST_COMPRESSION or data_at > len(head):
-        return None
-    return data_at + int(_U64.unpack_from(head, data_at - _U64.size)[0])
+def inner_length(file: RecordFile, record: Record) -> int | None:
+    """The length of a record as the lengths inside it have it; None where they lead beyond the file."""
+    at = record.body
+    for part in _SHAPES[record.opcode]:
+        if part > 0:
+            at += part
+            continue
+        said = file.read(at, -part)
+        if len(said) < -part:
+            return None
+        at += -part + int.from_bytes(said, "little")
+    return at - record.body
 
 
 def next_record(file: RecordFile, at: int) -> Record | None:
@@ -148,4 +154,4 @@ def _is_followed(file: RecordFile, record: Record) -> bool:
     if record.opcode == Opcode.FOOTER:
         return file.read(record.end, len(MAGIC)) == MAGIC
     behind = file.record(record.end)
-    return behind is not None and behind.opcode in _SMALLEST and is_whole(file, behind)
+    return behind is not None and behind.opcode < 0x80 and is_whole(file, behind)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections import Counter
+from contextlib import suppress
 
 from mcap.opcode import Opcode
 from mcap.records import Channel, DataEnd, Header, Schema
@@ -12,15 +14,15 @@ from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
 from sim_node.recording.mcap_layout import Layout
 from sim_node.recording.mcap_records import (
     CHUNK,
-    HEADER,
     MAGIC,
     MESSAGE,
     Record,
     RecordFile,
-    chunk_length,
+    inner_length,
     is_whole,
     next_record,
     parsed,
+    records_in,
 )
 
 # Messages outside chunks are read in runs of about this many bytes.
@@ -38,11 +40,14 @@ class _Scan:
         self._file = file
         self.layout = Layout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
+        # Contents of broken chunks: their definitions are taken where there are no others.
+        self._broken: list[tuple[int, bytes]] = []
         self._run: _Run | None = None
         self._has_end = False
         self._walk()
         self._close_run()
-        for channel in self._counts.keys() - self.layout.channels.keys():
+        self._take_doubtful()
+        for channel in sorted(self._counts.keys() - self.layout.channels.keys()):
             lost = self._counts.pop(channel)
             self.layout.damage.append(f"{lost} messages of channel {channel} are lost: nothing says what they are")
         self.layout.counts = dict(self._counts)
@@ -56,11 +61,9 @@ class _Scan:
         while at < self._file.size and not self._has_end:
             record = self._record(at)
             if record is None:
-                return
+                break
             self._take(record)
             at = record.end
-        if not self._has_end:
-            self._damage(at, "the file ends without an index; whoever wrote it was stopped")
 
     def _record(self, at: int) -> Record | None:
         """The record at `at`, or the next one behind what is broken there."""
@@ -73,6 +76,8 @@ class _Scan:
                 at, f"a chunk's length is damaged ({record.length if record else 0} bytes); its content is used"
             )
             return mended
+        if record is not None and self._take_cut_chunk(record):
+            return None
         behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
         lost_what = self._lost(record, behind)
@@ -80,14 +85,26 @@ class _Scan:
         return behind
 
     def _chunk_of_other_length(self, record: Record | None) -> Record | None:
+        """The chunk, if one of the two places that tell its length leads to a record behind it."""
         if record is None or record.opcode != Opcode.CHUNK:
             return None
-        length = chunk_length(self._file, record)
-        mended = None if length is None else record._replace(length=length)
-        if mended is None or mended.end > self._file.size:
-            return None
-        behind = self._file.record(mended.end)
-        return mended if behind is not None and is_whole(self._file, behind) else None
+        for length in (record.length, inner_length(self._file, record)):
+            mended = record if length is None else record._replace(length=length)
+            behind = self._file.record(mended.end)
+            if behind is not None and is_whole(self._file, behind):
+                return mended
+        return None
+
+    def _take_cut_chunk(self, record: Record) -> bool:
+        """Uses the beginning of a chunk that the file ends in; says whether there was any."""
+        is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
+        if not is_whole_but_cut or record.end <= self._file.size:
+            return False
+        block = self._block(record)._replace(end=self._file.size, cut=True)
+        kept = self._take_content(block, block_bytes(self._file, block))
+        if kept:
+            self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
+        return bool(kept)
 
     def _lost(self, record: Record | None, behind: Record | None) -> str:
         """How many messages, where the indexes behind a lost chunk still tell."""
@@ -140,37 +157,47 @@ class _Scan:
             self._run = None
 
     def _take_chunk(self, record: Record) -> None:
-        start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
-        block = Block(record.at, record.end, start_ns, end_ns, size)
+        block = self._block(record)
         try:
-            content = block_bytes(self._file, block)
-            times = self._take_content(content)
+            self._take_content(block, block_bytes(self._file, block))
         except BrokenChunk as broken:
             self._damage(record.at, chunk_damage(self._file, block, str(broken)))
-            return
-        if times is not None:
-            # Its own times are those of its header, unless that is damaged.
-            self.layout.blocks.append(Block(record.at, record.end, *times[:2], size, frozenset(times[2])))
+            self._broken.append((record.at, broken.content))
 
-    def _take_content(self, content: bytes) -> tuple[int, int, set[int]] | None:
-        """Its first and last time and its channels; None where it has no messages."""
+    def _take_doubtful(self) -> None:
+        """Fills up definitions from broken chunks."""
+        for at, content in self._broken:
+            known = len(self.layout.channels)
+            with suppress(ValueError):
+                for record in records_in(content):
+                    if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                        self._take_definition(record.opcode, content[record.body : record.end])
+            if len(self.layout.channels) > known:
+                self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
+
+    def _block(self, record: Record) -> Block:
+        start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
+        return Block(record.at, record.end, start_ns, end_ns, size)
+
+    def _take_content(self, block: Block, content: bytes) -> int:
+        """Enters the block with the times and channels of its messages; returns how many there are."""
         found: list[tuple[int, int]] = []
-        at = 0
-        while at < len(content):
-            if at + HEADER.size > len(content):
-                raise BrokenChunk("its last record is cut off")
-            record = Record(content[at], at, HEADER.unpack_from(content, at)[1])
-            if record.end > len(content):
-                raise BrokenChunk("a record reaches beyond its end")
-            if record.opcode == Opcode.MESSAGE:
-                _, _, channel, _, time_ns, _ = MESSAGE.unpack_from(content, at)
-                found.append((time_ns, channel))
-            elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                self._take_definition(record.opcode, content[record.body : record.end])
-            at = record.end
+        try:
+            for record in records_in(content):
+                if record.opcode == Opcode.MESSAGE:
+                    _, _, channel, _, time_ns, _ = MESSAGE.unpack_from(content, record.at)
+                    found.append((time_ns, channel))
+                elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                    self._take_definition(record.opcode, content[record.body : record.end])
+        except (ValueError, struct.error) as error:
+            raise BrokenChunk(f"inside it {error}") from None
         for time_ns, channel in found:
             self._count(channel, time_ns)
-        return (min(found)[0], max(found)[0], {channel for _, channel in found}) if found else None
+        if found:
+            times = sorted(time_ns for time_ns, _ in found)
+            channels = frozenset(channel for _, channel in found)
+            self.layout.blocks.append(block._replace(start_ns=times[0], end_ns=times[-1], channels=channels))
+        return len(found)
 
     def _count(self, channel: int, time_ns: int) -> None:
         self._counts[channel] += 1

@@ -10,7 +10,7 @@ import zstandard
 
 from sim_node.recording import mcap_bag, sqlite_bag
 from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.metadata import NAME, Metadata, read_metadata
+from sim_node.recording.metadata_reader import NAME, Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
 
@@ -20,7 +20,7 @@ __all__ = ["is_bag", "mcap_bag", "open_bag", "sqlite_bag"]
 _COMPRESSED = (".zstd", ".zst")
 
 
-def open_bag(path: str | Path) -> Bag:
+def open_bag(path: str | Path) -> SplitBag:
     """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
 
     Raises BagError: what is wrong with which file, and what to try.
@@ -29,14 +29,14 @@ def open_bag(path: str | Path) -> Bag:
     if not path.exists():
         raise BagError(f"{path}: does not exist")
     if not path.is_dir():
-        return _opened([path], None)
+        return _opened([path], None, path)
     if (path / NAME).is_file():
         metadata = read_metadata(path / NAME)
-        return _opened([path / name for name in metadata.files], metadata)
+        return _opened([path / name for name in metadata.files], metadata, path)
     files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
     if not files:
         raise BagError(f"{path}: is no bag: there is no {NAME} in it, and no .mcap or .db3 file")
-    return _opened(files, None)
+    return _opened(files, None, path)
 
 
 def is_bag(path: str | Path) -> bool:
@@ -52,12 +52,12 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
-def _opened(files: list[Path], metadata: Metadata | None) -> Bag:
+def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path) -> SplitBag:
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
         what = f"{NAME} names {missing[0].name}, which is not there" if missing else f"{NAME} names no file"
-        raise BagError(f"{files[0].parent if files else 'bag'}: {what}")
+        raise BagError(f"{bag_path}: {what}")
     damage = [f"{file}: is missing, though {NAME} names it" for file in missing]
     with ExitStack() as owned:
         bags: list[Bag] = []
@@ -70,7 +70,7 @@ def _opened(files: list[Path], metadata: Metadata | None) -> Bag:
                 raise BagError(f"{file}: cannot be read: {error.strerror}") from None
             owned.callback(bag.close)
             bags.append(bag)
-        decompress = _decompressor(metadata, there[0].parent)
+        decompress = _decompressor(metadata, bag_path)
         return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from sim_node.recording.bag import Attachment, Bag, BagTopic, Message
-from sim_node.recording.metadata import Metadata
+from sim_node.recording.metadata_reader import Metadata
 
 Decompress = Callable[[bytes], bytes]
 
@@ -29,16 +29,17 @@ class SplitBag:
         decompress: Decompress | None = None,
         damage: Sequence[str] = (),
     ) -> None:
-        self._files = sorted((file for file in files), key=attrgetter("start_ns"))
-        self._owned, self._decompress, self._damage = owned, decompress, list(damage)
+        self.files = tuple(sorted(files, key=attrgetter("start_ns")))
+        self.decompress = decompress
+        self._owned, self._damage = owned, list(damage)
         topics: dict[tuple[str, str, str], BagTopic] = {}
-        for topic in (topic for file in self._files for topic in file.topics):
+        for topic in (topic for file in self.files for topic in file.topics):
             key = _key(topic)
             topics[key] = _together(topics[key], topic) if key in topics else topic
         keys = sorted(topics)
         self.topics = tuple(_noted(topics[key], metadata) for key in keys)
-        self._places = [tuple(keys.index(_key(topic)) for topic in file.topics) for file in self._files]
-        filled = [file for file in self._files if file.count]
+        self._places = [tuple(keys.index(_key(topic)) for topic in file.topics) for file in self.files]
+        filled = [file for file in self.files if file.count]
         self.start_ns = min((file.start_ns for file in filled), default=0)
         self.end_ns = max((file.end_ns for file in filled), default=0)
         self.count = sum(file.count for file in filled)
@@ -46,7 +47,7 @@ class SplitBag:
     @property
     def damage(self) -> list[str]:
         """That of all files."""
-        return self._damage + [line for file in self._files for line in file.damage]
+        return self._damage + [line for file in self.files for line in file.damage]
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
@@ -62,7 +63,7 @@ class SplitBag:
     def attachments(self) -> Iterator[Attachment]:
         """Of all files; one that stands in each of them comes once."""
         seen: set[Attachment] = set()
-        for file in self._files:
+        for file in self.files:
             for attachment in file.attachments():
                 if attachment not in seen:
                     seen.add(attachment)
@@ -82,7 +83,7 @@ class SplitBag:
         """Places of files whose times overlap, group by group."""
         group: list[int] = []
         until = 0
-        for place, file in enumerate(self._files):
+        for place, file in enumerate(self.files):
             before = stop_ns is not None and file.start_ns >= stop_ns
             after = start_ns is not None and file.end_ns < start_ns
             if not file.count or before or after:
@@ -98,8 +99,8 @@ class SplitBag:
     def _stream(
         self, place: int, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
     ) -> Iterator[Message]:
-        places, decompress = self._places[place], self._decompress
-        for topic, time_ns, data in self._files[place].messages(topics, start_ns, stop_ns):
+        places, decompress = self._places[place], self.decompress
+        for topic, time_ns, data in self.files[place].messages(topics, start_ns, stop_ns):
             yield Message(places[topic], time_ns, data if decompress is None else decompress(data))
 
 

@@ -39,6 +39,21 @@ def serialised(outlet: Outlet) -> PoseOutlet:
     return advertise
 
 
+def to_all(*outlets: PoseOutlet) -> PoseOutlet:
+    """Sends in several ways, in their order, with the same stamps."""
+
+    def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+        sends = [outlet(topic, parents, children) for outlet in outlets]
+
+        def send(stamp_ns: int, poses: FloatArray) -> None:
+            for each in sends:
+                each(stamp_ns, poses)
+
+        return send
+
+    return advertise
+
+
 class TfSink:
     """Sends a run on /tf (the frames that move) and /tf_static (the rest, latched, with the first snapshot).
 

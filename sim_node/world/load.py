@@ -6,6 +6,7 @@ import gc
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 # Registers the readers, YAML first.
@@ -42,7 +43,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         raise WorldError(_in_file_order(report.errors))
     for line in shown_lines(_in_file_order(report.warnings)):
         warnings.warn(WorldWarning(line), stacklevel=2)
-    return world
+    return replace(world, files=tuple(report.read))
 
 
 @contextmanager

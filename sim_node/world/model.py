@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,7 @@ class World:
 
     What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. loops: what holds bodies beside
     their joints; touchless: pairs of bodies that never touch. systems and attachments: what `assembly.assemble` turns
-    into frames, bodies, loops, and poses of frames.
+    into frames, bodies, loops, and poses of frames. files: all that were read for it, its own first.
     """
 
     name: str
@@ -167,3 +168,4 @@ class World:
     drives: tuple[Drive, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""
+    files: tuple[Path, ...] = field(default=(), compare=False, repr=False)

@@ -54,6 +54,7 @@ class Assets:
             if path.stat().st_size + sum(map(len, self.contents.values())) > MOST_BYTES:
                 self._error(element, attribute, f"more than {MOST_BYTES // 1024**2} MB of files in a model")
                 return None
+            self.file.report.read.append(path)
             return path.read_bytes()
         except OSError as error:
             self._error(element, attribute, f"{path.name} cannot be read: {error.strerror}")

@@ -63,6 +63,7 @@ def read_text(path: Path, report: Report) -> str | None:
             report.error(f"has {size // 1024**2} MB; allowed: up to {LARGEST // 1024**2} MB")
             return None
         data = path.read_bytes()
+        report.read.append(path)
     except OSError as error:
         report.error(f"cannot be read: {error.strerror}")
         return None

@@ -16,7 +16,7 @@ class Report:
     """Where the reading of one file tells what it found. The lists are shared by all files of a world.
 
     errors stop the world, warnings do not; files: each world file opened, in order; missing: includes that led to
-    no world, without which the tree cannot be judged.
+    no world, without which the tree cannot be judged; read: every file whose content is in the world.
     """
 
     file: str
@@ -24,6 +24,7 @@ class Report:
     warnings: list[Problem] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    read: list[Path] = field(default_factory=list)
 
     def about(self, file: str) -> Report:
         """The same report, told from another file."""

@@ -200,7 +200,9 @@ def _mesh_file(value: Value, context: Context) -> Path | None:
     fault = mesh_fault(found[0])
     if fault:
         value.error(fault)
-    return None if fault else found[0]
+        return None
+    context.report.read.append(found[0])
+    return found[0]
 
 
 def _mesh_scale(table: Table) -> FloatArray:

@@ -1,0 +1,125 @@
+"""`lookup` and `tree` of a bag."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+
+from sim_node.cli.bags import shown, tell_damage
+from sim_node.cli.errors import UsageError
+from sim_node.cli.poses import pose_lines, short_pose
+from sim_node.geometry.arrays import FloatArray
+from sim_node.recording.bag import Bag
+from sim_node.recording.opening import open_bag
+from sim_node.recording.transforms import BagTransforms, Found
+from sim_node.tree import TransformError
+from sim_node.tree.describe import FrameInfo, as_text, remark
+from sim_node.world.problems import counted
+
+USER_MISTAKE = 2
+# Stamps after this are of the wall clock: 2001-09-09. Times on the command line are then counted from the first.
+_WALL_CLOCK_NS = 10**18
+
+
+def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
+    """Prints one pose, or one every so many seconds as CSV."""
+    with open_bag(path) as bag:
+        try:
+            if arguments.every is not None:
+                return _print_every(bag, target, source, arguments)
+            stamp, pose = _one(bag, target, source, arguments.at)
+        except TransformError as error:
+            raise UsageError(str(error)) from None
+    if arguments.json:
+        print(json.dumps(_as_dict(stamp, pose)))
+    else:
+        print("\n".join(pose_lines(target, source, None if stamp is None else stamp / 1e9, pose)))
+    return 0
+
+
+def bag_tree(path: str, at: float | None, as_json: bool) -> int:
+    """Prints the frames with their last poses up to a time."""
+    with open_bag(path) as bag:
+        transforms = _transforms(bag)
+        tree = transforms.fill(None if at is None else _stamp(transforms, at))
+        _tell(bag, transforms)
+    if as_json:
+        print(json.dumps(tree.as_dict()))
+        return 0
+
+    def said(frame: FrameInfo) -> str:
+        if frame.parent is None:
+            return ""
+        return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
+
+    print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
+    print(as_text(tree.describe(), said))
+    return 0
+
+
+def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | None, FloatArray]:
+    transforms = _transforms(bag)
+    if at is None:
+        found = transforms.fill().lookup_stamped(target, source)
+    else:
+        answer = next(transforms.lookups(target, source, iter([_stamp(transforms, at)])))
+        if isinstance(answer.pose, TransformError):
+            raise answer.pose
+        found = answer.stamp_ns, answer.pose
+    _tell(bag, transforms)
+    return found
+
+
+def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespace) -> int:
+    transforms = _transforms(bag)
+    start = transforms.first_ns if arguments.at is None else _stamp(transforms, arguments.at)
+    if not arguments.json:
+        print("time_s,x,y,z,qx,qy,qz,qw")
+    missing: list[Found] = []
+    answered = 0
+    for found in transforms.lookups(target, source, _stamps(start, round(arguments.every * 1e9), transforms)):
+        if isinstance(found.pose, TransformError):
+            if found.stamp_ns <= transforms.newest_ns:
+                missing.append(found)
+            continue
+        answered += 1
+        if arguments.json:
+            print(json.dumps(_as_dict(found.stamp_ns, found.pose)))
+        else:
+            seconds = f"{found.stamp_ns // 10**9}.{found.stamp_ns % 10**9:09d}"
+            print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
+    _tell(bag, transforms)
+    if missing:
+        times = f"{len(missing)} of {len(missing) + answered} times have no answer"
+        print(f"warning: {times}, the first at {missing[0].stamp_ns / 1e9:.3f} s: {missing[0].pose}", file=sys.stderr)
+    return 0 if answered else USER_MISTAKE
+
+
+def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
+    """Every step from the first on, up to the bag's end, which is known once it is read."""
+    while not (transforms.is_read and stamp > transforms.newest_ns):
+        yield stamp
+        stamp += step
+
+
+def _stamp(transforms: BagTransforms, at: float) -> int:
+    stamp = round(at * 1e9)
+    return stamp + transforms.first_ns if stamp < _WALL_CLOCK_NS <= transforms.first_ns else stamp
+
+
+def _tell(bag: Bag, transforms: BagTransforms) -> None:
+    tell_damage(bag)
+    if transforms.refused:
+        more = f", and {len(transforms.refused) - 1} more" if len(transforms.refused) > 1 else ""
+        print(f"warning: {transforms.refused[0]}{more}", file=sys.stderr)
+
+
+def _transforms(bag: Bag) -> BagTransforms:
+    return BagTransforms(bag, lambda topics: shown(bag, "reading transforms", topics))
+
+
+def _as_dict(stamp: int | None, pose: FloatArray) -> dict[str, object]:
+    seconds = None if stamp is None else stamp / 1e9
+    return {"translation": pose[:3].tolist(), "rotation": pose[3:].tolist(), "stamp": seconds, "stamp_ns": stamp}

@@ -1,0 +1,64 @@
+"""What several subcommands do with bags: opening them, progress over them, telling of damage."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Collection, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from tqdm import tqdm
+
+from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.world.problems import did_you_mean
+
+_UPDATE_EVERY = 500
+
+
+def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
+    """The positional BAG."""
+    what = "a bag: its folder, or one .mcap or .db3 file"
+    parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
+
+
+def add_topics(parser: argparse.ArgumentParser) -> None:
+    """--topics PATTERN ..."""
+    parser.add_argument(
+        "--topics", metavar="TOPIC", nargs="+", default=[], help="only these; with * and ? (default: all)"
+    )
+
+
+def fitting(names: Collection[str], patterns: Collection[str]) -> list[str]:
+    """Those that fit a pattern, all where there are none, sorted. Raises BagError for a pattern that fits none."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in names):
+            known = ", ".join(sorted(names)) or "none"
+            raise BagError(f"no topic {pattern}{did_you_mean(pattern, names)} (known: {known})")
+    return sorted(name for name in names if not patterns or any(fnmatchcase(name, each) for each in patterns))
+
+
+def shown(
+    bag: Bag,
+    what: str,
+    topics: Collection[str] | None = None,
+    start_ns: int | None = None,
+    stop_ns: int | None = None,
+) -> Iterator[Message]:
+    """The bag's messages, with a bar on a terminal."""
+    messages = bag.messages(topics, start_ns, stop_ns)
+    if not sys.stderr.isatty():
+        yield from messages
+        return
+    total = sum(topic.count for topic in bag.topics if topics is None or topic.name in topics)
+    with tqdm(total=total, desc=what, unit="msg", unit_scale=True, mininterval=0.2, leave=False) as bar:
+        for n, message in enumerate(messages, 1):
+            if n % _UPDATE_EVERY == 0:
+                bar.update(_UPDATE_EVERY)
+            yield message
+
+
+def tell_damage(bag: Bag) -> None:
+    """What was found broken, on standard error."""
+    for line in bag.damage:
+        print(f"warning: {line}", file=sys.stderr)

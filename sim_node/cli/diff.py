@@ -1,0 +1,65 @@
+"""Compare two bags topic by topic: counts, the first difference, the largest one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage
+from sim_node.cli.errors import UsageError
+from sim_node.cli.tables import table
+from sim_node.cli.worlds import finite
+from sim_node.recording.comparing import TopicDifference, compare
+from sim_node.recording.opening import open_bag
+from sim_node.world.problems import counted
+
+DIFFERENT = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """BAG, BAG, --topics and --tolerance."""
+    add_bag(parser)
+    add_bag(parser, "other")
+    add_topics(parser)
+    parser.add_argument(
+        "--tolerance", metavar="X", type=finite, default=0.0, help="numbers may differ by this much (default 0)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
+    if arguments.tolerance < 0:
+        raise UsageError(f"--tolerance is {arguments.tolerance:g}, needs 0 or more")
+    with open_bag(arguments.bag) as one, open_bag(arguments.other) as other:
+        topics = fitting({topic.name for bag in (one, other) for topic in bag.topics}, arguments.topics)
+        messages = shown(one, "comparing", topics), other.messages(topics)
+        found = compare(one, other, topics, arguments.tolerance, messages)
+        tell_damage(one)
+        tell_damage(other)
+    print(table(("topic", "first", "second", "differing"), [_row(topic) for topic in found]))
+    for topic in found:
+        for line in _lines(topic):
+            print(f"{topic.name}: {line}")
+    different = [topic for topic in found if not topic.is_equal]
+    if not different:
+        print(f"equal: {counted(len(found), 'topic')}, {counted(sum(topic.compared for topic in found), 'message')}")
+        return 0
+    print(f"different: {len(different)} of {counted(len(found), 'topic')}")
+    return DIFFERENT
+
+
+def _row(topic: TopicDifference) -> tuple[str, ...]:
+    return topic.name, *(str(count) for count in topic.counts), str(topic.differing)
+
+
+def _lines(topic: TopicDifference) -> Iterator[str]:
+    if topic.counts[0] != topic.counts[1]:
+        yield f"{topic.counts[0]} and {topic.counts[1]} messages"
+    if topic.first is not None:
+        number, time_ns, field, one, other = topic.first
+        yield f"first difference in message {number} at {time_ns / 1e9:.9f} s: {field}: {one} and {other}"
+    if topic.largest is not None:
+        amount, time_ns, field = topic.largest
+        yield f"largest difference {amount:g} at {time_ns / 1e9:.9f} s: {field}"
+    if topic.note:
+        yield topic.note

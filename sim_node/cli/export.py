@@ -1,0 +1,30 @@
+"""Write a bag's messages as tables: CSV or Parquet, one file of each topic."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage
+from sim_node.recording.exporting import export_csv, export_parquet
+from sim_node.recording.opening import open_bag
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """BAG, --csv or --parquet, --topics."""
+    add_bag(parser)
+    kind = parser.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--csv", metavar="DIR", type=Path, help="write DIR/TOPIC.csv")
+    kind.add_argument("--parquet", metavar="DIR", type=Path, help="write DIR/TOPIC.parquet; needs pyarrow")
+    add_topics(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the files that were written."""
+    write = export_csv if arguments.csv else export_parquet
+    with open_bag(arguments.bag) as bag:
+        topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
+        for path in write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet):
+            print(path)
+        tell_damage(bag)
+    return 0

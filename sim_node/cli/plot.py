@@ -1,0 +1,45 @@
+"""Draw numbers of a bag over time into a picture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim_node.cli.bags import add_bag, shown, tell_damage
+from sim_node.cli.errors import UsageError
+from sim_node.cli.worlds import finite
+from sim_node.recording.opening import open_bag
+from sim_node.recording.plotting import draw
+from sim_node.recording.series import read_series, signals
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """BAG, SIGNAL..., -o, --start and --duration."""
+    add_bag(parser)
+    what = (
+        "as in /imu/data.angular_velocity.x, /tf.transforms[0].transform.translation.x, '/*/odom.pose.pose.position.z'"
+    )
+    parser.add_argument("signals", metavar="SIGNAL", nargs="+", help=what)
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, default=Path("plot.png"), help=".png, .svg or .pdf (plot.png)"
+    )
+    parser.add_argument("--start", metavar="S", type=finite, default=0.0, help="seconds after the bag's first message")
+    parser.add_argument("--duration", metavar="S", type=finite, help="seconds to draw (default: to the end)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints what was drawn."""
+    if arguments.duration is not None and arguments.duration <= 0:
+        raise UsageError(f"--duration is {arguments.duration:g}, needs seconds above 0")
+    with open_bag(arguments.bag) as bag:
+        start_ns = bag.start_ns + round(arguments.start * 1e9)
+        stop_ns = None if arguments.duration is None else start_ns + round(arguments.duration * 1e9)
+        found = signals(bag, arguments.signals)
+        series = read_series(bag, found, lambda topics: shown(bag, "reading", topics, start_ns, stop_ns))
+        draw(series, bag.start_ns / 1e9, arguments.output)
+        tell_damage(bag)
+    for each in series:
+        low, high = each.values.min(), each.values.max()
+        print(f"{each.signal}: {len(each.values)} values from {low:g} to {high:g}")
+    print(arguments.output)
+    return 0

@@ -1,0 +1,114 @@
+"""What subcommands that record share: their arguments, the recording, its end in words."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.worlds import finite
+from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.settings import SettingsFault
+
+# Of the arguments, by the names that settings have for them.
+OPTIONS = {
+    "topics": "record_topics",
+    "exclude": "record_exclude",
+    "compression": "compression",
+    "split_size": "split_size",
+    "split_duration": "split_duration",
+    "snapshot": "snapshot",
+    "max_disk": "max_disk",
+    "when_full": "when_full",
+}
+
+
+def add_record(parser: argparse.ArgumentParser) -> None:
+    """--record DIR and what goes with it."""
+    group = parser.add_argument_group("recording")
+    group.add_argument("--record", metavar="DIR", help="write what is published to a new folder, as a rosbag2 bag")
+    group.add_argument(
+        "--record-topics", metavar="PATTERN", nargs="+", help="only these: names, globs ('/drone/*') or re:EXPRESSION"
+    )
+    group.add_argument("--record-exclude", metavar="PATTERN", nargs="+", help="not these")
+    add_files(group)
+
+
+def add_files(group: Any) -> None:
+    """How a bag is written."""
+    group.add_argument("--compression", choices=("none", "lz4", "zstd"), help="of the bag's chunks (default zstd)")
+    group.add_argument("--split-size", metavar="MB", type=_positive, help="begin another file above this size")
+    group.add_argument("--split-duration", metavar="S", type=_positive, help="begin another file after S seconds")
+    group.add_argument(
+        "--snapshot", metavar="S", type=_positive, help="keep the last S seconds in memory, write them on SIGUSR1"
+    )
+    group.add_argument("--max-disk", metavar="MB", type=_positive, help="stop recording before the bag is larger")
+    group.add_argument(
+        "--when-full", choices=("go_on", "end"), help="whether the run goes on without its recording (default), or ends"
+    )
+
+
+def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What was given, by the names of settings. Raises UsageError for options without --record."""
+    found = {name: getattr(arguments, attribute) for name, attribute in OPTIONS.items()}
+    given = {name: " ".join(value) if isinstance(value, list) else value for name, value in found.items() if value}
+    if given and not arguments.record:
+        flag = "--" + OPTIONS[next(iter(given))].replace("_", "-")
+        raise UsageError(f"{flag} goes with --record DIR")
+    return given
+
+
+@contextmanager
+def recording_faults() -> Iterator[None]:
+    """What the user got wrong about a recording, as UsageError."""
+    try:
+        yield
+    except (BagError, SettingsFault) as fault:
+        raise UsageError(f"--record: {fault}") from None
+    except ImportError as error:
+        raise UsageError(f"--record needs {error.name}: `make setup`, or pip install 'sim_node[recording]'") from None
+
+
+@contextmanager
+def snapshots_on_signal(recorder: Any) -> Iterator[None]:
+    """While entered, SIGUSR1 has a recording in snapshot mode write what it keeps. Main thread only."""
+    if recorder is None or not recorder.settings.snapshot_ns:
+        yield
+        return
+
+    def write() -> None:
+        try:
+            print(f"snapshot: {recorder.snapshot()} messages to {recorder.folder}", flush=True)
+        except RecordingStopped as refusal:
+            print(f"snapshot: {refusal}", file=sys.stderr, flush=True)
+
+    def handle(number: int, frame: object) -> None:
+        threading.Thread(target=write, name="snapshot").start()
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def told(recorder: Any) -> str:
+    """What has become of a recording."""
+    return f"recorded {recorder.count} messages to {recorder.folder}"
+
+
+def complain(text: str) -> None:
+    """Why a recording stopped, on stderr."""
+    print(f"sim_node: {text}", file=sys.stderr, flush=True)
+
+
+def _positive(text: str) -> float:
+    number = finite(text)
+    if number <= 0.0:
+        raise argparse.ArgumentTypeError(f"{text}: a number above zero is needed")
+    return number

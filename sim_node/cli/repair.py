@@ -1,0 +1,39 @@
+"""Write a whole bag with all that can be recovered from a damaged one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+from tqdm import tqdm
+
+from sim_node.cli.bags import add_bag
+from sim_node.recording.repair import repair
+from sim_node.world.problems import counted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """BAG and -o."""
+    add_bag(parser)
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder (default: BAG_repaired)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the damage that was found, and what was kept."""
+    source: Path = arguments.bag
+    name = source.resolve().name if source.is_dir() else source.name.split(".")[0]
+    folder: Path = arguments.output or source.parent / f"{name}_repaired"
+    with tqdm(desc="repairing", unit="msg", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
+        done = repair(source, folder, lambda count: _moved(bar, count))
+    for line in done.damage:
+        print(line)
+    kept = f"{counted(done.counts.total(), 'message')} on {counted(len(done.counts), 'topic')}"
+    attachments = f", {counted(done.attachments, 'attachment')}" if done.attachments else ""
+    print(f"{folder}: {kept}{attachments}; {counted(len(done.damage), 'fault')} in {source}")
+    return 0
+
+
+def _moved(bar: tqdm[NoReturn], count: int) -> None:
+    bar.update(count - bar.n)

@@ -1,0 +1,146 @@
+"""Messages from their CDR, by the definitions that the bag carries; their numbers by path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sim_node.recording.bag import BagError, BagTopic
+from sim_node.world.problems import did_you_mean
+
+if TYPE_CHECKING:
+    from rosbags.typesys.store import Typestore
+
+# A number, text or array of a message.
+Leaf = Any
+# What rosbags puts into messages without fields.
+PLACEHOLDER = "structure_needs_at_least_one_member"
+_STEP = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]")
+
+
+class Decoder:
+    """Decodes a topic's messages into objects of fields: numbers, texts, numpy arrays, lists and other messages.
+
+    Raises BagError where neither the bag nor rosbags has the type, and for bytes that are no such message.
+    """
+
+    def __init__(self, topic: BagTopic) -> None:
+        self.topic, self.store = topic, _typestore(topic)
+        if topic.encoding != "cdr":
+            raise BagError(f"{topic.name}: messages are encoded as {topic.encoding!r}; known: cdr")
+        if topic.type not in self.store.fielddefs:
+            named = topic.type or "its type"
+            raise BagError(f"{topic.name}: the bag has no definition of {named}, which is needed to decode it")
+
+    def __call__(self, data: bytes) -> Any:
+        """The message of these bytes."""
+        try:
+            return self.store.deserialize_cdr(data, self.topic.type)
+        except Exception as error:
+            said = str(error) or type(error).__name__
+            raise BagError(f"{self.topic.name}: {len(data)} bytes are no {self.topic.type}: {said}") from None
+
+
+def field_names(message: Any) -> tuple[str, ...]:
+    """The fields of a message."""
+    kind: Any = type(message)
+    return _field_names(kind)
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
+    """Path and value of each number, text, array of numbers and list of texts, in the order of the definition."""
+    for name in field_names(message):
+        value = getattr(message, name)
+        yield from _leaves_of(value, f"{path}.{name}" if path else name)
+
+
+def _leaves_of(value: Any, path: str) -> Iterator[tuple[str, Leaf]]:
+    if hasattr(value, "__dataclass_fields__"):
+        yield from leaves(value, path)
+    elif isinstance(value, list) and value and hasattr(value[0], "__dataclass_fields__"):
+        for i, each in enumerate(value):
+            yield from leaves(each, f"{path}[{i}]")
+    elif path.rpartition(".")[2] != PLACEHOLDER:
+        yield path, value
+
+
+def steps(path: str) -> list[str | int]:
+    """`a.b[2].c` as names and indices. Raises BagError for what is no path."""
+    found: list[str | int] = []
+    at = 0
+    while at < len(path):
+        step = _STEP.match(path, at)
+        if step is None:
+            raise BagError(f"{path!r} is no field; fields look like pose.position.x or transforms[0].transform")
+        found.append(step[1] if step[1] else int(step[2]))
+        at = step.end()
+    return found
+
+
+def value_at(message: Any, path: Sequence[str | int]) -> float | None:
+    """The number at a path; None where this message's sequence is shorter. Raises BagError for what is no number."""
+    value, so_far = message, ""
+    for step in path:
+        if isinstance(step, int):
+            if not isinstance(value, list | np.ndarray):
+                raise BagError(f"{so_far} is no array, and has no [{step}]")
+            if step >= len(value):
+                return None
+            value, so_far = value[step], f"{so_far}[{step}]"
+            continue
+        known = field_names(value) if _is_message(value) else ()
+        if step not in known:
+            raise BagError(_no_field(so_far, step, value, known))
+        value, so_far = getattr(value, step), f"{so_far}.{step}" if so_far else step
+    if isinstance(value, bool | int | float | np.number | np.bool_):
+        return float(value)
+    numbers = [name for name, leaf in leaves(value, so_far) if _is_number(leaf)] if _is_message(value) else []
+    if numbers:
+        raise BagError(f"{so_far} is no number, but has some: {', '.join(numbers[:8])}")
+    if isinstance(value, list | np.ndarray):
+        raise BagError(f"{so_far} is an array of {len(value)}; which one, as in {so_far}[0]?")
+    raise BagError(f"{so_far} is no number: {str(value)[:40]!r}")
+
+
+def _no_field(so_far: str, step: str, value: Any, known: Sequence[str]) -> str:
+    if isinstance(value, list | np.ndarray):
+        return f"{so_far} is an array of {len(value)}; which one, as in {so_far}[0].{step}?"
+    if not known:
+        return f"{so_far} has no field {step}: it is a value by itself"
+    return f"{so_far or 'the message'} has no field {step}{did_you_mean(step, known)} (known: {', '.join(known)})"
+
+
+def _is_message(value: Any) -> bool:
+    return hasattr(value, "__dataclass_fields__")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number | np.bool_)
+
+
+def _typestore(topic: BagTopic) -> Typestore:
+    # Here, for it takes longer to import than most commands take to run.
+    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+
+    if not topic.definition:
+        return get_typestore(Stores.LATEST)
+    store = get_typestore(Stores.EMPTY)
+    try:
+        if topic.is_idl:
+            types = get_types_from_idl(topic.definition)
+        else:
+            types = get_types_from_msg(topic.definition, topic.type)
+        store.register(types)
+    except Exception as error:
+        raise BagError(f"{topic.name}: the bag's definition of {topic.type} cannot be read: {error}") from None
+    return store

@@ -1,0 +1,217 @@
+"""Bags as tables: a file of each topic, a row of each message, a column of each number."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim_node.recording.bag import Bag, BagError, BagTopic, Message
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names, leaves
+
+TIME = "time_ns"
+# A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
+_MOST_COLUMNS = 64
+# Rows of a topic that are held before they are written to Parquet, and bytes of messages.
+_ROWS, _BYTES = 5000, 16 << 20
+
+
+class _Table(Protocol):
+    def add(self, message: Message) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def export_csv(bag: Bag, messages: Iterable[Message], folder: Path) -> list[Path]:
+    """Writes `folder`/TOPIC.csv of each topic that has messages; returns them. Memory is bounded.
+
+    time_ns, the time of recording, is the first column; sequences have a column of each place, as in ranges[0].
+    """
+    return _export(bag, messages, folder, ".csv", _CsvTable)
+
+
+def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path) -> list[Path]:
+    """As `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise BagError("--parquet needs pyarrow: pip install pyarrow; or take --csv") from None
+    return _export(bag, messages, folder, ".parquet", _ParquetTable)
+
+
+def _export(
+    bag: Bag, messages: Iterable[Message], folder: Path, suffix: str, kind: Callable[[Path, Decoder], _Table]
+) -> list[Path]:
+    tables: dict[int, _Table] = {}
+    names = _file_names(bag.topics)
+    paths = [folder / f"{name}{suffix}" for name in names]
+    parts = [folder / f".{name}{suffix}.part" for name in names]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for message in messages:
+            place = message.topic
+            if place not in tables:
+                tables[place] = kind(parts[place], Decoder(bag.topics[place]))
+            tables[place].add(message)
+        for place, table in tables.items():
+            table.close()
+            parts[place].replace(paths[place])
+    except OSError as error:
+        raise BagError(f"{error.filename or folder}: cannot be written: {error.strerror}") from None
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+    return [paths[place] for place in sorted(tables)]
+
+
+def _file_names(topics: Sequence[BagTopic]) -> list[str]:
+    """`drone_imu_data` of /drone/imu/data; those of two topics that would be the same are numbered."""
+    given: dict[str, int] = {}
+    names = []
+    for topic in topics:
+        name = topic.name.strip("/").replace("/", "_") or "root"
+        given[name] = given.get(name, 0) + 1
+        names.append(name if given[name] == 1 else f"{name}_{given[name]}")
+    return names
+
+
+class _CsvTable:
+    """Rows are written as they come; columns that turn up later are put into the header and all rows at the end."""
+
+    def __init__(self, path: Path, decoder: Decoder) -> None:
+        self._path, self._decoder = path, decoder
+        self._file = path.open("w", encoding="utf-8", newline="")
+        self._writer = csv.writer(self._file)
+        self._columns: dict[str, int] = {TIME: 0}
+        self._header_columns = 0
+        self._whole: set[str] = set()
+        self._split: set[str] = set()
+
+    def add(self, message: Message) -> None:
+        row: list[Any] = [""] * len(self._columns)
+        row[0] = message.time_ns
+        for column, value in self._cells(self._decoder(message.data)):
+            place = self._columns.setdefault(column, len(self._columns))
+            if place == len(row):
+                row.append(value)
+            else:
+                row[place] = value
+        if not self._header_columns:
+            self._writer.writerow(self._columns)
+            self._header_columns = len(self._columns)
+        self._writer.writerow(row)
+
+    def close(self) -> None:
+        self._file.close()
+        if len(self._columns) > self._header_columns:
+            self._widen()
+
+    def _cells(self, message: Any) -> Iterator[tuple[str, Any]]:
+        for path, value in leaves(message):
+            if not isinstance(value, np.ndarray | list):
+                yield path, value
+                continue
+            if path not in self._split and len(value) > _MOST_COLUMNS:
+                self._whole.add(path)
+            values = value.tolist() if isinstance(value, np.ndarray) else value
+            if path in self._whole:
+                yield path, json.dumps(values)
+            else:
+                if values:
+                    self._split.add(path)
+                yield from ((f"{path}[{i}]", each) for i, each in enumerate(values))
+
+    def _widen(self) -> None:
+        narrow = self._path.with_name(f"{self._path.name}.narrow")
+        self._path.rename(narrow)
+        try:
+            with (
+                narrow.open(encoding="utf-8", newline="") as source,
+                self._path.open("w", encoding="utf-8", newline="") as target,
+            ):
+                rows, writer = csv.reader(source), csv.writer(target)
+                next(rows)
+                writer.writerow(self._columns)
+                writer.writerows([*row, *[""] * (len(self._columns) - len(row))] for row in rows)
+        finally:
+            narrow.unlink()
+
+
+class _ParquetTable:
+    """Columns and their types are those of the message's definition."""
+
+    def __init__(self, path: Path, decoder: Decoder) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._pa, self._decoder = pa, decoder
+        columns = list(_columns(pa, decoder, decoder.topic.type))
+        self._steps = [steps for steps, _ in columns]
+        self._schema = pa.schema([(TIME, pa.int64()), *((".".join(steps), kind) for steps, kind in columns)])
+        self._writer = pq.ParquetWriter(path, self._schema, compression="zstd")
+        self._times: list[int] = []
+        self._values: list[list[Any]] = [[] for _ in columns]
+        self._bytes = 0
+
+    def add(self, message: Message) -> None:
+        decoded = self._decoder(message.data)
+        self._times.append(message.time_ns)
+        for steps, values in zip(self._steps, self._values, strict=True):
+            values.append(_plain(reduce(getattr, steps, decoded)))
+        self._bytes += len(message.data)
+        if len(self._times) >= _ROWS or self._bytes > _BYTES:
+            self._write()
+
+    def close(self) -> None:
+        self._write()
+        self._writer.close()
+
+    def _write(self) -> None:
+        columns = zip([self._times, *self._values], self._schema, strict=True)
+        arrays = [self._pa.array(values, field.type) for values, field in columns]
+        self._writer.write_table(self._pa.Table.from_arrays(arrays, schema=self._schema))
+        self._times.clear()
+        for values in self._values:
+            values.clear()
+        self._bytes = 0
+
+
+def _columns(pa: Any, decoder: Decoder, type_name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Names from the message down to each column, and its type."""
+    for name, description in decoder.store.fielddefs[type_name][1]:
+        if description[0].name == "NAME":
+            for steps, kind in _columns(pa, decoder, description[1]):
+                yield (name, *steps), kind
+        elif name != PLACEHOLDER:
+            yield (name,), _arrow_type(pa, decoder, description)
+
+
+def _arrow_type(pa: Any, decoder: Decoder, description: Any) -> Any:
+    kind, argument = description
+    if kind.name == "BASE":
+        name = argument[0]
+        names = {
+            "bool": "bool_",
+            "octet": "uint8",
+            "char": "uint8",
+            "byte": "uint8",
+            "wstring": "string",
+            "float128": "float64",
+        }
+        return getattr(pa, names.get(name, name))()
+    if kind.name == "NAME":
+        fields = decoder.store.fielddefs[argument][1]
+        return pa.struct([(name, _arrow_type(pa, decoder, each)) for name, each in fields])
+    return pa.list_(_arrow_type(pa, decoder, argument[0]))
+
+
+def _plain(value: Any) -> Any:
+    """Lists of messages as lists of dictionaries, which pyarrow takes; arrays as they are."""
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: _plain(getattr(value, name)) for name in field_names(value)}
+    return [_plain(each) for each in value] if isinstance(value, list) else value

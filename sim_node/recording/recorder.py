@@ -1,0 +1,272 @@
+"""A recording: an outlet whose messages go to a bag, written by a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.definitions import Definition, definition_of
+from sim_node.recording.mcap_file import Entry
+from sim_node.recording.provenance import Attached
+from sim_node.recording.settings import Settings
+from sim_node.recording.writer import BagFull, BagWriter, RecordedTopic
+from sim_node.wire.qos import Qos
+from sim_node.wire.topic import Send, Topic
+
+# Bytes that may wait for the disk.
+MOST_WAITING = 64 * 1024 * 1024
+# Of the bag's time, that may be lost with the process.
+MOST_BEHIND_NS = 1_000_000_000
+# What a message takes beside its bytes, about.
+_OVERHEAD = 120
+
+
+class Batch(NamedTuple):
+    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
+
+    time_ns: int
+    entries: list[Entry]
+    progress_ns: int = 0
+
+
+def absolute(name: str) -> str:
+    """A topic's name where there is no namespace."""
+    return name if name.startswith("/") else f"/{name}"
+
+
+class Recorder:
+    """Records what is sent on its topics: `open`, then any number of messages and `commit`s, then `close`.
+
+    Messages and commits come from one thread; what was sent before a commit is one batch. tell: called once, from any
+    thread, with why a recording stopped. resolve: gives topics their absolute names. patient: whether commits wait
+    for a slow disk, so that all but the last second of their time is with the system at any moment, or batches are
+    dropped and counted once many bytes wait.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings | None = None,
+        attached: Sequence[Attached] = (),
+        custom: Mapping[str, str] | None = None,
+        *,
+        tell: Callable[[str], None],
+        resolve: Callable[[str], str] = absolute,
+        patient: bool = True,
+    ) -> None:
+        self.folder = folder
+        self.settings = settings or Settings()
+        self.dropped = 0
+        self._writer = BagWriter(folder, self.settings, attached, custom)
+        self._tell, self._resolve, self._patient = tell, resolve, patient
+        self._topics = self._writer.topics
+        self._numbers: dict[str, int] = {}
+        self._pending: list[Entry] = []
+        self._changed = threading.Condition()
+        self._waiting: deque[Batch | Callable[[], None]] = deque()
+        self._waiting_bytes = 0
+        self._closing = False
+        # Time that has gone forward: by commits, and as far as the bag is with the system.
+        self._last_ns: int | None = None
+        self._progress_ns = self._safe_ns = 0
+        self._stopped = ""
+        self._fault: Exception | None = None
+        # The batches of the last while, in snapshot mode, and what is latched from before them.
+        self._recent: deque[Batch] = deque()
+        self._latched: dict[int, deque[Entry]] = {}
+        self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
+
+    @property
+    def count(self) -> int:
+        """Messages in the bag."""
+        return self._writer.count
+
+    def advertise(
+        self, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
+    ) -> Send:
+        """What records a topic, or nothing for one that settings leave out. Raises UnknownType, ValueError.
+
+        A topic that is advertised again, with the same type, has another publisher. definition: of its type, ROS 2
+        Jazzy's otherwise; offered: the QoS of all its publishers, where they are more than this one.
+        """
+        name = self._resolve(topic.name)
+        if not self.settings.wants(name):
+            return lambda time_ns, data: None
+        with self._changed:
+            number = self._numbers.setdefault(name, len(self._topics) + 1)
+            if number > len(self._topics):
+                found = definition or definition_of(topic.type)
+                self._topics.append(RecordedTopic(name, topic.type, found, offered or (topic.qos,)))
+            else:
+                before = self._topics[number - 1]
+                if before.type != topic.type:
+                    raise ValueError(f"{name} is {before.type}, and cannot be {topic.type} too")
+                self._topics[number - 1] = replace(before, offered=offered or (*before.offered, topic.qos))
+
+        def send(time_ns: int, data: bytes) -> None:
+            self._pending.append((number, time_ns, data))
+
+        return send
+
+    def open(self) -> None:
+        """Makes the bag's folder. Raises BagError."""
+        self._writer.open()
+        self._thread.start()
+
+    def commit(self, time_ns: int) -> None:
+        """Ends a batch. Raises RecordingStopped where the recording has, and settings say that the run ends then."""
+        if not self._pending:
+            return
+        entries, self._pending = self._pending, []
+        if self._stopped:
+            if self.settings.when_full == "end":
+                raise RecordingStopped(self._stopped)
+            return
+        if self._last_ns is not None:
+            self._progress_ns += max(time_ns - self._last_ns, 0)
+        self._last_ns = time_ns
+        with self._changed:
+            if not self._patient and self._waiting_bytes > MOST_WAITING:
+                self.dropped += len(entries)
+                return
+            self._waiting.append(Batch(time_ns, entries, self._progress_ns))
+            self._waiting_bytes += _size(entries)
+            self._changed.notify_all()
+            if self._patient:
+                self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
+
+    def snapshot(self) -> int:
+        """Writes what is kept in memory; returns how many messages. May be called from any thread.
+
+        Raises RecordingStopped where the recording is not in snapshot mode, or over.
+        """
+        if not self.settings.snapshot_ns:
+            raise RecordingStopped("everything is written already: the recording is not in snapshot mode")
+        done = threading.Event()
+        written = 0
+
+        def write() -> None:
+            nonlocal written
+            try:
+                written = self._write_recent()
+            finally:
+                done.set()
+
+        with self._changed:
+            if self._closing or self._stopped:
+                raise RecordingStopped(self._stopped or "the recording is over")
+            self._waiting.append(write)
+            self._changed.notify_all()
+        done.wait()
+        if self._stopped:
+            raise RecordingStopped(self._stopped)
+        return written
+
+    def close(self) -> None:
+        """Writes what still waits and ends the bag."""
+        if not self._thread.is_alive():
+            return
+        if self._pending:
+            with suppress(RecordingStopped):
+                self.commit(max(time_ns for _, time_ns, _ in self._pending))
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        if self._fault is not None:
+            raise self._fault
+
+    def _keeps_up(self) -> bool:
+        if self._waiting_bytes > MOST_WAITING:
+            return False
+        return bool(self.settings.snapshot_ns) or self._progress_ns - self._safe_ns <= MOST_BEHIND_NS
+
+    # In the thread
+
+    def _run(self) -> None:
+        while (work := self._next()) is not None:
+            if not self._stopped:
+                self._guarded(work)
+        if not self._stopped:
+            self._guarded(self._writer.close)
+
+    def _next(self) -> Batch | Callable[[], None] | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._closing)
+            if not self._waiting:
+                return None
+            work = self._waiting.popleft()
+            if isinstance(work, Batch):
+                self._waiting_bytes -= _size(work.entries)
+            self._changed.notify_all()
+            return work
+
+    def _guarded(self, work: Batch | Callable[[], None]) -> None:
+        try:
+            if not isinstance(work, Batch):
+                work()
+            elif self.settings.snapshot_ns:
+                self._keep(work)
+            elif self._writer.write(work.time_ns, work.entries):
+                with self._changed:
+                    self._safe_ns = work.progress_ns
+                    self._changed.notify_all()
+        except BagFull as full:
+            self._end(str(full), self._writer.close)
+        except BagError as error:
+            self._end(str(error), self._writer.close)
+        except OSError as error:
+            self._end(f"{self.folder}: {error.strerror}", self._writer.abandon)
+        except Exception as fault:  # of ours; a run that waits for this thread has to go on
+            self._fault = fault
+            self._end(f"{self.folder}: {fault!r}", self._writer.abandon)
+
+    def _end(self, why: str, end: Callable[[], None]) -> None:
+        try:
+            end()
+        except OSError:
+            self._writer.abandon()
+        with self._changed:
+            self._stopped = f"recording stopped: {why}"
+            self._changed.notify_all()
+        self._tell(self._stopped)
+
+    def _keep(self, batch: Batch) -> None:
+        """Takes a batch into memory and lets go of those that are too old, but for what is latched."""
+        went_back = bool(self._recent) and batch.time_ns < self._recent[-1].time_ns
+        while self._recent and (went_back or self._recent[0].time_ns < batch.time_ns - self.settings.snapshot_ns):
+            for entry in self._recent.popleft().entries:
+                most = self._topics[entry[0] - 1].latched
+                if most:
+                    kept = self._latched.setdefault(entry[0], deque())
+                    kept.append(entry)
+                    while len(kept) > most:
+                        kept.popleft()
+        self._recent.append(batch)
+
+    def _write_recent(self) -> int:
+        """Puts what is in memory into a file of its own."""
+        if not self._recent:
+            return 0
+        before = self._writer.count
+        first = self._recent[0]
+        start_ns = first.entries[0][1]
+        latched = [(number, start_ns, data) for kept in self._latched.values() for number, _, data in kept]
+        self._latched.clear()
+        batches = [first._replace(entries=[*latched, *first.entries]), *list(self._recent)[1:]]
+        self._recent.clear()
+        self._writer.split()
+        for batch in batches:
+            self._writer.write(batch.time_ns, batch.entries)
+        self._writer.split()
+        return self._writer.count - before
+
+
+def _size(entries: list[Entry]) -> int:
+    return sum(len(data) + _OVERHEAD for _, _, data in entries)

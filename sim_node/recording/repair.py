@@ -1,0 +1,197 @@
+"""Writes a whole bag with all that can be recovered from a damaged one."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import yaml
+from mcap.writer import CompressionType, Writer
+
+from sim_node.recording.bag import Bag, BagError, BagTopic
+from sim_node.recording.mcap_bag import McapBag
+from sim_node.recording.mcap_records import CHUNK, HEADER
+from sim_node.recording.metadata_reader import NAME, NEWEST_VERSION
+from sim_node.recording.opening import open_bag
+from sim_node.recording.qos_profiles import as_plain, as_text
+from sim_node.recording.split_bag import Decompress
+
+# Told how many messages are written so far.
+Told = Callable[[int], None]
+_TELL_EVERY = 1000
+_COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
+
+
+@dataclass
+class Repaired:
+    """What was done. damage: of the source, a line each; counts: messages kept, by topic; attachments: number kept."""
+
+    folder: Path
+    damage: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    attachments: int = 0
+
+
+def repair(source: Path, folder: Path, told: Told = lambda count: None) -> Repaired:
+    """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
+
+    Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
+    so is the order of the file. Raises BagError where nothing can be read, or where the folder is there already;
+    then nothing is left behind.
+    """
+    if folder.exists():
+        raise BagError(f"{folder}: is there already, and nothing is overwritten; name another folder with -o")
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        part.mkdir(parents=True)
+        done = _write(source, folder, part, told)
+        part.rename(folder)
+    except OSError as error:
+        raise BagError(f"{folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return done
+
+
+def _write(source: Path, folder: Path, part: Path, told: Told) -> Repaired:
+    done = Repaired(folder)
+    files: list[_File] = []
+    with open_bag(source) as bag:
+        for number, source_file in enumerate(bag.files):
+            file = _File(f"{folder.name}_{number}.mcap", done, told)
+            with (part / file.name).open("wb") as stream:
+                if isinstance(source_file, McapBag):
+                    file.copy_records(source_file, stream, bag.decompress)
+                else:
+                    file.copy_messages(source_file, stream, bag.decompress)
+            files.append(file)
+        done.damage += bag.damage
+        text = _metadata(files, bag.topics, done.counts)
+        (part / NAME).write_text(text, encoding="utf-8")
+    with open_bag(part) as whole:
+        if whole.count != done.counts.total() or whole.damage:
+            raise BagError(f"{folder}: what was written does not read back, nothing is kept: {whole.damage[:1]}")
+    return done
+
+
+class _File:
+    """One file being written."""
+
+    def __init__(self, name: str, done: Repaired, told: Told) -> None:
+        self.name = name
+        self.count = 0
+        self.start_ns, self.end_ns = 2**63 - 1, 0
+        self._done, self._told = done, told
+
+    def copy_records(self, bag: McapBag, stream: BinaryIO, decompress: Decompress | None) -> None:
+        """All records of an MCAP file, messages in the order in which they stand."""
+        layout = bag.layout
+        writer = Writer(stream, compression=_compression(bag))
+        writer.start(layout.profile or "ros2")
+        schemas = {
+            number: writer.register_schema(schema.name, schema.encoding, schema.data)
+            for number, schema in sorted(layout.schemas.items())
+        }
+        channels = {
+            number: writer.register_channel(
+                channel.topic, channel.message_encoding, schemas.get(channel.schema_id, 0), channel.metadata
+            )
+            for number, channel in sorted(layout.channels.items())
+        }
+        for place in layout.attachments:
+            attachment = bag.attachment(place)
+            if attachment is not None:
+                writer.add_attachment(**vars(attachment))
+                self._done.attachments += 1
+        for place in layout.metadata:
+            metadata = bag.metadata(place)
+            if metadata is not None:
+                writer.add_metadata(metadata.name, metadata.metadata)
+        for block in layout.blocks:
+            for channel, sequence, time_ns, publish_ns, data in bag.raw_messages(block):
+                if channel in channels:
+                    plain = data if decompress is None else decompress(data)
+                    writer.add_message(channels[channel], time_ns, plain, publish_ns, sequence)
+                    self._add(layout.channels[channel].topic, time_ns)
+        writer.finish()
+
+    def copy_messages(self, bag: Bag, stream: BinaryIO, decompress: Decompress | None) -> None:
+        """All messages of another storage's file."""
+        writer = Writer(stream)
+        writer.start("ros2")
+        channels = [_channel(writer, topic) for topic in bag.topics]
+        for topic, time_ns, data in bag.messages():
+            writer.add_message(channels[topic], time_ns, data if decompress is None else decompress(data), time_ns)
+            self._add(bag.topics[topic].name, time_ns)
+        writer.finish()
+
+    def information(self) -> dict[str, Any]:
+        """Its entry in metadata.yaml."""
+        return {"path": self.name, **_span(self.start_ns, self.end_ns, self.count), "message_count": self.count}
+
+    def _add(self, topic: str, time_ns: int) -> None:
+        self.count += 1
+        self.start_ns, self.end_ns = min(self.start_ns, time_ns), max(self.end_ns, time_ns)
+        self._done.counts[topic] += 1
+        if self.count % _TELL_EVERY == 0:
+            self._told(self._done.counts.total())
+
+
+def _compression(bag: McapBag) -> CompressionType:
+    """As the source has it."""
+    block = next((block for block in bag.layout.blocks if block.size >= 0), None)
+    if block is None:
+        return CompressionType.NONE
+    head = bag.file.read(block.at + HEADER.size, CHUNK.size + 4)
+    return next(
+        (kind for name, kind in _COMPRESSIONS.items() if head[CHUNK.size :].startswith(name)), CompressionType.NONE
+    )
+
+
+def _channel(writer: Writer, topic: BagTopic) -> int:
+    encoding = "ros2idl" if topic.is_idl else "ros2msg"
+    schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
+    metadata = {"offered_qos_profiles": as_text(topic.qos), "topic_type_hash": topic.type_hash}
+    return int(writer.register_channel(topic.name, topic.encoding, schema, metadata))
+
+
+def _metadata(files: Sequence[_File], topics: Sequence[BagTopic], counts: Counter[str]) -> str:
+    """metadata.yaml of what was written."""
+    start, end = min((file.start_ns for file in files), default=0), max((file.end_ns for file in files), default=0)
+    information = {
+        "version": NEWEST_VERSION,
+        "storage_identifier": "mcap",
+        **_span(start, end, counts.total()),
+        "message_count": counts.total(),
+        "topics_with_message_count": [
+            {
+                "topic_metadata": {
+                    "name": topic.name,
+                    "type": topic.type,
+                    "serialization_format": topic.encoding,
+                    "offered_qos_profiles": as_plain(topic.qos),
+                    "type_description_hash": topic.type_hash,
+                },
+                "message_count": counts[topic.name],
+            }
+            for topic in topics
+        ],
+        "compression_format": "",
+        "compression_mode": "",
+        "relative_file_paths": [file.name for file in files],
+        "files": [file.information() for file in files],
+        "custom_data": None,
+        "ros_distro": "",
+    }
+    text: str = yaml.safe_dump({"rosbag2_bagfile_information": information}, sort_keys=False)
+    return text
+
+
+def _span(start_ns: int, end_ns: int, count: int) -> dict[str, dict[str, int]]:
+    start, duration = (start_ns, end_ns - start_ns) if count else (0, 0)
+    return {"starting_time": {"nanoseconds_since_epoch": start}, "duration": {"nanoseconds": duration}}

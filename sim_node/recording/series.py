@@ -1,0 +1,108 @@
+"""Numbers of a bag over time: topic.field paths found, read, and thinned out for a picture."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.decoding import Decoder, steps, value_at
+from sim_node.world.problems import did_you_mean
+
+# Gives messages of these topics in some time.
+Read = Callable[[Collection[str]], Iterable[Message]]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A field of a topic: /imu/data.angular_velocity.x."""
+
+    topic: str
+    field: str
+
+    def __str__(self) -> str:
+        return f"{self.topic}.{self.field}"
+
+
+@dataclass(frozen=True)
+class Series:
+    """times_s: (N,) seconds, of recording; values: (N,)."""
+
+    signal: Signal
+    times_s: FloatArray
+    values: FloatArray
+
+
+def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
+    """The signals that texts like /imu/data.angular_velocity.x mean; * and ? in topics stand for any.
+
+    Raises BagError for a topic that is not there, and names the nearest.
+    """
+    names = [topic.name for topic in bag.topics]
+    found: list[Signal] = []
+    for text in given:
+        topic, dot, field = text.partition(".")
+        fitting = [name for name in names if fnmatchcase(name, topic)]
+        if not fitting:
+            known = ", ".join(names) or "none"
+            raise BagError(f"no topic {topic}{did_you_mean(topic, names)} (known: {known})")
+        if not dot or not field:
+            raise BagError(f"{text}: names no field; signals look like {topic}.pose.position.x")
+        found += [Signal(name, field) for name in fitting]
+    return list(dict.fromkeys(found))
+
+
+def read_series(bag: Bag, wanted: Sequence[Signal], read: Read) -> list[Series]:
+    """One series of each signal. Raises BagError for fields that are not there or are no numbers."""
+    topics = {topic.name: topic for topic in bag.topics}
+    decoders = {signal.topic: Decoder(topics[signal.topic]) for signal in wanted}
+    of_topic: dict[int, list[tuple[int, list[str | int]]]] = defaultdict(list)
+    for i, signal in enumerate(wanted):
+        of_topic[bag.topics.index(topics[signal.topic])].append((i, steps(signal.field)))
+    times: list[list[int]] = [[] for _ in wanted]
+    values: list[list[float]] = [[] for _ in wanted]
+    for place, time_ns, data in read(decoders.keys()):
+        message = decoders[bag.topics[place].name](data)
+        for i, path in of_topic[place]:
+            try:
+                value = value_at(message, path)
+            except BagError as error:
+                raise BagError(f"{wanted[i]}: {error}") from None
+            if value is not None:
+                times[i].append(time_ns)
+                values[i].append(value)
+    for signal, each in zip(wanted, times, strict=True):
+        if not each:
+            raise BagError(f"{signal}: no message in that time has it")
+    return [
+        Series(signal, np.array(each_times) / 1e9, np.array(each_values))
+        for signal, each_times, each_values in zip(wanted, times, values, strict=True)
+    ]
+
+
+def thinned(times_s: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
+    """At most about `most` of the samples (N,): of each stretch its first, least, greatest and last.
+
+    A line through them covers the same pixels as one through all, where a stretch is no wider than one (Jugel and
+    others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) stay.
+    """
+    count = len(values)
+    if count <= most:
+        return times_s, values
+    bounds = np.linspace(0, count, max(1, most // 4) + 1).astype(np.int64)
+    starts = bounds[:-1]
+    lengths = np.diff(bounds)
+    stretch = np.repeat(np.arange(len(starts)), lengths)
+    # Sorted within each stretch by value; NaN comes last, so the greatest is the last that is a number.
+    order = np.lexsort((values, stretch))
+    numbers = np.add.reduceat(~np.isnan(values), starts)
+    least = order[starts]
+    greatest = order[starts + np.maximum(numbers - 1, 0)]
+    gaps = np.flatnonzero(np.isnan(values) & ~np.isnan(np.roll(values, 1)))
+    kept = np.unique(np.concatenate([starts, least, greatest, bounds[1:] - 1, gaps]))
+    return times_s[kept], values[kept]

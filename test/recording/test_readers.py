@@ -1,0 +1,199 @@
+"""Bags read back by three libraries that know nothing of each other: every field, beside the simulation's arrays."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pytest
+from mcap.reader import make_reader
+from mcap_ros2.decoder import DecoderFactory
+from recordings import files, messages, record
+from rosbags.highlevel import AnyReader
+
+from sim_node.sensors import groups_of
+from sim_node.simulation import Snapshot
+from sim_node.wire.sensor_topics import TOPICS, topic_of
+from sim_node.world import FrameTable, World
+
+WORLDS = ("sensor_rig", "quadrotor", "lidar_room", "arm_on_cart", "two_vehicles")
+
+
+class Truth:
+    """A sink that keeps the arrays of a run."""
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        self.world, self.frames = world, frames
+        self.times: list[int] = []
+        self.poses: list[np.ndarray] = []
+        self.readings: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
+
+    def write(self, snapshot: Snapshot) -> None:
+        self.times.append(snapshot.time_ns)
+        self.poses.append(snapshot.poses.copy())
+        for batch in snapshot.readings.batches:
+            for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
+                for name, values in zip(batch.names, told, strict=True):
+                    self.readings[name].append((stamp_ns, values.copy()))
+
+    def close(self) -> None:
+        pass
+
+
+@cache
+def recorded(world: str) -> tuple[Truth, Path]:
+    truth, folder = Truth(), Path(mkdtemp()) / world
+    assert record(world, folder, seconds=1.0, seed=3, sinks=(truth,)) == []
+    return truth, folder
+
+
+@cache
+def by_rosbags(world: str) -> dict[str, list]:
+    found = defaultdict(list)
+    with AnyReader([recorded(world)[1]]) as reader:
+        for connection, _, data in reader.messages():
+            found[connection.topic].append(reader.deserialize(data, connection.msgtype))
+    return found
+
+
+@cache
+def by_mcap_ros2(world: str) -> dict[str, list]:
+    found = defaultdict(list)
+    with files(recorded(world)[1])[0].open("rb") as stream:
+        for _, channel, _, message in make_reader(stream, decoder_factories=[DecoderFactory()]).iter_decoded_messages():
+            found[channel.topic].append(message)
+    return found
+
+
+def plain(value):
+    """A message of either library as tuples and arrays."""
+    if is_dataclass(value):
+        names = (field.name for field in fields(value) if field.name != "__msgtype__" and not field.name.isupper())
+        return {name: plain(getattr(value, name)) for name in names}
+    if hasattr(value, "__slots__"):
+        return {name.lstrip("_"): plain(getattr(value, name)) for name in value.__slots__}
+    if isinstance(value, (list, tuple)) and value and not isinstance(value[0], (int, float)):
+        return [plain(each) for each in value]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return np.frombuffer(value, np.uint8)
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return np.asarray(value)
+    return value
+
+
+def same(first, second) -> None:
+    if isinstance(first, dict):
+        assert first.keys() == second.keys()
+        for name in first:
+            same(first[name], second[name])
+    elif isinstance(first, list):
+        assert len(first) == len(second)
+        for a, b in zip(first, second, strict=True):
+            same(a, b)
+    else:
+        np.testing.assert_array_equal(first, second)
+
+
+def stamp_of(message) -> int:
+    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_two_decoders_find_the_same_in_every_field(world):
+    first, second = by_rosbags(world), by_mcap_ros2(world)
+    assert first.keys() == second.keys()
+    assert sum(map(len, first.values())) == len(messages(files(recorded(world)[1])[0]))
+    for topic in first:
+        for a, b in zip(first[topic], second[topic], strict=True):
+            same(plain(a), plain(b))
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_transforms_are_those_of_the_run(world):
+    """Every frame, at every tick, to the last bit."""
+    truth, found = recorded(world)[0], by_rosbags(world)
+    assert [m.clock.sec * 1_000_000_000 + m.clock.nanosec for m in found["/clock"]] == truth.times
+    rows = {name: row for row, name in enumerate(truth.frames.names)}
+    seen = set()
+    for topic in ("/tf", "/tf_static"):
+        for tick, message in enumerate(found[topic]):
+            for transform in message.transforms:
+                row = rows[transform.child_frame_id]
+                assert truth.frames.names[truth.frames.parents[row]] == transform.header.frame_id
+                assert stamp_of(transform) == truth.times[tick]
+                at, turn = transform.transform.translation, transform.transform.rotation
+                pose = [at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w]
+                np.testing.assert_array_equal(pose, truth.poses[tick][row])
+                seen.add(row)
+    assert seen == set(range(1, len(rows)))
+
+
+def xyz(*vectors) -> list[float]:
+    return [part for vector in vectors for part in (vector.x, vector.y, vector.z)]
+
+
+def pose_and_twist(message) -> list[float]:
+    pose, twist = message.pose.pose, message.twist.twist
+    return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w, *xyz(twist.linear, twist.angular)]
+
+
+# What of a message are the numbers of its sensor.
+VALUES = {
+    "data_raw": lambda m: xyz(m.angular_velocity, m.linear_acceleration),
+    "mag": lambda m: xyz(m.magnetic_field),
+    "pressure": lambda m: [m.fluid_pressure],
+    "differential_pressure": lambda m: [m.fluid_pressure],
+    "fix": lambda m: [m.latitude, m.longitude, m.altitude],
+    "fix_velocity": lambda m: xyz(m.twist.twist.linear),
+    "joint_states": lambda m: np.concatenate([m.position, m.velocity, m.effort]),
+    "odom": pose_and_twist,
+    "range": lambda m: [m.range],
+    "scan": lambda m: m.ranges,
+    "points": lambda m: m.data.reshape(-1, m.point_step)[:, :16].copy().view("<f4"),
+    "image_raw": lambda m: m.data,
+    "camera_info": lambda m: [],
+    "wrench": lambda m: xyz(m.wrench.force, m.wrench.torque),
+}
+SINGLE = {"range", "scan", "points"}
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_readings_are_those_of_the_run(world):
+    """Every sensor's numbers, float32 where its message has those; each stamp; none missing."""
+    truth, found = recorded(world)[0], by_rosbags(world)
+    topics = {"/clock", "/tf", "/tf_static"}
+    for group in groups_of(truth.world):
+        for name in group.names:
+            for topic in TOPICS[group.kind]:
+                heard = found[f"/{topic_of(name, topic.name)}"]
+                topics.add(f"/{topic_of(name, topic.name)}")
+                assert [stamp_of(m) for m in heard] == [stamp for stamp, _ in truth.readings[name]]
+                for message, (_, values) in zip(heard, truth.readings[name], strict=True):
+                    got = np.asarray(VALUES[topic.name](message))
+                    expected = np.asarray(values[topic.channels] if topic.name != "camera_info" else [])
+                    if topic.name == "image_raw":
+                        expected = np.ascontiguousarray(expected).view(np.uint8)
+                    if topic.name in SINGLE:
+                        expected = expected.astype(np.float32)
+                    np.testing.assert_array_equal(got.ravel(), expected.ravel()[: got.size])
+                    assert message.header.frame_id in (name, f"{name}_optical", f"{name}/odom", truth.world.fixed_frame)
+    assert set(found) == topics
+
+
+@pytest.mark.parametrize("world", WORLDS)
+def test_log_times_are_when_it_was_told(world):
+    """The third reader: stamps and latencies of the world give the times of messages."""
+    truth, folder = recorded(world)
+    told = defaultdict(list)
+    for message in messages(files(folder)[0]):
+        told[message.topic].append(message.time_ns)
+    assert told["/clock"] == told["/tf"] == truth.times
+    for group in groups_of(truth.world):
+        for name in group.names:
+            expected = [stamp + round(group.sensors[0].latency * 1e9) for stamp, _ in truth.readings[name]]
+            for topic in TOPICS[group.kind]:
+                assert told[f"/{topic_of(name, topic.name)}"] == expected

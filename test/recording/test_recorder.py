@@ -1,0 +1,301 @@
+"""Recordings: files, latched messages, limits, snapshots; read by other libraries."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import yaml
+from mcap.reader import make_reader
+from recordings import Read, files, messages, record
+from rosbags.rosbag2 import Reader
+
+from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.recorder import Recorder
+from sim_node.recording.recording_sink import sinks_into
+from sim_node.recording.settings import Settings
+from sim_node.simulation import Loop, Simulation
+from sim_node.wire.qos import LATCHED, Qos
+from sim_node.wire.topic import Topic
+from sim_node.world import load
+from sim_node.world.locate import shipped_worlds
+
+SECOND = 1_000_000_000
+NUMBERS = Topic("/numbers", "std_msgs/msg/Float64", Qos())
+MAP = Topic("map", "std_msgs/msg/String", LATCHED)
+
+
+def recorder(folder: Path, **settings) -> tuple[Recorder, list[str]]:
+    told: list[str] = []
+    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), tell=told.append)
+    return made, told
+
+
+def filled(folder: Path, times_ns, size: int = 100, **settings) -> list[str]:
+    """A bag of a latched message and one number at each time."""
+    made, told = recorder(folder, **settings)
+    send_map, send = made.advertise(MAP), made.advertise(NUMBERS)
+    made.open()
+    for row, time_ns in enumerate(times_ns):
+        send(time_ns, os.urandom(size))
+        if row == 0:
+            send_map(time_ns, b"the map")
+        made.commit(time_ns)
+    made.close()
+    return told
+
+
+def test_each_file_begins_with_what_is_latched(tmp_path):
+    filled(tmp_path / "bag", range(0, 10 * SECOND, SECOND // 10), split_ns=3 * SECOND)
+    parts = [messages(path) for path in files(tmp_path / "bag")]
+    assert [part[0] for part in parts] == [Read("/map", begin * SECOND, b"the map") for begin in (0, 3, 6, 9)]
+    numbers = [message.time_ns for part in parts for message in part if message.topic == "/numbers"]
+    assert numbers == list(range(0, 10 * SECOND, SECOND // 10))
+
+
+def test_each_publisher_of_a_latched_topic_is_heard_in_each_file(tmp_path):
+    """As /tf_static of several vehicles: one topic, depth 1 each."""
+    made, _ = recorder(tmp_path / "bag", split_ns=SECOND)
+    sends = [made.advertise(MAP) for _ in range(3)]
+    numbers = made.advertise(NUMBERS)
+    made.open()
+    for row, send in enumerate(sends):
+        send(0, b"map %d" % row)
+    made.commit(0)
+    numbers(SECOND, b"")
+    made.commit(SECOND)
+    made.close()
+    second = messages(files(tmp_path / "bag")[1])
+    assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
+
+
+def test_files_are_split_by_size(tmp_path):
+    filled(tmp_path / "bag", range(0, SECOND, SECOND // 1000), size=1000, split_bytes=200_000, compression="none")
+    sizes = [path.stat().st_size for path in files(tmp_path / "bag")]
+    assert len(sizes) >= 5
+    assert all(195_000 < size < 260_000 for size in sizes[:-1])
+
+
+def test_time_that_goes_back_begins_a_file(tmp_path):
+    """A reset: in each file time only goes forward."""
+    filled(tmp_path / "bag", [0, SECOND, 2 * SECOND, 0, SECOND])
+    parts = [[m.time_ns for m in messages(path) if m.topic == "/numbers"] for path in files(tmp_path / "bag")]
+    assert parts == [[0, SECOND, 2 * SECOND], [0, SECOND]]
+
+
+def test_metadata_is_what_rosbag2_writes(tmp_path):
+    """Version 9, a file and its counts each; rosbags takes it, and finds what the files hold."""
+    folder = tmp_path / "bag"
+    filled(folder, range(0, 4 * SECOND, SECOND // 2), split_ns=2 * SECOND)
+    about = yaml.safe_load((folder / "metadata.yaml").read_text())["rosbag2_bagfile_information"]
+    assert (about["version"], about["storage_identifier"], about["message_count"]) == (9, "mcap", 10)
+    assert about["relative_file_paths"] == ["bag_0.mcap", "bag_1.mcap"]
+    assert [each["message_count"] for each in about["files"]] == [5, 5]
+    assert [each["starting_time"]["nanoseconds_since_epoch"] for each in about["files"]] == [0, 2 * SECOND]
+    assert about["duration"]["nanoseconds"] == 7 * SECOND // 2
+    with Reader(folder) as reader:
+        found = {each.topic: each for each in reader.connections}
+        assert {name: each.msgcount for name, each in found.items()} == {"/map": 2, "/numbers": 8}
+        [qos] = found["/map"].ext.offered_qos_profiles
+        assert (qos.durability.name, qos.reliability.name, qos.depth) == ("TRANSIENT_LOCAL", "RELIABLE", 1)
+        assert sum(1 for _ in reader.messages()) == 10
+
+
+def test_the_record_in_a_file_tells_of_that_file(tmp_path):
+    folder = tmp_path / "bag"
+    filled(folder, range(0, 4 * SECOND, SECOND // 2), split_ns=2 * SECOND)
+    with files(folder)[1].open("rb") as stream:
+        [found] = [each for each in make_reader(stream).iter_metadata() if each.name == "rosbag2"]
+    about = yaml.safe_load(found.metadata["serialized_metadata"])
+    assert (about["version"], about["message_count"], about["relative_file_paths"]) == (9, 5, ["bag_1.mcap"])
+
+
+def test_a_folder_that_is_there_is_refused_and_left_alone(tmp_path):
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "precious").write_text("x")
+    with pytest.raises(BagError, match="is there already; a recording goes into a new folder"):
+        recorder(tmp_path / "bag")
+    assert [path.name for path in (tmp_path / "bag").iterdir()] == ["precious"]
+
+
+def test_nothing_is_made_before_it_opens(tmp_path):
+    made, _ = recorder(tmp_path / "bag")
+    made.advertise(NUMBERS)
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_full_disk_stops_before_it_begins(tmp_path):
+    made, _ = recorder(tmp_path / "bag", spare_bytes=2**62)
+    with pytest.raises(BagError, match=r"MB are free on the disk; .* MB are to stay so"):
+        made.open()
+    assert not (tmp_path / "bag").exists()
+
+
+def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path):
+    """It stops before the limit, says so once, and is a bag like any other; the run goes on."""
+    folder = tmp_path / "bag"
+    told = filled(folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2)
+    assert told == ["recording stopped: the bag has reached the 1000000 bytes that it may have (max_bytes)"]
+    taken = sum(path.stat().st_size for path in folder.iterdir())
+    assert 800_000 < taken <= 1_000_000
+    with Reader(folder) as reader:
+        numbers = [time_ns for connection, time_ns, _ in reader.messages() if connection.topic == "/numbers"]
+    assert numbers == list(range(0, len(numbers) * SECOND // 100, SECOND // 100))
+
+
+def test_a_run_may_end_with_its_recording(tmp_path):
+    full = threading.Event()
+    settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
+    made = Recorder(tmp_path / "bag", settings, tell=lambda why: full.set())
+    send = made.advertise(NUMBERS)
+    made.open()
+    send(0, bytes(2_000_000))
+    made.commit(0)
+    assert full.wait(10.0)
+    send(1, b"")
+    with pytest.raises(RecordingStopped, match="1000000 bytes"):
+        made.commit(1)
+    made.close()
+    assert messages(files(tmp_path / "bag")[0]) == []
+
+
+def test_a_disk_that_fails_is_told_and_the_bag_stays_readable(tmp_path):
+    """A file system of 1 MB, made full by others."""
+    mount = tmp_path / "small"
+    mount.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        told = filled(mount / "bag", range(0, 40 * SECOND, SECOND // 100), size=1000, compression="none")
+        [line] = told
+        assert "No space left on device" in line
+        assert len(messages(files(mount / "bag")[0])) > 500
+    finally:
+        subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_snapshots_hold_the_last_seconds(tmp_path):
+    made, _ = recorder(tmp_path / "bag", snapshot_ns=2 * SECOND)
+    send_map, send = made.advertise(MAP), made.advertise(NUMBERS)
+    made.open()
+    send_map(0, b"the map")
+    for time_ns in range(0, 10 * SECOND, SECOND // 10):
+        send(time_ns, b"early")
+        made.commit(time_ns)
+    assert files(tmp_path / "bag") == []
+    assert made.snapshot() == 22
+    assert made.snapshot() == 0
+    for time_ns in range(10 * SECOND, 11 * SECOND, SECOND // 10):
+        send(time_ns, b"late")
+        made.commit(time_ns)
+    made.snapshot()
+    made.close()
+    first, second = (messages(path) for path in files(tmp_path / "bag"))
+    start = 79 * SECOND // 10
+    assert first == [Read("/map", start, b"the map")] + [
+        Read("/numbers", time_ns, b"early") for time_ns in range(start, 10 * SECOND, SECOND // 10)
+    ]
+    assert second == [Read("/map", 10 * SECOND, b"the map")] + [
+        Read("/numbers", time_ns, b"late") for time_ns in range(10 * SECOND, 11 * SECOND, SECOND // 10)
+    ]
+
+
+def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path):
+    made, _ = recorder(tmp_path / "bag")
+    made.open()
+    with pytest.raises(RecordingStopped, match="not in snapshot mode"):
+        made.snapshot()
+    made.close()
+
+
+def test_topics_that_are_left_out_are_not_there(tmp_path):
+    record("sensor_rig", tmp_path / "bag", Settings(topics=("/tf*",), exclude=("/tf_static",), spare_bytes=0))
+    assert {message.topic for message in messages(files(tmp_path / "bag")[0])} == {"/tf"}
+
+
+def test_times_before_zero_are_told(tmp_path):
+    [line] = filled(tmp_path / "bag", [-SECOND])
+    assert line.endswith("bags have no times before 0, found -1 s")
+
+
+def test_the_world_goes_with_its_bag(tmp_path):
+    """All its files as they are, the seed, and what it ran on."""
+    record("quadrotor", tmp_path / "bag", seed=7)
+    with files(tmp_path / "bag")[0].open("rb") as stream:
+        found = {each.name: each.data for each in make_reader(stream, validate_crcs=True).iter_attachments()}
+    folder = shipped_worlds()["quadrotor"].parent
+    assert set(found) == {"run.json", "world/quadrotor.yaml", "world/iris.yaml"}
+    assert found["world/quadrotor.yaml"] == (folder / "quadrotor.yaml").read_bytes()
+    about = json.loads(found["run.json"])
+    assert (about["world"], about["seed"], about["randomised"]) == ("quadrotor", 7, False)
+    assert set(about["files"]) == {"world/quadrotor.yaml", "world/iris.yaml"}
+    assert "numpy" in about["versions"]
+
+
+def test_a_recorded_world_runs_again_from_its_bag(tmp_path):
+    """What is attached gives the same bag."""
+    record("formation", tmp_path / "bag")
+    again = tmp_path / "again"
+    with files(tmp_path / "bag")[0].open("rb") as stream:
+        for each in make_reader(stream).iter_attachments():
+            path = again / each.name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(each.data)
+    record(again / "world" / "formation.yaml", tmp_path / "second" / "bag")
+    assert files(tmp_path / "bag")[0].read_bytes() == files(tmp_path / "second" / "bag")[0].read_bytes()
+
+
+def test_a_reset_of_a_run_begins_a_file(tmp_path):
+    simulation = Simulation(load("orbit"))
+    made, _ = recorder(tmp_path / "bag")
+    loop = Loop(simulation, sinks_into(made), real_time_factor=0.0, paused=True)
+    loop.start()
+    loop.step(100)
+    loop.reset()
+    loop.step(50)
+    loop.stop()
+    clocks = [[m.time_ns for m in messages(path) if m.topic == "/clock"] for path in files(tmp_path / "bag")]
+    assert [times[0] for times in clocks] == [0, 0]
+    assert [len(times) for times in clocks] == [2, 2]
+
+
+def test_a_slow_disk_holds_up_a_patient_recording(tmp_path, monkeypatch):
+    """Nothing is lost: commits wait once much is on its way."""
+    from sim_node.recording import recorder as module
+
+    monkeypatch.setattr(module, "MOST_WAITING", 10_000)
+    filled(tmp_path / "bag", range(0, 5 * SECOND, SECOND // 1000), size=1000)
+    with Reader(tmp_path / "bag") as reader:
+        assert sum(1 for _ in reader.messages()) == 5001
+
+
+def test_what_an_impatient_recording_drops_is_counted(tmp_path, monkeypatch):
+    from sim_node.recording import recorder as module
+
+    monkeypatch.setattr(module, "MOST_WAITING", 10_000)
+    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=print, patient=False)
+    send = made.advertise(NUMBERS)
+    made.open()
+    gate = threading.Event()
+    made._waiting.append(lambda: gate.wait())  # type: ignore[arg-type, func-returns-value]
+    for time_ns in range(100):
+        send(time_ns, bytes(1000))
+        made.commit(time_ns)
+    gate.set()
+    made.close()
+    assert made.dropped > 0
+    assert made.count + made.dropped == 100
+    assert len(messages(files(tmp_path / "bag")[0])) == made.count
+
+
+def test_a_run_in_several_files_is_the_same_each_time(tmp_path):
+    """The same folder, whatever its threads did meanwhile."""
+    for name in ("a", "b"):
+        record("two_vehicles", tmp_path / name / "bag", Settings(split_ns=SECOND // 4, spare_bytes=0))
+    first, second = (sorted((tmp_path / name / "bag").iterdir()) for name in ("a", "b"))
+    assert [path.name for path in first] == [path.name for path in second]
+    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
