@@ -22,6 +22,10 @@ GAP_NS = 100_000_000
 BURST = 250
 # While time stands, it is told this often to those who join.
 STANDING_CLOCK_S = 1.0
+# A stamp of zero means "no time" or "the newest" to markers and goals, and then stays. In these messages, and in what
+# was recorded when a clock began at zero, it is a time like any other.
+ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
+BEGINNING_NS = 1_000_000_000
 # How long those who asked for reliability may take for the last messages.
 LAST_WORDS_S = 5.0
 LISTEN_S = 0.02
@@ -372,7 +376,10 @@ class Player:
             if message.topic not in self._shifts:
                 self._shifts[message.topic] = shift_of(topic.type, topic.definition)
             shift = self._shifts[message.topic]
-            return message.data if shift is None else shift(message.data, self._ahead_ns)
+            if shift is None:
+                return message.data
+            zeros = topic.type in ZERO_IS_A_TIME or message.time_ns < BEGINNING_NS
+            return shift(message.data, self._ahead_ns, zeros)
         except (NoDefinition, ValueError) as fault:
             self._shifts[message.topic] = None
             self._stage.complain(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")

@@ -25,8 +25,9 @@ MOST_LAYOUTS = 64
 
 # A type's fields in order, as rosbags parses them: (name, (node type, what of)).
 Fields = list[tuple[str, Any]]
-# Returns a message with its stamps moved by so many nanoseconds. Raises ValueError for bytes that are not of the type.
-Shift = Callable[[bytes, int], bytes]
+# Returns a message with its stamps moved by so many nanoseconds, those that are zero too or not. Raises ValueError for
+# bytes that are not of the type.
+Shift = Callable[[bytes, int, bool], bytes]
 
 
 class NoDefinition(Exception):
@@ -36,9 +37,8 @@ class NoDefinition(Exception):
 def shift_of(kind: str, definition: str) -> Shift | None:
     """What moves the stamps of a type (package/msg/Name); None for a type without any.
 
-    Stamps are all fields of type builtin_interfaces/Time, wherever they are. Those that are zero mean "no time" or
-    "the newest" (tf2) and stay so. definition: ros2msg text with all that it refers to; where it is empty, the types
-    that ROS 2 itself brings are known. Raises NoDefinition.
+    Stamps are all fields of type builtin_interfaces/Time, wherever they are. definition: ros2msg text or IDL with all
+    that it refers to; where it is empty, the types that ROS 2 itself brings are known. Raises NoDefinition.
     """
     types = _types(kind, definition)
     if not _holds_stamps(normalize_msgtype(kind), types):
@@ -49,14 +49,14 @@ def shift_of(kind: str, definition: str) -> Shift | None:
     return _Shifter(steps).shift
 
 
-def _shift_first(data: bytes, by_ns: int) -> bytes:
+def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
     """Moves the only stamp, which comes first: that of a Header, or a Clock's."""
     order = _byte_order(data)
     try:
         seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
     except struct.error:
         raise ValueError(f"ends at byte {len(data)}, inside its stamp") from None
-    if not (seconds or nanoseconds):
+    if not (seconds or nanoseconds or zeros):
         return data
     seconds, nanoseconds = divmod(seconds * 1_000_000_000 + nanoseconds + by_ns, 1_000_000_000)
     return data[:4] + struct.pack(order + "iI", _fitting(seconds), nanoseconds) + data[12:]
@@ -73,7 +73,7 @@ class _Shifter:
         self._steps = steps
         self._layouts: dict[tuple[int, str], _Layout] = {}
 
-    def shift(self, data: bytes, by_ns: int) -> bytes:
+    def shift(self, data: bytes, by_ns: int, zeros: bool) -> bytes:
         order = _byte_order(data)
         words = np.frombuffer(data, order + "u4", offset=4, count=len(data) // 4 - 1)
         layout = self._layouts.get((len(data), order))
@@ -91,7 +91,7 @@ class _Shifter:
             return data
         seconds = words[layout.stamp_words].astype(np.int32).astype(np.int64)
         nanoseconds = words[layout.stamp_words + 1].astype(np.int64)
-        given = (seconds != 0) | (nanoseconds != 0)
+        given = (seconds != 0) | (nanoseconds != 0) | zeros
         moved = seconds * 1_000_000_000 + nanoseconds + by_ns
         at, moved = layout.stamp_words[given], moved[given]
         for extreme in moved[[moved.argmin(), moved.argmax()]] if len(moved) else ():

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from written import LATCHED, T0, TYPES, Row, pose_stamped, qos, serialised, text, tf_message, write_bag
+from written import LATCHED, T0, TYPES, Row, make, pose_stamped, qos, serialised, text, tf_message, write_bag
+from written import time as stamp
 
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -132,6 +133,21 @@ def test_stamps_and_clock_go_on_over_loops(path: Path) -> None:
         first = [sent.topic for sent in stage.sent].index("/pose")
         assert [sent.topic for sent in stage.sent[:first]] == ["/tf_static"] * first
         assert not stage.complaints
+
+
+def test_a_clock_that_began_at_zero_goes_on_too(tmp_path: Path) -> None:
+    """A simulation's bag: zero is its first time. In what was recorded later, zero means "the newest" and stays."""
+    topics = {"/clock": ("rosgraph_msgs/msg/Clock", []), "/pose": (POSE, [])}
+    clocks = [Row("/clock", 500 * MS * i, make("rosgraph_msgs/msg/Clock", stamp(500 * MS * i))) for i in range(5)]
+    poses = [Row("/pose", 500 * MS * i, pose_stamped(0, 1.0)) for i in range(5)]
+    bag = write_bag(tmp_path / "bag", topics, sorted([*clocks, *poses], key=lambda row: row.time_ns))
+    with playing(bag, rate=0.0, loop=True) as (player, stage, _):
+        stage.wait_for(lambda: len(stage.sent) >= 20)
+        player.stop()
+    length = 2000 * MS + GAP_NS
+    again = [serialised(make("rosgraph_msgs/msg/Clock", stamp(length + 500 * MS * i))) for i in range(5)]
+    assert stage.of("/clock")[5:10] == again
+    assert [stamp_ns(data) for data in stage.of("/pose")[5:10]] == [length, length, 0, 0, 0]
 
 
 def test_time_as_recorded_goes_back(path: Path) -> None:
