@@ -20,6 +20,7 @@ BENCHES = (
     "bridge",
     "bridge_node",
     "recording",
+    "replay",
 )
 
 

@@ -34,7 +34,7 @@ class Keyboard:
         if not sys.stdin.isatty():
             return self
         self._file = sys.stdin.fileno()
-        if os.tcgetpgrp(self._file) != os.getpgrp():
+        if _in_background(self._file):
             return self
         self._before = termios.tcgetattr(self._file)
         # Ctrl-C stays a signal.
@@ -66,6 +66,14 @@ class Keyboard:
                         action()
                     except Refused as refusal:
                         print(f"\r\033[K{refusal}", file=sys.stderr)
+
+
+def _in_background(terminal: int) -> bool:
+    """Whether touching the terminal would stop this program."""
+    try:
+        return os.tcgetpgrp(terminal) != os.getpgrp()
+    except OSError:  # not the terminal that controls it
+        return False
 
 
 def _keys(typed: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from sim_node.nodes.parameters import ParameterFault, Spec
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.opening import open_bag
+from sim_node.world.problems import did_you_mean
 
 SPECS: dict[str, Spec] = {
     "bag": Spec("", "Bag to play: its folder, or one .mcap or .db3 file.", fixed=True),
@@ -60,9 +60,8 @@ def chosen(bag: Bag, values: Mapping[str, Any]) -> list[int]:
     names = [topic.name for topic in bag.topics]
     for pattern in values["topics"]:
         if not any(fnmatchcase(name, pattern) for name in names):
-            near = difflib.get_close_matches(pattern, names, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-            raise ParameterFault(f"parameter topics: the bag has no {pattern}; {hint}")
+            hint = did_you_mean(pattern, names) or f"; there are {', '.join(names)}"
+            raise ParameterFault(f"parameter topics: the bag has no {pattern}{hint}")
     clock = values["clock"]
     return [
         row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
+from rosgraph_msgs.msg import Clock
 
 from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile
@@ -34,9 +36,9 @@ class ReplayStage:
         self.over: Callable[[], bool] = lambda: False
         self._node = node
         self._publishers: dict[str, Publisher] = {}
-        self._clock = (
-            node.create_publisher(_installed("rosgraph_msgs/msg/Clock"), "/clock", profile(CLOCK)) if clock else None
-        )
+        self._clock: Publisher | None = None
+        if clock:
+            self._clock = self._publishers["/clock"] = node.create_publisher(Clock, "/clock", profile(CLOCK))
         self._wait_for = list(wait_for)
         self._settle_s = settle_s
         self._found, self._found_at = -1, time.monotonic()
@@ -89,11 +91,9 @@ class ReplayStage:
 
     def others(self) -> list[str]:
         """Topics that somebody else publishes too."""
-        own = [*self._publishers.values(), *([self._clock] if self._clock else [])]
         shared = ("/rosout", "/parameter_events", "/diagnostics")
-        return [
-            p.topic_name for p in own if p.topic_name not in shared and self._node.count_publishers(p.topic_name) > 1
-        ]
+        names = [publisher.topic_name for publisher in self._publishers.values()]
+        return [name for name in names if name not in shared and self._node.count_publishers(name) > 1]
 
     def _hash(self, publisher: Publisher) -> str:
         """The type hash of what is published; empty before ROS 2 Iron."""
@@ -112,6 +112,7 @@ class _Reliable:
         self._publisher = publisher
         self._publish = publisher.publish
         self._most = qos.depth if qos.latched else qos.depth // 2
+        self._most_bytes = MOST_UNACKNOWLEDGED_BYTES
         self._messages = self._bytes = 0
 
     def send(self, data: bytes) -> None:
@@ -120,13 +121,14 @@ class _Reliable:
             return
         self._messages += 1
         self._bytes += len(data)
-        if self._messages >= self._most or self._bytes >= MOST_UNACKNOWLEDGED_BYTES:
+        if self._messages >= self._most or self._bytes >= self._most_bytes:
             self._messages = self._bytes = 0
             deadline = time.monotonic() + PATIENCE_S
             while not self._publisher.wait_for_all_acked(SLICE) and not self._stage.over():
                 if time.monotonic() > deadline:
                     name = self._publisher.topic_name
-                    self._stage.complain(f"{name}: a subscriber has acknowledged nothing for {PATIENCE_S:g} s")
+                    self._stage.complain(f"{name}: a subscriber stands still; it is not waited for any more")
+                    self._most = self._most_bytes = sys.maxsize
                     return
 
 

@@ -34,7 +34,7 @@ class Playback:
 
     def before(self, time_ns: int) -> list[Message]:
         """What late subscribers would have got at a time: static transforms, then the newest of each latched topic."""
-        found = [(row, statics.before(time_ns)) for row, statics in self._statics.items()]
+        found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
         first = [Message(row, time_ns, data) for row, data in found if data is not None]
         newest = {row: deque[Message](maxlen=depth) for row, depth in self._depths.items()}
         if newest and time_ns > self.bag.start_ns:
@@ -47,22 +47,29 @@ class Playback:
     def after(self, time_ns: int) -> Iterator[Message]:
         """The messages from a time on.
 
-        Static transforms that come first and are what `before` has told are not told twice.
+        Static transforms that `before` has told already are not told again with the first message; merged ones only
+        when something changes.
         """
         messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
-        if not self._statics:
-            return messages
-        return self._with_statics(messages, {row: s.before(time_ns) for row, s in self._statics.items()})
+        return self._with_statics(messages, time_ns) if self._statics else messages
 
-    def _with_statics(self, messages: Iterator[Message], told: dict[int, bytes | None]) -> Iterator[Message]:
+    def _with_statics(self, messages: Iterator[Message], time_ns: int) -> Iterator[Message]:
         statics = self._statics
+        counts = {row: topic.count_before(time_ns) for row, topic in statics.items()}
+        told = {row: statics[row].after(count) for row, count in counts.items()}
+        unheard = set(statics)
         for message in messages:
-            if message.topic in statics:
-                data = statics[message.topic].at(message)
-                if told.pop(message.topic, None) != data:
-                    yield message._replace(data=data)
-            else:
+            row = message.topic
+            if row not in statics:
                 yield message
+                continue
+            counts[row] += 1
+            data = statics[row].after(counts[row])
+            assert data is not None
+            if data != told[row] or (row not in unheard and data == message.data):
+                yield message._replace(data=data)
+            told[row] = data
+            unheard.discard(row)
 
     def _read_statics(self, latched: list[int]) -> dict[int, Statics]:
         found: dict[int, Statics] = {}

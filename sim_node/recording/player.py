@@ -15,13 +15,17 @@ from sim_node.recording.stamps import NoDefinition, Shift, shift_of
 from sim_node.simulation import Refused
 from sim_node.simulation.pacing import Pace, Pacer
 
-# Between the end of one loop and the start of the next, and after each seek: stamps that were later than the times
-# at which their messages were recorded stay behind what comes next, and subscribers have time for the latched ones.
+# Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
+# times at which their messages were recorded stay behind what comes next.
 GAP_NS = 100_000_000
 # As fast as possible, others get a word in after so many messages.
 BURST = 250
 # While time stands, it is told this often to those who join.
 STANDING_CLOCK_S = 1.0
+# A stamp of zero means "no time" or "the newest" to markers and goals, and then stays. In these messages, and in what
+# was recorded when a clock began at zero, it is a time like any other.
+ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
+BEGINNING_NS = 1_000_000_000
 # How long those who asked for reliability may take for the last messages.
 LAST_WORDS_S = 5.0
 LISTEN_S = 0.02
@@ -93,6 +97,8 @@ class Player:
         self._damage_told = 0
         self._messages: Iterator[Message] = iter(())
         self._next: Message | None = None
+        # Whether there is nothing at all to play, so that a loop would go round without end.
+        self._empty = False
         self._changed = threading.Condition()
         self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
         self._stopping = False
@@ -233,7 +239,7 @@ class Player:
 
     def _finish(self) -> None:
         """The end of the range: the next loop, or the end of all."""
-        if self.loop:
+        if self.loop and not self._empty:
             self.loops += 1
             self._now_ns = self.playback.stop_ns
             self._cue(self.playback.start_ns)
@@ -257,18 +263,19 @@ class Player:
     def _cue(self, time_ns: int) -> None:
         """Goes to a time: latched messages at once, the others from there on, a moment later if others came before."""
         told_ns = self._now_ns + self._ahead_ns
-        gap_ns = GAP_NS if self.began else 0
+        gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
         if self._continuous:
             self._ahead_ns = max(self._ahead_ns, told_ns + gap_ns - time_ns)
         self._messages = self.playback.after(time_ns)
         self._now_ns = time_ns
         self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
-        self._next_clock = 0.0
-        self._tell_time()
+        self._tell(time_ns if self.paused else time_ns - gap_ns)
+        self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
         for message in self.playback.before(time_ns):
             self._stage.sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
             self.sent += 1
         self._next = next(self._messages, None)
+        self._empty = self._next is None and time_ns == self.playback.start_ns
 
     def _seek(self, position_ns: int) -> None:
         bag, playback = self.playback.bag, self.playback
@@ -287,7 +294,7 @@ class Player:
         if not self.began:
             raise Refused("it has not begun yet: it waits for subscribers")
         if self._next is None and not (self.step_ns and self._now_ns < self.playback.stop_ns):
-            if not self.loop:
+            if not self.loop or self._empty:
                 raise Refused("at the end; seek back or resume")
             self.loops += 1
             self._cue(self.playback.start_ns)
@@ -369,7 +376,10 @@ class Player:
             if message.topic not in self._shifts:
                 self._shifts[message.topic] = shift_of(topic.type, topic.definition)
             shift = self._shifts[message.topic]
-            return message.data if shift is None else shift(message.data, self._ahead_ns)
+            if shift is None:
+                return message.data
+            zeros = topic.type in ZERO_IS_A_TIME or message.time_ns < BEGINNING_NS
+            return shift(message.data, self._ahead_ns, zeros)
         except (NoDefinition, ValueError) as fault:
             self._shifts[message.topic] = None
             self._stage.complain(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")

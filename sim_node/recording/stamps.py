@@ -16,15 +16,18 @@ from rosbags.typesys.msg import normalize_msgtype
 
 from sim_node.geometry.arrays import IntArray
 
-# How rosbag2 separates IDL of one message from that of the next.
-_IDL = re.compile(r"^IDL: ", re.MULTILINE)
+# What IDL begins with, and how rosbag2 separates that of one message from that of the next.
+_MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
+_INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
+_BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 TIME = "builtin_interfaces/msg/Time"
 MOST_LAYOUTS = 64
 
 # A type's fields in order, as rosbags parses them: (name, (node type, what of)).
 Fields = list[tuple[str, Any]]
-# Returns a message with its stamps moved by so many nanoseconds. Raises ValueError for bytes that are not of the type.
-Shift = Callable[[bytes, int], bytes]
+# Returns a message with its stamps moved by so many nanoseconds, those that are zero too or not. Raises ValueError for
+# bytes that are not of the type.
+Shift = Callable[[bytes, int, bool], bytes]
 
 
 class NoDefinition(Exception):
@@ -34,9 +37,8 @@ class NoDefinition(Exception):
 def shift_of(kind: str, definition: str) -> Shift | None:
     """What moves the stamps of a type (package/msg/Name); None for a type without any.
 
-    Stamps are all fields of type builtin_interfaces/Time, wherever they are. Those that are zero mean "no time" or
-    "the newest" (tf2) and stay so. definition: ros2msg text with all that it refers to; where it is empty, the types
-    that ROS 2 itself brings are known. Raises NoDefinition.
+    Stamps are all fields of type builtin_interfaces/Time, wherever they are. definition: ros2msg text or IDL with all
+    that it refers to; where it is empty, the types that ROS 2 itself brings are known. Raises NoDefinition.
     """
     types = _types(kind, definition)
     if not _holds_stamps(normalize_msgtype(kind), types):
@@ -47,14 +49,14 @@ def shift_of(kind: str, definition: str) -> Shift | None:
     return _Shifter(steps).shift
 
 
-def _shift_first(data: bytes, by_ns: int) -> bytes:
+def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
     """Moves the only stamp, which comes first: that of a Header, or a Clock's."""
     order = _byte_order(data)
     try:
         seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
     except struct.error:
         raise ValueError(f"ends at byte {len(data)}, inside its stamp") from None
-    if not (seconds or nanoseconds):
+    if not (seconds or nanoseconds or zeros):
         return data
     seconds, nanoseconds = divmod(seconds * 1_000_000_000 + nanoseconds + by_ns, 1_000_000_000)
     return data[:4] + struct.pack(order + "iI", _fitting(seconds), nanoseconds) + data[12:]
@@ -71,7 +73,7 @@ class _Shifter:
         self._steps = steps
         self._layouts: dict[tuple[int, str], _Layout] = {}
 
-    def shift(self, data: bytes, by_ns: int) -> bytes:
+    def shift(self, data: bytes, by_ns: int, zeros: bool) -> bytes:
         order = _byte_order(data)
         words = np.frombuffer(data, order + "u4", offset=4, count=len(data) // 4 - 1)
         layout = self._layouts.get((len(data), order))
@@ -89,7 +91,7 @@ class _Shifter:
             return data
         seconds = words[layout.stamp_words].astype(np.int32).astype(np.int64)
         nanoseconds = words[layout.stamp_words + 1].astype(np.int64)
-        given = (seconds != 0) | (nanoseconds != 0)
+        given = (seconds != 0) | (nanoseconds != 0) | zeros
         moved = seconds * 1_000_000_000 + nanoseconds + by_ns
         at, moved = layout.stamp_words[given], moved[given]
         for extreme in moved[[moved.argmin(), moved.argmax()]] if len(moved) else ():
@@ -248,10 +250,15 @@ def _types(kind: str, definition: str) -> Mapping[str, Fields]:
     if not definition:
         return known
     try:
-        own = get_types_from_idl(definition) if _IDL.search(definition) else get_types_from_msg(definition, kind)
+        own = _types_from_idl(definition) if _MODULE.search(definition) else get_types_from_msg(definition, kind)
     except TypesysError as error:
         raise NoDefinition(f"its definition cannot be read: {str(error).splitlines()[0]}") from None
     return {**known, **{name: fields for name, (_, fields) in own.items()}}
+
+
+def _types_from_idl(definition: str) -> dict[str, Any]:
+    parts = (part for part in _BETWEEN_IDL.split(_INCLUDE.sub("", definition)) if part.strip())
+    return {name: fields for part in parts for name, fields in get_types_from_idl(part).items()}
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from sim_node.recording.bag import Message
@@ -44,7 +44,8 @@ class Statics:
             first = {**told, **first}
         self._states: list[bytes] = []
         state = first
-        merged = self._initial = _serialised(first)
+        merged = _serialised(first)
+        self._initial = merged if rows else None
         for data, told in rows:
             if any(state[child] != transform for child, transform in told.items()):
                 state = {**state, **told}
@@ -53,16 +54,13 @@ class Statics:
         if rows and len(rows[0][1]) == len(first):
             self._initial = self._states[0]
 
-    def before(self, time_ns: int) -> bytes | None:
-        """What holds just before a time, None in a bag without any."""
-        if not self._states:
-            return None
-        row = bisect_right(self._times, time_ns - 1)
-        return self._states[row - 1] if row else self._initial
+    def count_before(self, time_ns: int) -> int:
+        """How many of the messages were recorded before a time."""
+        return bisect_left(self._times, time_ns)
 
-    def at(self, message: Message) -> bytes:
-        """What is sent instead of a recorded message."""
-        return self._states[bisect_right(self._times, message.time_ns) - 1]
+    def after(self, count: int) -> bytes | None:
+        """What holds after so many messages, None in a bag without any."""
+        return self._states[count - 1] if count else self._initial
 
 
 def _serialised(transforms: dict[str, _Transform]) -> bytes:

@@ -20,6 +20,7 @@ from listening import Listener, listener
 from processes import Program, program
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
+from written import T0, Row, tf_message, write_bag
 
 LAUNCH_FILE = ROOT / "launch" / "simulation.launch.py"
 TF = ros_qos.QoSProfile(depth=100)
@@ -177,6 +178,21 @@ def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[
         interrupt(running)
     written = Path(Path(f"{kept}.path").read_text().strip())
     assert not written.parent.exists(), "what the launch wrote goes with it"
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+    words, environment = launched
+    replay = [word.replace("simulation.launch.py", "replay.launch.py") for word in words]
+    rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "map", "base", 1.0))) for i in range(100)]
+    bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
+    with launch((replay, environment), f"bag:={bag}", "loop:=true") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        clock = ears.subscribe(Clock, "/clock", CLOCK)
+        ears.spin_until(lambda: len(moving) > 5 and len(clock) > 5, what=f"/tf and /clock\n{running.output}")
+        assert moving[0][1].transforms[0].child_frame_id == "base"
+        interrupt(running)
 
 
 def seconds(stamp: object) -> float:
