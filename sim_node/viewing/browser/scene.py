@@ -12,7 +12,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
-from sim_node.viewing.browser.axes import Axes
+from sim_node.viewing.browser.axes import Axes, lengths
 from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.extent import Extent, extent_of
 from sim_node.viewing.browser.ground import add_ground
@@ -47,15 +47,15 @@ class Scene:
         self._root = scene.add_frame(ROOT, show_axes=False)
         add_ground(scene, f"{ROOT}/ground", shapes, in_root, self.extent)
         self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
-        self.axes = Axes(scene, f"{ROOT}/axes", frames, in_root, radius)
+        self.axes = Axes(scene, f"{ROOT}/axes", frames, lengths(frames, in_root, shapes, radius), in_root)
         self.names = Names(scene, f"{ROOT}/names", frames, self.main)
         self.trails = Trails(scene, f"{ROOT}/trails", radius)
         self.views: dict[str, View] = {} if world is None else _views(scene, world, radius)
-        self._going = [(frames.index(name), view) for name, view in self.views.items() if view.goes_along]
+        self._carried = [(frames.index(name), view) for name, view in self.views.items()]
         self._followed: int | None = None
         self._turning = False
         self.trails.choose([row for row in self.main if not frames.still[row]], in_root)
-        self.names.choose("main", in_root)
+        self.names.choose(self.names.first, in_root)
         self.show(in_root)
 
     def show(self, in_root: FloatArray) -> None:
@@ -65,8 +65,8 @@ class Scene:
         self.axes.show(in_root)
         self.names.show(in_root)
         self.trails.follow(in_root)
-        for row, view in self._going:
-            place(view.node, in_root[row])
+        for row, view in self._carried:
+            view.carry(in_root[row])
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
 
@@ -75,8 +75,7 @@ class Scene:
         for name, (values, pose) in told.items():
             view = self.views.get(name)
             if view is not None:
-                place(view.node, pose)
-                view.show(values)
+                view.show(values, pose)
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
         """Keeps a frame in the middle of the page, or nothing; turning: and its heading, too."""
