@@ -12,7 +12,6 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import CAMERAS
 from sim_node.registry import registering
-from sim_node.sensors import SensorType
 from sim_node.viewing.browser.batches import WXYZ
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
@@ -38,10 +37,9 @@ class View(Protocol):
 VIEWS: dict[str, Callable[[Any, str, Any, float], View]] = {}
 
 
-def view_of(scene: Any, node: str, kind: str, sensor: SensorType, radius: float) -> View | None:
-    """The view of a sensor, or None for what is nothing to look at."""
-    make = VIEWS.get(kind)
-    return None if make is None else make(scene, node, sensor, radius)
+def view_of(scene: Any, node: str, kind: str, sensor: Any, radius: float) -> View:
+    """The view of a sensor of a kind in VIEWS."""
+    return VIEWS[kind](scene, node, sensor, radius)
 
 
 def place(node: Any, pose: FloatArray) -> None:
@@ -116,7 +114,9 @@ class Ray:
 class Picture:
     """A camera's pictures on its frustum, which moves with the camera."""
 
-    def __init__(self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float) -> None:
+    def __init__(
+        self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float, turn: FloatArray
+    ) -> None:
         upright = 2.0 * np.arctan(np.tan(0.5 * horizontal_fov) * height / width)
         self._node = scene.add_frame(node, show_axes=False)
         self._frustum = scene.add_camera_frustum(
@@ -127,7 +127,7 @@ class Picture:
             thickness=1.5,
             thickness_units="screen",
             color=(70, 80, 95),
-            wxyz=_OPTICAL,
+            wxyz=turn,
             cast_shadow=False,
             receive_shadow=False,
             format="jpeg",
@@ -178,4 +178,11 @@ def _ray(scene: Any, node: str, sensor: Any, radius: float) -> View:
 
 @registering(VIEWS, "view of a sensor", *CAMERAS)
 def _camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
-    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius)
+    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius, _OPTICAL)
+
+
+@registering(VIEWS, "view of a sensor", "optical_camera")
+def _optical_camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
+    """Of a frame that looks along z, as those of messages do."""
+    here = np.array([1.0, 0.0, 0.0, 0.0])
+    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius, here)
