@@ -17,6 +17,7 @@ BENCHES = (
     "sensors",
     "scene",
     "vehicles",
+    "viewer",
     "bridge",
     "bridge_node",
     "recording",

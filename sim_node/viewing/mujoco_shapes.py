@@ -42,7 +42,7 @@ def geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
             yield Shape(row, "cylinder", pose, np.array([size[0], size[0], 2.0 * size[1]]), colour)
         elif kind == _GEOM.mjGEOM_CAPSULE:
             yield from capsule(row, pose, float(size[0]), 2.0 * float(size[1]), colour)
-        elif kind in (_GEOM.mjGEOM_MESH, _GEOM.mjGEOM_SDF):
+        elif kind == _GEOM.mjGEOM_MESH or kind == _GEOM.mjGEOM_SDF:
             if data not in meshes:
                 meshes[data] = _mesh(model, data)
             yield Shape(row, "mesh", pose, colour=colour, mesh=meshes[data])

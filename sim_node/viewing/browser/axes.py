@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.shapes import Shape
 from sim_node.world import FrameTable
 
 # Of a scene's radius, and of the distance of a frame from its parent, when that is shorter.
@@ -16,10 +18,10 @@ _THICKNESS = 0.045
 
 
 class Axes:
-    """Red, green and blue arrows at every frame: shorter where frames are closer to their parents."""
+    """Red, green and blue arrows at every frame, of lengths (N,)."""
 
-    def __init__(self, scene: Any, node: str, frames: FrameTable, in_root: FloatArray, radius: float) -> None:
-        self._lengths = lengths(frames, in_root, radius)
+    def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:
+        self._lengths = lengths
         self._sets: list[tuple[Any, BoolArray]] = []
         self._moving = ~frames.still
         for name, rows in (("still", frames.still), ("moving", self._moving)):
@@ -53,9 +55,14 @@ class Axes:
             handle.visible = visible
 
 
-def lengths(frames: FrameTable, in_root: FloatArray, radius: float) -> FloatArray:
-    """How long (N,) to draw the axes of each frame, m."""
-    length = np.full(len(frames), _OF_RADIUS * radius)
+def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], radius: float) -> FloatArray:
+    """How long (N,) to draw the axes of each frame, m: by what is on it, and how close it is to its parent."""
+    largest = _OF_RADIUS * radius
+    sizes = np.zeros(len(frames))
+    for shape in shapes:
+        if shape.kind in ("box", "sphere", "cylinder"):
+            sizes[shape.row] = max(sizes[shape.row], float(shape.scale.max()))
+    length = np.where(sizes > 0.0, np.clip(1.5 * sizes, 0.2 * largest, largest), largest)
     for row, parent in enumerate(frames.parents.tolist()):
         if parent > 0:
             away = float(np.linalg.norm(in_root[row, :3] - in_root[parent, :3]))

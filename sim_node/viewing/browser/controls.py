@@ -30,7 +30,11 @@ class Controls:
         self._buttons.on_click(lambda event: _ask(event, getattr(transport, _BUTTONS[self._buttons.value])))
         self._speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1")
         self._speed.on_update(
-            lambda event: _ask(event, lambda: transport.set_speed(SPEEDS[self._speed.value])) if event.client else None
+            lambda event: (
+                _ask(event, lambda: transport.set_speed(SPEEDS[self._speed.value]))
+                if event.client_id is not None
+                else None
+            )
         )
 
     def show(self, time_ns: int) -> None:
@@ -46,7 +50,7 @@ class Controls:
 
     def _sought(self, event: Any) -> None:
         """Only what a person has moved: the slider also moves as time goes on."""
-        if event.client is not None and self._transport is not None:
+        if event.client_id is not None and self._transport is not None:
             self._transport.seek(round((self._start + self._slider.value) * 1e9))
 
 

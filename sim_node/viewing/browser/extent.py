@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,8 +14,9 @@ from sim_node.world import FrameTable, World
 
 # Of the camera, upright, in radians; where it is from the middle of what is seen, and how many radii away.
 FIELD_OF_VIEW = 0.9
-_FROM, _RADII = np.array([-0.62, -0.72, 0.46]), 2.3
+_FROM, _RADII = np.array([-0.62, -0.72, 0.5]), 2.1
 SMALLEST = 0.6
+_CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
 class Extent(NamedTuple):
@@ -30,33 +31,23 @@ class Extent(NamedTuple):
         return self.centre + _RADII * self.radius * _FROM / float(np.linalg.norm(_FROM))
 
 
-def extent_of(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], world: World | None) -> Extent:
-    """Of all frames at poses (N, 7) in the fixed frame, the shapes on them, and where the world says they will go."""
-    corners = [in_root[:, :3]]
+def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> Extent:
+    """Of all frames at poses (N, 7) in the fixed frame, the shapes on them, and places (P, 3) where they will go."""
+    corners = [in_root[:, :3], places]
     solid = [shape for shape in shapes if shape.kind != "plane"]
     if solid:
-        centres = pose_math.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))[
-            :, :3
-        ]
-        reach = np.array([_reach(shape) for shape in solid])[:, None]
-        corners += [centres - reach, centres + reach]
-    if world is not None:
-        corners += list(_places_to_be(world, frames, in_root))
+        placed = pose_math.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
+        boxes = np.array([_box(shape) for shape in solid])
+        corners.append(pose_math.apply(placed[:, None], boxes).reshape(-1, 3))
     points = np.concatenate(corners)
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
     return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), SMALLEST))
 
 
-def _reach(shape: Shape) -> float:
-    """How far a shape goes from its middle at most."""
-    if shape.mesh is not None:
-        return float(np.abs(shape.mesh.vertices).max(initial=0.0))
-    return float(np.max(shape.scale)) * (0.5 if shape.kind == "box" else 1.0)
-
-
-def _places_to_be(world: World, frames: FrameTable, in_root: FloatArray) -> Iterator[FloatArray]:
+def places_to_be(world: World, frames: FrameTable, in_root: FloatArray) -> FloatArray:
     """Keyframes and waypoints (P, 3) of what moves in frames that stand still."""
+    found = [np.zeros((0, 3))]
     moves = [(motion.parent, motion.poses[:, :3]) for motion in world.motions]
     parents = {body.name: body.parent for body in world.bodies}
     moves += [
@@ -67,4 +58,15 @@ def _places_to_be(world: World, frames: FrameTable, in_root: FloatArray) -> Iter
     for parent, places in moves:
         row = frames.index(parent or world.fixed_frame)
         if frames.still[row]:
-            yield pose_math.apply(in_root[row], places)
+            found.append(pose_math.apply(in_root[row], places))
+    return np.concatenate(found)
+
+
+def _box(shape: Shape) -> FloatArray:
+    """The corners (8, 3) of a box about a shape, in its own axes."""
+    if shape.mesh is not None:
+        low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
+    else:
+        half = shape.scale * {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 1.0, 0.5)}.get(shape.kind, (1.0, 1.0, 1.0))
+        low, high = -half, half
+    return np.asarray(np.where(_CORNERS, high, low), dtype=np.float64)

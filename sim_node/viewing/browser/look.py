@@ -25,7 +25,7 @@ class Look:
         followed = [frames.names[row] for row in dict.fromkeys(main + moving)]
         self._follow = gui.add_dropdown("Follow", (NOTHING, *followed), hint="keeps a frame in the middle")
         self._turning = gui.add_checkbox("Turn with it", False)
-        self._names = gui.add_dropdown("Names", MODES, initial_value="main")
+        self._names = gui.add_dropdown("Names", MODES, initial_value=scene.names.first)
         self._axes = gui.add_checkbox("Axes", True)
         self._size = gui.add_slider("Size of axes", 0.1, 5.0, 0.1, 1.0)
         self._trails = gui.add_text(

@@ -15,6 +15,8 @@ MODES = ("none", "main", "all")
 MOST = 100
 # Letters of a label.
 LONGEST = 40
+# Labels that do not hide the scene.
+FEW = 30
 
 
 class Names:
@@ -27,6 +29,8 @@ class Names:
         self._scene, self._node, self._frames = scene, node, frames
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
+        # The mode to begin with.
+        self.first = "main" if len(main) <= FEW else "none"
 
     def choose(self, mode: str, in_root: FloatArray) -> None:
         """One of MODES, at poses (N, 7) in the fixed frame."""

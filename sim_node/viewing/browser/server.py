@@ -25,7 +25,7 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         # viser tells of its start and end on the standard output, which is the program's.
         rich.get_console().quiet = True
         super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
-        self.gui.configure_theme(show_logo=False, show_share_button=False, control_layout="collapsible")
+        self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.set_panel_label(title)
 
     @property

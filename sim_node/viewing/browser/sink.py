@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from sim_node.simulation import Loop, Snapshot
+from sim_node.viewing.browser.extent import places_to_be
+from sim_node.viewing.browser.instruments import instruments_of
 from sim_node.viewing.browser.senses import VIEWS
 from sim_node.viewing.browser.stream import Stream, Told
 from sim_node.viewing.browser.transport import LoopTransport
@@ -25,7 +27,9 @@ class ViewSink:
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Puts the world on the page."""
-        self._viewer.stage(frames, lay_out(world).poses, shapes_of(world, frames), world)
+        poses = lay_out(world).poses
+        places = places_to_be(world, frames, frames.in_root(poses))
+        self._viewer.stage(frames, poses, shapes_of(world, frames), places, instruments_of(world))
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:

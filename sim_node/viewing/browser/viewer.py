@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import RLock
 
 import viser
 
-from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.controls import Controls
 from sim_node.viewing.browser.extent import FIELD_OF_VIEW
+from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.lookup import Lookup
 from sim_node.viewing.browser.plots import Plots
-from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.shapes import Shape
-from sim_node.world import FrameTable, World
+from sim_node.world import FrameTable
 
 # Trails, plots and numbers are sent this often; poses with every instant.
 SLOW_S = 0.15
@@ -42,16 +42,21 @@ class Viewer:
         self._slow_due = 0.0
 
     def stage(
-        self, frames: FrameTable, poses: FloatArray, shapes: Sequence[Shape] = (), world: World | None = None
+        self,
+        frames: FrameTable,
+        poses: FloatArray,
+        shapes: Sequence[Shape] = (),
+        places: FloatArray = NO_PLACES,
+        instruments: Mapping[str, Instrument] | None = None,
     ) -> None:
         """Puts a scene on the page in the place of the one before, its panel with it.
 
-        poses (N, 7): each frame in its parent at the start; world: assembled, or None where there are only frames.
+        poses (N, 7): each frame in its parent at the start; the rest as a Scene has it.
         """
         with self.lock:
             self.server.scene.reset()
             self.server.gui.reset()
-            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, world)
+            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, places, instruments)
             camera = self.server.initial_camera
             camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 100.0 * scene.extent.radius)
@@ -76,12 +81,7 @@ class Viewer:
             if back:
                 scene.trails.clear(in_root)
             scene.show(in_root)
-            scene.sense(
-                {
-                    name: (values, _pose_in_root(scene.frames, poses, name))
-                    for name, (values, poses) in instant.told.items()
-                }
-            )
+            scene.sense(instant.told)
             self._plots.sample(instant.time_ns, in_root)
             self._instant = instant
             self._show_slowly()
@@ -104,10 +104,3 @@ class Viewer:
         self._plots.show()
         self._controls.show(self._instant.time_ns)
         self._lookup.show(self._instant.poses)
-
-
-def _pose_in_root(frames: FrameTable, poses: FloatArray, name: str) -> FloatArray:
-    pose = pose_math.IDENTITY
-    for row in frames.chain(frames.index(name)):
-        pose = pose_math.compose(poses[row], pose)
-    return pose
