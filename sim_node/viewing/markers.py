@@ -28,7 +28,7 @@ _PLANE, _THIN = 25.0, 0.001
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
 # Vertices of a curve between two keyframes, and of a whole path.
-_SMOOTH, _MOST_VERTICES = 12, 4000
+_SMOOTH, _MOST_VERTICES = 24, 4000
 
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
