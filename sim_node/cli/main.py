@@ -21,6 +21,7 @@ COMMANDS = (
     "view",
     "render",
     "rviz",
+    "urdf",
     "replay",
     "bridge",
     "autopilot",

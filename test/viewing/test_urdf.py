@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from urdf_parser_py.urdf import URDF
 
 from sim_node.assembly import assemble
+from sim_node.cli.main import main
 from sim_node.geometry.poses import IDENTITY
 from sim_node.simulation import Simulation
 from sim_node.viewing.robots import robots_of
@@ -202,3 +203,13 @@ def test_a_mesh_file_of_a_body_is_a_uri(tmp_path: Path) -> None:
     mesh = described.link_map["b"].visual.geometry
     assert mesh.filename == (tmp_path / "a cube.stl").resolve().as_uri()
     assert mesh.scale == [0.1, 0.1, 0.1]
+
+
+def test_the_command_writes_a_robot_or_the_world(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["urdf", "formation", "bravo", "-o", str(tmp_path / "bravo.urdf")]) == 0
+    assert URDF.from_xml_file(str(tmp_path / "bravo.urdf")).get_root() == "base_link"
+    assert main(["urdf", "formation"]) == 0
+    assert URDF.from_xml_string(capsys.readouterr().out.encode()).get_root() == "map"
+    assert main(["urdf", "formation", "bravp"]) == 2
+    told = capsys.readouterr().err
+    assert "no robot 'bravp'; did you mean bravo? (robots of formation: alpha, bravo, charlie)" in told
