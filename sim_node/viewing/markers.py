@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.keyframes import KeyframeEngine
-from sim_node.viewing.mesh_files import READ_BY_RVIZ, coloured_triangles, uri
+from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.sensor_marks import sensor_marks
 from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
@@ -86,12 +86,14 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
         yield Marker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
     elif shape.file is not None:
         try:
-            parts = coloured_triangles(shape.file)
+            parts = list(parts_of(shape.file))
         except Exception as error:  # whatever a library has against a file that others read
             warnings.warn(WorldWarning(f"{shape.file}: not among the markers: {error}"), stacklevel=2)
             return
-        for corners, colour in parts:
-            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, colour, corners)
+        for vertices, faces, colour in parts:
+            corners = vertices[faces].reshape(-1, 3)
+            drawn = colour if shape.colour == PLAIN else shape.colour
+            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
 
 
 def _path(motion: Motion) -> Marker:
