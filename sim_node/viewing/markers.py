@@ -44,12 +44,12 @@ def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marke
 
 
 def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
-    own = {row for robot in robots_of(world, frames) for row in robot.rows}
+    own, whole = _described(world, frames)
     files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
     for shape in shapes_of(world, frames):
         if shape.kind == "mesh" and shape.row in files:
             continue  # rviz reads the file itself, below
-        group = ROBOTS if shape.row in own and in_urdf(shape) else SHAPES
+        group = ROBOTS if shape.row in whole or (shape.row in own and in_urdf(shape)) else SHAPES
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
         for part in body.geometry:
@@ -60,6 +60,15 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
                 yield Marker(
                     body.name, group, MarkerType.MESH_RESOURCE, part.pose, _three(part.size), colour, mesh=mesh
                 )
+
+
+def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
+    """The rows that are described as far as URDF has words, and those that the text of their own model describes."""
+    own: set[int] = set()
+    whole: set[int] = set()
+    for robot in robots_of(world, frames):
+        (whole if robot.urdf else own).update(robot.rows)
+    return own, whole
 
 
 def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:

@@ -184,3 +184,35 @@ def test_markers_are_finite_and_on_frames_that_are_published(name: str, prefix: 
         assert marker.scale.z > 0.0 if text else marker.scale.x > 0.0 if lines else min(xyz(marker.scale)) > 0.0
         assert marker.color.a > 0.0 or marker.mesh_use_embedded_materials
         assert len(marker.points) % {Marker.TRIANGLE_LIST: 3, Marker.LINE_LIST: 2}.get(marker.type, 1) == 0
+
+
+ARM = """
+<robot name="arm">
+  <link name="base"/>
+  <link name="hand">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><origin xyz="0 0 0.5"/><geometry><mesh filename="hand.dae" scale="3 3 3"/></geometry></visual>
+    <collision><geometry><box size="1 1 1"/></geometry></collision>
+  </link>
+  <joint name="wrist" type="continuous"><parent link="base"/><child link="hand"/><axis xyz="1 0 0"/></joint>
+</robot>
+"""
+
+
+def test_what_a_description_shows_is_told_apart_from_what_is_added_to_it(tmp_path: Path) -> None:
+    """A URDF model's own links are in its robot_description, meshes too; a body that is mounted on them is not."""
+    (tmp_path / "hand.dae").write_text("<COLLADA/>")
+    (tmp_path / "arm.urdf").write_text(ARM)
+    (tmp_path / "lab.yaml").write_text(
+        "world: lab\ninclude:\n  - {file: arm.urdf, prefix: a}\nbodies:\n"
+        "  - {name: tool, parent: a/hand, geometry: [{sphere: 0.1, mass: 1}]}\n"
+    )
+    found = markers(load(tmp_path / "lab.yaml"))
+    meshes = [marker for marker in of(found, "a/hand", "robots") if marker.type == Marker.MESH_RESOURCE]
+    assert [mesh.mesh_resource for mesh in meshes] == [(tmp_path / "hand.dae").resolve().as_uri()]
+    assert meshes[0].mesh_use_embedded_materials
+    assert (meshes[0].scale.x, meshes[0].pose.position.z) == (3.0, 0.5)
+    assert not of(found, "a/hand", "shapes")
+    (tool,) = of(found, "tool", "shapes")
+    assert xyz(tool.scale) == pytest.approx((0.2, 0.2, 0.2))
+    assert [marker.type for marker in of(found, "a/hand", "robots")] == [Marker.MESH_RESOURCE, Marker.CUBE]
