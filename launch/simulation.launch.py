@@ -21,7 +21,10 @@ HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
 # As scripts/simulation looks for it: of a checkout, of the prefix after pip, of the ROS 2 that is set up.
-PYTHONS = (HERE / ".venv" / "bin" / "python3", HERE.parents[1] / "bin" / "python3", Path(sys.executable))
+PYTHONS = (
+    HERE / ".venv" / "bin" / "python3" if CHECKOUT_EXECUTABLE.exists() else HERE.parents[1] / "bin" / "python3",
+    Path(sys.executable),
+)
 
 
 def generate_launch_description() -> LaunchDescription:

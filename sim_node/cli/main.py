@@ -21,6 +21,7 @@ COMMANDS = (
     "view",
     "render",
     "rviz",
+    "urdf",
     "record",
     "replay",
     "bridge",

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from pathlib import Path
 
 from sim_node.assembly import assemble
-from sim_node.cli.errors import UsageError
+from sim_node.cli.output import add_output, put_out
 from sim_node.cli.worlds import add_world, loaded
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD, what the running node has beside it, and where the configuration goes."""
     add_world(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+    add_output(parser)
     parser.add_argument("--frame-prefix", metavar="PREFIX", default="", help="the node's parameter frame_prefix")
     parser.add_argument("--namespace", metavar="NS", default="", help="the node's namespace")
     parser.add_argument(
@@ -36,11 +34,5 @@ def run(arguments: argparse.Namespace) -> int:
         namespace=arguments.namespace,
         telemetry=arguments.telemetry,
     )
-    if arguments.output is None:
-        sys.stdout.write(text)
-        return 0
-    try:
-        arguments.output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{arguments.output} cannot be written: {error.strerror}") from None
+    put_out(text, arguments)
     return 0

@@ -8,12 +8,16 @@ from sim_node.simulation import Sink
 from sim_node.viewing.description_sink import DescriptionSink
 from sim_node.viewing.marker_sink import MarkerSink
 from sim_node.viewing.path_sink import PathSink
-from sim_node.wire.stamps import Stamp
+from sim_node.wire.stamps import Stamp, simulation_stamp
 from sim_node.wire.topic import Outlet
 
+EVERYTHING = {"markers": True, "robot_descriptions": True, "paths": True}
 
-def display_sinks(outlet: Outlet, wanted: Mapping[str, bool], *, prefix: str, stamp: Stamp) -> tuple[Sink, ...]:
-    """The sinks that `wanted` has by name: markers, robot_descriptions, paths."""
+
+def display_sinks(
+    outlet: Outlet, wanted: Mapping[str, bool] = EVERYTHING, *, prefix: str = "", stamp: Stamp = simulation_stamp
+) -> tuple[Sink, ...]:
+    """The sinks that `wanted` has by name, as the node's parameters do."""
     sinks: dict[str, Sink] = {
         "markers": MarkerSink(outlet, prefix=prefix),
         "robot_descriptions": DescriptionSink(outlet, prefix=prefix),

@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.keyframes import KeyframeEngine
-from sim_node.viewing.mesh_files import READ_BY_RVIZ, coloured_triangles, uri
+from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.sensor_marks import sensor_marks
 from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
@@ -28,7 +28,7 @@ _PLANE, _THIN = 25.0, 0.001
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
 # Vertices of a curve between two keyframes, and of a whole path.
-_SMOOTH, _MOST_VERTICES = 12, 4000
+_SMOOTH, _MOST_VERTICES = 24, 4000
 
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
@@ -44,12 +44,12 @@ def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marke
 
 
 def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
-    own = {row for robot in robots_of(world, frames) for row in robot.rows}
+    own, whole = _described(world, frames)
     files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
     for shape in shapes_of(world, frames):
         if shape.kind == "mesh" and shape.row in files:
             continue  # rviz reads the file itself, below
-        group = ROBOTS if shape.row in own and in_urdf(shape) else SHAPES
+        group = ROBOTS if shape.row in whole or (shape.row in own and in_urdf(shape)) else SHAPES
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
         for part in body.geometry:
@@ -60,6 +60,15 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
                 yield Marker(
                     body.name, group, MarkerType.MESH_RESOURCE, part.pose, _three(part.size), colour, mesh=mesh
                 )
+
+
+def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
+    """The rows that are described as far as URDF has words, and those that the text of their own model describes."""
+    own: set[int] = set()
+    whole: set[int] = set()
+    for robot in robots_of(world, frames):
+        (whole if robot.urdf else own).update(robot.rows)
+    return own, whole
 
 
 def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
@@ -86,12 +95,14 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
         yield Marker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
     elif shape.file is not None:
         try:
-            parts = coloured_triangles(shape.file)
+            parts = list(parts_of(shape.file))
         except Exception as error:  # whatever a library has against a file that others read
             warnings.warn(WorldWarning(f"{shape.file}: not among the markers: {error}"), stacklevel=2)
             return
-        for corners, colour in parts:
-            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, colour, corners)
+        for vertices, faces, colour in parts:
+            corners = vertices[faces].reshape(-1, 3)
+            drawn = colour if shape.colour == PLAIN else shape.colour
+            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
 
 
 def _path(motion: Motion) -> Marker:

@@ -1,10 +1,13 @@
-"""Mesh files for people who cannot read the files: as triangles, and as URIs for those who can."""
+"""Mesh files for viewers: as URIs for those who can read them, and as triangles for others."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 
@@ -19,26 +22,23 @@ def uri(file: Path) -> str:
     return file.resolve().as_uri()
 
 
-def coloured_triangles(file: Path) -> list[tuple[FloatArray, tuple[float, ...]]]:
-    """The parts of a GLB or glTF file: corners (3 T, 3) in the file's own axes and units, and the colour of each part.
+def parts_of(file: Path) -> Iterator[tuple[FloatArray, npt.NDArray[np.int32], tuple[float, ...]]]:
+    """Of each part of a GLB or glTF file: vertices (V, 3) in its own axes and units, faces (F, 3), a colour.
 
-    A part's colour is its material's, by the mean of its texture where it has one. Raises ImportError without trimesh.
+    A part's colour is its material's, of a texture the mean. Raises ImportError without trimesh, and whatever that has
+    against the file.
     """
     import trimesh
 
-    scene = trimesh.load_scene(file)
-    return [
-        (np.array(mesh.triangles, dtype=np.float64).reshape(-1, 3), _colour(mesh))
-        for mesh in scene.dump()
-        if isinstance(mesh, trimesh.Trimesh) and len(mesh.faces)
-    ]
+    for part in trimesh.load_scene(file).dump():
+        if isinstance(part, trimesh.Trimesh) and len(part.faces):
+            yield np.asarray(part.vertices), np.asarray(part.faces, dtype=np.int32), _colour(part.visual)
 
 
-def _colour(mesh: object) -> tuple[float, ...]:
-    visual = getattr(mesh, "visual", None)
-    if visual is None or not visual.defined:
-        return PLAIN
-    if visual.kind == "texture":
-        return tuple((np.array(visual.material.main_color, dtype=np.float64) / 255.0).tolist())
-    mean: FloatArray = np.mean(np.asarray(visual.vertex_colors, dtype=np.float64), axis=0) / 255.0
-    return tuple(mean.tolist())
+def _colour(visual: Any) -> tuple[float, ...]:
+    material = getattr(visual, "material", None)
+    texture = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    if texture is not None:
+        return (*(np.asarray(texture.convert("RGB"), dtype=float).mean(axis=(0, 1)) / 255.0).tolist(), 1.0)
+    colour = getattr(visual if material is None else material, "main_color", None)
+    return PLAIN if colour is None else tuple((np.asarray(colour, dtype=float) / 255.0).tolist())

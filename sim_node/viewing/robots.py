@@ -31,21 +31,21 @@ class Robot:
         published = self.frame_prefix + frame
         return published[len(self.tf_prefix) + 1 :] if self.tf_prefix else published
 
-    def is_model(self, frames: FrameTable) -> bool:
-        """Whether it has all links of its model, and calls them as the model does."""
-        if self.model is None:
-            return False
-        own = {frames.names[row] for row in self.rows}
-        names = [(link.name, self.model.full_name(link.name)) for link in self.model.links]
-        return all(frame in own and self.link(frame) == name for name, frame in names)
+    @property
+    def urdf(self) -> str:
+        """The text of the URDF model that it is, where that calls the links as it does; empty for others."""
+        if self.model is None or not self.model.urdf or len(self.rows) != len(self.model.links):
+            return ""
+        same = all(self.link(self.model.full_name(link.name)) == link.name for link in self.model.links)
+        return self.model.urdf if same else ""
 
 
 def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot, ...]:
     """The robots of an assembled world, in the order of their frames. prefix: before every frame's name on the graph.
 
     A robot begins at what its first joint is fixed to; of what floats free or hangs on the fixed frame itself, which
-    has no prefix, at what moves. Fixed links of its model above that are part of it. A single body that floats is none,
-    unless it is a vehicle.
+    has no prefix, at what moves. Fixed links of its model above that are part of it. Of a URDF model it is the links of
+    the model and nothing that is mounted on them. A single body that floats is none, unless it is a vehicle.
     """
     layout = lay_out(world)
     kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
@@ -71,6 +71,8 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
         articulated = any(kinds.get(row, "free") != "free" for row in rows)
         if articulated or root in vehicles:
             model = links[root].model if root in links else None
+            if model is not None and model.urdf and frames.names[root] == model.full_name(model.links[0].name):
+                rows = tuple(sorted(frames.index(model.full_name(link.name)) for link in model.links))
             name = vehicles.get(root) or _name(frames.names[root], model)
             robots.append(Robot(name, rows, _tf_prefix(name, rows, frames, prefix), prefix, model))
     return tuple(robots)

@@ -39,7 +39,7 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
     are shown too, as the bridge calls them. Raises WorldError.
     """
     layout = lay_out(world)
-    centre, radius = extent(world, layout.frames, layout.poses)
+    centre, radius = extent(world, layout)
     robots = robots_of(world, layout.frames, prefix)
     displays = [
         _grid(radius),

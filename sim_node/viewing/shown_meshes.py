@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import mujoco
-import numpy as np
-import numpy.typing as npt
 
-from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.mesh_files import parts_of
 from sim_node.world.bodies import Geometry
 from sim_node.world.model import World
 from sim_node.world.problems import WorldWarning
-
-_PLAIN = (0.72, 0.74, 0.77, 1.0)
 
 
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:
@@ -33,7 +26,7 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
     if not geometry.is_shown_only or geometry.file is None:
         return
     try:
-        parts = list(_triangles(geometry.file))
+        parts = list(parts_of(geometry.file))
     except Exception as error:
         warnings.warn(f"{geometry.file.name} is not drawn: {error}", WorldWarning, stacklevel=2)
         return
@@ -52,22 +45,3 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
             conaffinity=0,
             mass=0.0,
         )
-
-
-def _triangles(path: Path) -> Iterator[tuple[FloatArray, npt.NDArray[np.int32], tuple[float, ...]]]:
-    """Of each part of a file: vertices (V, 3) in its own axes, faces (F, 3), and the colour of its material."""
-    import trimesh
-
-    for part in trimesh.load_scene(path).dump():
-        if isinstance(part, trimesh.Trimesh) and len(part.faces):
-            yield np.asarray(part.vertices), np.asarray(part.faces, dtype=np.int32), _colour(part.visual)
-
-
-def _colour(visual: Any) -> tuple[float, ...]:
-    """One colour for all of a part: of a texture its mean."""
-    material = getattr(visual, "material", None)
-    texture = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
-    if texture is not None:
-        return (*(np.asarray(texture.convert("RGB"), dtype=float).mean(axis=(0, 1)) / 255.0).tolist(), 1.0)
-    colour = getattr(visual if material is None else material, "main_color", None)
-    return _PLAIN if colour is None else tuple((np.asarray(colour, dtype=float) / 255.0).tolist())

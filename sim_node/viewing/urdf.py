@@ -46,9 +46,7 @@ class UrdfWriter:
 
     def robot(self, robot: Robot) -> str:
         """The description of a robot. Of an attached URDF model it is the text of its own file, meshes resolved."""
-        if robot.model is not None and robot.model.urdf and robot.is_model(self._frames):
-            return robot.model.urdf
-        return self._text(robot.name, robot.rows, robot.link)
+        return robot.urdf or self._text(robot.name, robot.rows, robot.link)
 
     def whole(self) -> str:
         """The whole world, its fixed frame the root link; links are called as frames."""
@@ -126,8 +124,8 @@ def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
             yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, shape.colour not in _DECORATION)
     for body in world.bodies:
         for part in body.geometry:
-            if part.file is not None:
-                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), not part.is_shown_only)
+            if part.file is not None and not part.is_shown_only:
+                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), True)
 
 
 def _colour(part: Geometry) -> tuple[float, ...]:
