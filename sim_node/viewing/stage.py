@@ -24,7 +24,7 @@ _SUNK = 0.02
 # From here on a millimetre is lost in OpenGL's floats, m.
 _FAR_OUT = 1e3
 # In distances of the view: how far about its middle there are shadows, from where to where all fades into the sky.
-_SHADOWS = 3.0
+_SHADOWS = 2.0
 _HAZE = 4.0, 20.0
 # The sun's direction.
 _SUN = np.array([0.42, 0.38, -0.82]) / np.linalg.norm([0.42, 0.38, -0.82])
