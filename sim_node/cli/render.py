@@ -19,6 +19,8 @@ from sim_node.world.problems import quoted
 
 DEFAULT_DURATION_S = 10.0
 MOST_PIXELS = 8192
+# Shadows of pictures are soft; for films that would take too long.
+SUNS_OF_A_PICTURE = 16
 MOST_PICTURES = 200_000
 
 
@@ -73,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
         frames=None if arguments.frames is None else tuple(arguments.frames),
         trails=tuple(arguments.trail),
         has_time=arguments.time,
+        suns=SUNS_OF_A_PICTURE if arguments.out else 1,
     )
     # As Ctrl-C: nothing half written is left.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

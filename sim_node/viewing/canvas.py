@@ -26,7 +26,7 @@ class Canvas:
     """
 
     def __init__(self, size: tuple[int, int]) -> None:
-        self._size = size
+        self.size = size
         self._mujoco: mujoco.MjrContext | None = None
 
     def __enter__(self) -> Canvas:
@@ -56,7 +56,7 @@ class Canvas:
 
     def draw(self, scene: mujoco.MjvScene) -> Pixels:
         """The scene (height, width, 3), from the upper left."""
-        width, height = self._size
+        width, height = self.size
         view = mujoco.MjrRect(0, 0, width, height)
         rows = np.empty((height, width, 3), dtype=np.uint8)
         mujoco.mjr_render(view, scene, self._mujoco)

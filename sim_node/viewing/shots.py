@@ -35,6 +35,7 @@ class Shot:
     follow: the frame that a viewpoint goes along with, or empty. size: width and height in pixels; None for the
     camera's own, or 1280 x 720. frames: those whose axes and names are shown; ("all",) for every one, None for every
     one of a world without shapes. trails: the frames that leave one. has_time: whether the time is written on it.
+    suns: the points of the sun that shine; with more of them shadows are softer, and take as many times as long.
     """
 
     camera: str = ""
@@ -43,6 +44,7 @@ class Shot:
     frames: tuple[str, ...] | None = None
     trails: tuple[str, ...] = ()
     has_time: bool = False
+    suns: int = 1
 
 
 def draw(
@@ -78,10 +80,18 @@ def draw(
             draw_axes(stage, now[shown], lengths)
             for number, path in enumerate(paths):
                 draw_trail(stage, path.until(_EARLIER + index), view.distance, number)
-            pixels = canvas.draw(stage.scene)
+            pixels = _lit(stage, canvas, shot.suns)
             if shown:
                 pixels = write_names(pixels, [frames.names[row] for row in shown], *view.project(now[shown, :3]))
             yield write_time(pixels, time_ns / 1e9) if shot.has_time else pixels
+
+
+def _lit(stage: Stage, canvas: Canvas, suns: int) -> Pixels:
+    total = np.zeros((*canvas.size[::-1], 3), dtype=np.uint32)
+    for part in range(suns):
+        stage.shine(part, suns)
+        total += canvas.draw(stage.scene)
+    return ((total + suns // 2) // suns).astype(np.uint8)
 
 
 class _Path:

@@ -10,6 +10,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import dressed
 from sim_node.physics.mujoco_model import compile_model
+from sim_node.viewing.rotor_discs import add_rotor_discs
 from sim_node.viewing.shown_meshes import add_shown
 from sim_node.viewing.view import View
 from sim_node.world.layout import Layout
@@ -24,10 +25,11 @@ _SUNK = 0.02
 # From here on a millimetre is lost in OpenGL's floats, m.
 _FAR_OUT = 1e3
 # In distances of the view: how far about its middle there are shadows, from where to where all fades into the sky.
-_SHADOWS = 3.0
+_SHADOWS = 1.5
 _HAZE = 4.0, 20.0
-# The sun's direction.
+# The sun's direction, and its radius in rad: three times that of the true one.
 _SUN = np.array([0.42, 0.38, -0.82]) / np.linalg.norm([0.42, 0.38, -0.82])
+_SUN_RADIUS = 0.014
 _AMBIENT, _HEADLIGHT, _SUNLIGHT = [0.38] * 3, [0.22] * 3, [0.62, 0.60, 0.56]
 _CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 _GROUND = [0.77, 0.79, 0.80], [0.69, 0.71, 0.73]
@@ -45,6 +47,8 @@ class Stage:
     def __init__(self, world: World, layout: Layout, size: tuple[int, int]) -> None:
         spec = compile_model(world, layout).spec.copy()
         add_shown(spec, world)
+        for vehicle in world.vehicles:
+            add_rotor_discs(spec, vehicle)
         self.is_bare = not spec.geoms
         if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.geoms):
             spec.worldbody.add_geom(
@@ -112,15 +116,32 @@ class Stage:
         data.xpos[:] = bodies[:, :3] - origin
         data.xquat[:] = bodies[:, [6, 3, 4, 5]]
         data.xmat[:] = quaternions.to_matrix(bodies[:, 3:]).reshape(-1, 9)
-        data.light_xpos[:] = about - origin - 1.5 * _SHADOWS * view.distance * _SUN
-        data.light_xdir[:] = _SUN
+        self._lit, self._sun_away = about - origin, 1.5 * _SHADOWS * view.distance
         self._aim(view, origin)
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._eye, every, self.scene)
+        for geom in self.scene.geoms[: self.scene.ngeom]:
+            # Decoration casts no shadow: that of the ground on itself is noise.
+            if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
+                geom.category = mujoco.mjtCatBit.mjCAT_DECOR
 
     def _solids(self, rooted: FloatArray) -> FloatArray:
         """The poses (T, S, 7) of all shapes but the ground."""
         return poses.compose(rooted[..., self._shape_rows[self._solid], :], self._shape_offsets[self._solid])
+
+    def shine(self, part: int, parts: int) -> None:
+        """Lets one of so many points of the sun's disc shine: the mean of the pictures has soft shadows.
+
+        They lie on a sunflower's spiral. Vogel, A better way to construct the sunflower head, 1979.
+        """
+        angle, radius = part * np.pi * (3.0 - np.sqrt(5.0)), _SUN_RADIUS * np.sqrt(part / parts)
+        across = np.cross(_SUN, [0.0, 0.0, 1.0])
+        across /= np.linalg.norm(across)
+        direction = _SUN + radius * (np.cos(angle) * across + np.sin(angle) * np.cross(_SUN, across))
+        direction /= np.linalg.norm(direction)
+        for light in self.scene.lights[: self.scene.nlight]:
+            if not light.headlight:
+                light.pos, light.dir = self._lit - self._sun_away * direction, direction
 
     def _aim(self, view: View, origin: FloatArray) -> None:
         lens = view.lens

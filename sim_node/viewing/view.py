@@ -13,7 +13,7 @@ from sim_node.sensors.setting import Lens
 # Of a viewpoint that does not say: about that of a 28 mm lens on 35 mm film.
 DEFAULT_FOV = np.radians(60.0)
 # From where a world is seen if nothing is said: east of south, well above the ground.
-_AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(21.0)
+_AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(26.0)
 # Of the picture, left free on each side.
 _MARGIN = 0.06
 # Of a view of one point, m.
