@@ -14,7 +14,7 @@ from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import World
 
-DEMO = "quadrotor"
+DEMO = "guided"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

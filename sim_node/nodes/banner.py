@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from sim_node.nodes.bridge_beside import flown_by_builtin
 from sim_node.nodes.sensor_topics import topics_of
 from sim_node.world.locate import PACKAGE, share
 
@@ -32,10 +33,17 @@ def banner(node: SimulationNode) -> list[str]:
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
         *_sensors(node),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
         f"  rviz         rviz2 -d {_rviz_file()} -f {world.fixed_frame}{follow}",
         "  stop         Ctrl-C",
     ]
+
+
+def _bridged(node: SimulationNode) -> list[str]:
+    """Where topics of telemetry are, and commands."""
+    vehicles = flown_by_builtin(node.world).values() if node.beside else ()
+    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MOST_TOPICS]]
 
 
 def headline(node: SimulationNode) -> str:

@@ -60,6 +60,9 @@ SPECS = {
     "stamp": Spec(
         "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
     ),
+    "bridge": Spec(
+        True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
+    ),
     "tf_messages": Spec(
         "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
     ),

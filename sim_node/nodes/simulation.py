@@ -10,6 +10,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.nodes.bridge_beside import bridges_for
 from sim_node.nodes.clock_sink import ClockSink
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
@@ -69,6 +70,8 @@ class SimulationNode(LoopNode):
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
         self._diagnostics = Diagnostics(self, self.loop, autopilots)
+        if values["bridge"]:
+            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""
