@@ -208,6 +208,8 @@ class BuiltinAutopilot:
         if reset:
             self._begin_anew()
         flight = self.flight
+        if time_us == flight.time_us:
+            return flight.commands  # the link broke before the answer was there
         commands = flight.step(time_us, position, attitude, velocity, rate)
         if flight.reached != self._reached:
             self._reached = flight.reached
