@@ -19,6 +19,7 @@ BENCHES = (
     "vehicles",
     "bridge",
     "bridge_node",
+    "lockstep",
 )
 
 

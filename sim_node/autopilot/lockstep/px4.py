@@ -91,7 +91,9 @@ class Px4:
             if not self.wait.lockstep:
                 self._read(0.0)
                 self.wait.lockstep = self._controls is not None and self._controls.lockstep
-            elif not self.wait.until(self._answered) and not self.wait.stop.is_set():
+            elif self.wait.until(self._answered):
+                self.wait.answered += 1
+            elif not self.wait.stop.is_set():
                 raise ConnectionError("no answer")
         except ConnectionError:
             self._drop()
@@ -144,8 +146,13 @@ class Px4:
 
     def _send(self, data: bytes) -> None:
         """Sends; one who reads nothing for as long as anybody is waited for is gone. Raises ConnectionError."""
-        peer, left = self._peer, memoryview(data)
+        peer = self._peer
         assert peer is not None
+        with suppress(BlockingIOError):
+            data = data[peer.send(data, socket.MSG_DONTWAIT) :]
+        if not data:
+            return
+        left = memoryview(data)
 
         def sent(seconds: float) -> bool:
             nonlocal left
