@@ -22,6 +22,7 @@ BENCHES = (
     "bridge_node",
     "recording",
     "replay",
+    "lockstep",
 )
 
 

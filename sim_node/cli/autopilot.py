@@ -16,7 +16,8 @@ from sim_node.world.autopilot_checks import MOST_INSTANCES
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.craft import Craft
 
-FIRST_GROUND_PORT = 14540
+# One of each per instance.
+FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,14 +45,18 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.autopilot.builtin.simulator import FIRST_PORT
     from sim_node.autopilot.connection import Connection, Identity
     from sim_node.autopilot.links import LinkFault, link_to
+    from sim_node.autopilot.links.udpout import UdpOut
 
     instance = arguments.instance
     if not 0 <= instance < MOST_INSTANCES:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MOST_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
-    urls = arguments.mavlink or [f"udpout:127.0.0.1:{FIRST_GROUND_PORT + instance}"]
+    here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
+    urls = arguments.mavlink or [f"udpout:{here}"]
     try:
-        connections = [Connection(link_to(url), identity) for url in urls]
+        # From a port that a bridge knows again where this process is started again.
+        links = list(map(link_to, urls)) if arguments.mavlink else [UdpOut(urls[0], here, FIRST_OWN_PORT + instance)]
+        connections = [Connection(link, identity) for link in links]
     except LinkFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)

@@ -20,7 +20,7 @@ from sim_node.recording.bag import RecordingStopped
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import World
 
-DEMO = "quadrotor"
+DEMO = "guided"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from sim_node.nodes.bridge_beside import flown_by_builtin
 from sim_node.wire.sensor_topics import topics_of
 
 if TYPE_CHECKING:
@@ -31,10 +32,17 @@ def banner(node: SimulationNode) -> list[str]:
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
         *_sensors(node),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
         f"  rviz         {_rviz(node)}{follow}",
         "  stop         Ctrl-C",
     ]
+
+
+def _bridged(node: SimulationNode) -> list[str]:
+    """Where topics of telemetry are, and commands."""
+    vehicles = flown_by_builtin(node.world).values() if node.beside else ()
+    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MOST_TOPICS]]
 
 
 def headline(node: SimulationNode) -> str:

@@ -40,12 +40,13 @@ COMMIT_S = 0.1
 class BridgeNode(LoopNode):
     """Bridges the links of its parameters, sim_node.nodes.bridge_parameters.SPECS; `parameters` override them.
 
-    Raises ParameterFault.
+    beside: whether another node has the command line, and so the name that stands there. Raises ParameterFault.
     """
 
-    def __init__(self, parameters: dict[str, Any] | None = None) -> None:
+    def __init__(self, parameters: dict[str, Any] | None = None, *, beside: bool = False) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
-        super().__init__("bridge", parameter_overrides=overrides)
+        own = ["--ros-args", "-r", "__node:=bridge"] if beside else None
+        super().__init__("bridge", cli_args=own, parameter_overrides=overrides)
         values = declare(self, SPECS)
         self.naming = naming(values)
         settings = Settings(

@@ -66,6 +66,9 @@ SPECS = {
     "markers": Spec(True, "Publish what the world looks like as latched markers, for rviz.", fixed=True),
     "robot_descriptions": Spec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
     "paths": Spec(True, "Publish where each vehicle has been in the last minute.", fixed=True),
+    "bridge": Spec(
+        True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
+    ),
     "tf_messages": Spec(
         "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
     ),

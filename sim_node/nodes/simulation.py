@@ -10,6 +10,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.nodes.bridge_beside import bridges_for
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
 from sim_node.nodes.publishers import Publishers
@@ -86,6 +87,8 @@ class SimulationNode(LoopNode):
         # Last: who listens for the programs is there, and nothing that fails leaves one behind.
         self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
         self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+        if values["bridge"]:
+            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
 
     def ask_to_end(self) -> None:
         """Programs may take their time to end."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 import rclpy
@@ -34,9 +35,16 @@ class Runs(Protocol):
 
 
 class LoopNode(Node):
-    """A node that runs a loop."""
+    """A node that runs a loop. beside: nodes that run as long as it does."""
 
     loop: Runs
+    beside: Sequence[LoopNode] = ()
+
+    def destroy_node(self) -> None:
+        """Those beside it first."""
+        for node in self.beside:
+            node.destroy_node()
+        super().destroy_node()
 
     def ask_to_end(self) -> None:
         """The end has come: what takes long to end may begin with it."""
@@ -79,18 +87,17 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
 
 def spin(node: LoopNode, interrupt: Interrupt) -> None:
     """Runs a node's loop and its callbacks until `interrupt`; raises what made the loop fail."""
-    loop = node.loop
     executor = SingleThreadedExecutor()
-    executor.add_node(node)
+    nodes = [*node.beside, node]
+    for each in nodes:
+        executor.add_node(each)
     callbacks = threading.Thread(target=executor.spin, name="callbacks", daemon=True)
     callbacks.start()
-    loop.start(ended=interrupt.wake)
-    try:
+    with ExitStack() as running:
+        running.callback(callbacks.join, 1.0)
+        running.callback(executor.shutdown, 1.0)
+        for each in nodes:
+            running.callback(each.loop.stop)
+            each.loop.start(ended=interrupt.wake)
+        running.callback(node.ask_to_end)
         interrupt.wait()
-    finally:
-        node.ask_to_end()
-        try:
-            loop.stop()
-        finally:
-            executor.shutdown(timeout_sec=1.0)
-            callbacks.join(timeout=1.0)

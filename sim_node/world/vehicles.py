@@ -115,10 +115,14 @@ AUTOPILOT_TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Autopilot:
-    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0."""
+    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
+
+    start: whether the run starts it, where it is one that comes with us.
+    """
 
     type: str
     instance: int = 0
+    start: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

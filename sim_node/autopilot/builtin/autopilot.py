@@ -51,7 +51,7 @@ class BuiltinAutopilot:
         self.craft, self.system = craft, system
         self.connections = list(connections)
         self.streams = Streams()
-        self.link = SimulatorLink(simulator, system, self._step, lambda: self.flight.armed)
+        self.link = SimulatorLink(simulator, system, self._step, self._tell_of, lambda: self.flight.armed)
         self._memory, self._tell = memory or Memory(-1), tell
         self._texts = 0
         self.flight = self._new_flight()
@@ -208,7 +208,13 @@ class BuiltinAutopilot:
         if reset:
             self._begin_anew()
         flight = self.flight
-        commands = flight.step(time_us, position, attitude, velocity, rate)
+        if time_us == flight.time_us:
+            return flight.commands  # the link broke before the answer was there
+        return flight.step(time_us, position, attitude, velocity, rate)
+
+    def _tell_of(self, time_us: int) -> None:
+        """Telemetry of a step, while the simulator is at the next."""
+        flight = self.flight
         if flight.reached != self._reached:
             self._reached = flight.reached
             if flight.reached >= 0:
@@ -216,7 +222,6 @@ class BuiltinAutopilot:
                 self.tell_all("MISSION_CURRENT")
         for name in self.streams.due(time_us):
             self.tell_all(name)
-        return commands
 
     def _new_flight(self) -> Flight:
         flight = Flight(self.craft, self.say)

@@ -28,12 +28,22 @@ Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], Flo
 
 
 class SimulatorLink:
-    """One connection to a simulator. readings: what it told last; steps: how often it asked."""
+    """One connection to a simulator. readings: what it told last; steps: how often it asked.
 
-    def __init__(self, address: tuple[str, int], system: int, step: Step, armed: Callable[[], bool]) -> None:
+    after: what is done, at a time (us), once the simulator has its answer and goes on.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        system: int,
+        step: Step,
+        after: Callable[[int], None],
+        armed: Callable[[], bool],
+    ) -> None:
         self.address, self.readings, self.steps = address, Readings(), 0
         self.hung_up_at_once = False
-        self._step, self._armed = step, armed
+        self._step, self._after, self._armed = step, after, armed
         self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=False)
@@ -101,6 +111,7 @@ class SimulatorLink:
             reset = bool(fields.fields_updated & RESET)
             state = self._position, self._attitude, self._velocity, self._rate
             self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))
+            self._after(fields.time_usec)
 
     def _answer(self, time_us: int, commands: FloatArray) -> None:
         values = commands.tolist()

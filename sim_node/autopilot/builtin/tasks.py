@@ -145,7 +145,7 @@ class Tilt:
         up = quaternions.rotate(self.attitude, np.array([0.0, 0.0, 1.0]))
         x, y, z, w = self.attitude.tolist()
         flight.demands[:3] = self.thrust * flight.most_thrust * up
-        flight.demands[3:] = yaw_of(x, y, z, w), 0.0
+        flight.demands[3:] = yaw_of(x, y, z, w), self.rates[2]
         return False
 
 

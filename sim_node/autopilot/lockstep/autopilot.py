@@ -55,8 +55,9 @@ class Wait:
     """Who is waited for, since when, and whether in lockstep. Written by the simulation's thread, read by any.
 
     peer: who is at the other end; empty where nobody is. since: seconds of the monotonic clock, None while nobody is
-    waited for. lost: how often a peer went silent or hung up; stop: ends any waiting at once. tell: takes a line for
-    people where waiting is long.
+    waited for. lost: how often a peer went silent or hung up; answered: how many Samples were answered
+    in lockstep by controls of their own time, where controls carry one. stop: ends any waiting at once. tell: takes a
+    line for people where waiting is long.
     """
 
     whom: str
@@ -64,6 +65,7 @@ class Wait:
     lockstep: bool = False
     since: float | None = None
     lost: int = 0
+    answered: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
     tell: Callable[[str], None] = lambda line: None
 

@@ -15,7 +15,7 @@ from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
-# How long a simulation stands still until an autopilot that died is back, s.
+# How often it is told that the simulation stands still, s.
 PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
 _RESET = 1 << 31  # of HIL_SENSOR's fields: everything is elsewhere at once
@@ -45,12 +45,13 @@ class MavlinkBuiltin(Px4):
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
-        """With a process of its own."""
+        """That of a vehicle in a run, with a process of its own where the world does not leave that to others."""
         from sim_node.autopilot.builtin.world import craft_of
 
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
-        return cls(instance, len(vehicle.rotors), Process(craft_of(simulation, vehicle, rate), instance))
+        process = Process(craft_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
+        return cls(instance, len(vehicle.rotors), process)
 
     def open(self) -> None:
         """Raises OSError where the port is taken."""
@@ -67,14 +68,18 @@ class MavlinkBuiltin(Px4):
     def exchange(self, sample: Sample) -> Commands | None:
         """Waits for the process where it is not there, tells what the sensors read, waits for the controls."""
         self._reset = self._reset or sample.time_ns < self._now_ns
+        if sample.time_ns == 0:
+            return None  # a run is told of from its first step on, and so is one that was reset
         while not self.wait.stop.is_set():
             if self._peer is None and not self.wait.until(self._there, PATIENCE):
-                break
+                continue
             commands = super().exchange(sample)
             if self._peer is not None:
                 self._reset = False
                 return commands
             # Lost in between: the one that comes next is told of the same instant.
+            if not self.wait.stop.is_set():
+                self.wait.tell(f"{self.wait.whom} is gone: the simulation waits until it is back")
         return (0.0,) * self._motors
 
     def _there(self, seconds: float) -> bool:
