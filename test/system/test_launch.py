@@ -17,6 +17,7 @@ import rclpy.qos as ros_qos
 import yaml
 from installing import ROOT, Installation, install, own_path, run
 from listening import Listener, listener
+from nav_msgs.msg import Odometry
 from processes import Program, program
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
@@ -55,12 +56,12 @@ def launch(launched: tuple[list[str], dict], *arguments: str) -> Iterator[tuple[
         yield running, ears
 
 
-def interrupt(running: Program, number: int = signal.SIGINT) -> None:
+def interrupt(running: Program, number: int = signal.SIGINT, within: float = 2.0) -> None:
     """A signal to the whole group, as a terminal sends Ctrl-C: all of it is gone within 2 s, and quietly."""
-    group, deadline = running.process.pid, time.monotonic() + 2.0
+    group, deadline = running.process.pid, time.monotonic() + within
     os.killpg(group, number)
     while left := members(group):
-        assert time.monotonic() < deadline, f"still there after 2 s: {left}\n{running.output}"
+        assert time.monotonic() < deadline, f"still there after {within} s: {left}\n{running.output}"
         time.sleep(0.02)
     running.wait()
     assert "Traceback" not in running.output
@@ -154,6 +155,15 @@ def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
         interrupt(running)
 
 
+AUTOPILOTS = {"px4": "bin/px4", "ardupilot": "arducopter"}
+
+
+def beside(launched: tuple[list[str], dict], name: str) -> tuple[list[str], dict]:
+    """Another launch file than the simulation's."""
+    words, environment = launched
+    return [word.replace("simulation.launch.py", f"{name}.launch.py") for word in words], environment
+
+
 @needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[str], dict], tmp_path: Path) -> None:
@@ -193,6 +203,38 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path
         ears.spin_until(lambda: len(moving) > 5 and len(clock) > 5, what=f"/tf and /clock\n{running.output}")
         assert moving[0][1].transforms[0].child_frame_id == "base"
         interrupt(running)
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("kind", AUTOPILOTS)
+def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
+    launched: tuple[list[str], dict], kind: str
+) -> None:
+    with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
+        running.wait(30.0)
+        assert f"recipes.{kind}: no program /nowhere/build/" in running.output
+        assert "1 error, nothing was started" in running.output
+        assert "Traceback" not in running.output
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("kind", AUTOPILOTS)
+def test_simulation_autopilot_and_bridge_start_and_end_together(
+    launched: tuple[list[str], dict], kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = os.environ.get(f"{kind.upper()}_DIR")
+    if folder is None:
+        pytest.skip(f"set {kind.upper()}_DIR to a checkout with a SITL build")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with launch(beside(launched, kind), f"{kind}_dir:={folder}", "vehicle_name:=drone") as (running, ears):
+        odometry = ears.subscribe(Odometry, "/drone/local_position/odom", CLOCK)
+        ears.spin_until(lambda: len(odometry) > 5, timeout=90.0, what=f"local positions\n{running.output}")
+        programs = [each for each in psutil.process_iter(["cmdline"]) if AUTOPILOTS[kind] in " ".join(each.cmdline())]
+        assert programs
+        interrupt(running, within=4.0)
+        assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in programs)
 
 
 def seconds(stamp: object) -> float:
