@@ -83,6 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.out:
             write_picture(next(pictures), path)
+            pictures.close()
         else:
             write_film(pictures, len(times_ns), fps, path)
     except (ShotError, FilmError, NoOpenGL, UnknownFrame) as error:

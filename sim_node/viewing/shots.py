@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +49,7 @@ class Shot:
 
 def draw(
     world: World, shot: Shot, times_ns: Sequence[int], seed: int = 0, watch: Watch = lambda times_ns, what: times_ns
-) -> Iterator[Pixels]:
+) -> Generator[Pixels, None, None]:
     """Pictures (height, width, 3) of a world at instants of its time, in their order; the run goes before the drawing.
 
     Raises ShotError, UnknownFrame, NoOpenGL, WorldError and Diverged with the first picture.
@@ -58,7 +58,10 @@ def draw(
     world, frames, layout = simulation.world, simulation.frames, lay_out(simulation.world)
     _check(times_ns, world.time.start_ns)
     size = size_of(shot.camera, shot.size, world)
-    stage = Stage(world, layout, size)
+    try:
+        stage = Stage(world, layout, size)
+    except ValueError as error:
+        raise ShotError(f"MuJoCo refuses what is to be drawn: {' '.join(str(error).split())}") from None
     shown = _rows(shot.frames, frames, bare=stage.is_bare)
     trails = [frames.index(name) for name in shot.trails]
     with Canvas(size) as canvas:

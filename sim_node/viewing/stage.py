@@ -39,9 +39,9 @@ _HORIZON = [0.86, 0.91, 0.96, 1.0]
 class Stage:
     """The shapes of a laid-out world, drawn by poses and nothing else: a run's, or those that a bag has.
 
-    scene: what is to be drawn, MuJoCo's, up to MOST_SHAPES. is_bare: whether the
-    world has no shapes. Coordinates in the scene are relative to `origin` (3,): far from a world's origin, OpenGL's
-    floats would be too coarse.
+    scene: what is to be drawn, MuJoCo's, up to MOST_SHAPES. is_bare: whether the world has no shapes, or a ground only.
+    Coordinates in the scene are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too
+    coarse. Raises ValueError where MuJoCo refuses a shape.
     """
 
     def __init__(self, world: World, layout: Layout, size: tuple[int, int]) -> None:
@@ -49,7 +49,6 @@ class Stage:
         add_shown(spec, world)
         for vehicle in world.vehicles:
             add_rotor_discs(spec, vehicle)
-        self.is_bare = not spec.geoms
         if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.geoms):
             spec.worldbody.add_geom(
                 name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
@@ -72,6 +71,7 @@ class Stage:
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
         self._solid = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < 3)
+        self.is_bare = not self._solid.any()
         self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")
 
     def corners(self, rooted: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
@@ -116,7 +116,7 @@ class Stage:
         data.xpos[:] = bodies[:, :3] - origin
         data.xquat[:] = bodies[:, [6, 3, 4, 5]]
         data.xmat[:] = quaternions.to_matrix(bodies[:, 3:]).reshape(-1, 9)
-        self._lit, self._sun_away = about - origin, 1.5 * _SHADOWS * view.distance
+        self._middle, self._sun_away = about - origin, 1.5 * _SHADOWS * view.distance
         self._aim(view, origin)
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._eye, every, self.scene)
@@ -124,10 +124,6 @@ class Stage:
             # Decoration casts no shadow: that of the ground on itself is noise.
             if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
                 geom.category = mujoco.mjtCatBit.mjCAT_DECOR
-
-    def _solids(self, rooted: FloatArray) -> FloatArray:
-        """The poses (T, S, 7) of all shapes but the ground."""
-        return poses.compose(rooted[..., self._shape_rows[self._solid], :], self._shape_offsets[self._solid])
 
     def shine(self, part: int, parts: int) -> None:
         """Lets one of so many points of the sun's disc shine: the mean of the pictures has soft shadows.
@@ -141,7 +137,11 @@ class Stage:
         direction /= np.linalg.norm(direction)
         for light in self.scene.lights[: self.scene.nlight]:
             if not light.headlight:
-                light.pos, light.dir = self._lit - self._sun_away * direction, direction
+                light.pos, light.dir = self._middle - self._sun_away * direction, direction
+
+    def _solids(self, rooted: FloatArray) -> FloatArray:
+        """The poses (T, S, 7) of all shapes but the ground."""
+        return poses.compose(rooted[..., self._shape_rows[self._solid], :], self._shape_offsets[self._solid])
 
     def _aim(self, view: View, origin: FloatArray) -> None:
         lens = view.lens
