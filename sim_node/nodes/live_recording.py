@@ -15,6 +15,7 @@ from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile, qos_of
 from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
+from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
@@ -42,7 +43,7 @@ class LiveRecordingNode(LoopNode):
             parameter_overrides=[Parameter("use_sim_time", value=False)],
         )
         self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
-        self.loop = _Recording(self.recorder)
+        self.loop: _Recording = _Recording(self.recorder)
         if settings.snapshot_ns:
             serve_snapshot(self, self.recorder)
         self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
@@ -97,8 +98,12 @@ class LiveRecordingNode(LoopNode):
 
     def _commit(self) -> None:
         at_ns = self._now_ns()
-        if at_ns is not None:
+        if at_ns is None:
+            return
+        try:
             self.recorder.commit(at_ns)
+        except RecordingStopped as end:
+            self.loop.end(end)
 
     def _leave_out(self, name: str, why: str) -> None:
         self._left_out.add(name)
@@ -113,14 +118,24 @@ class _Recording:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._ended: Callable[[], None] = lambda: None
+        self._end: RecordingStopped | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Makes the bag."""
+        """Makes the bag; `ended` is called where it has to end before it is stopped."""
+        self._ended = ended
         self._recorder.open()
 
+    def end(self, why: RecordingStopped) -> None:
+        """The bag can take no more."""
+        self._end = why
+        self._ended()
+
     def stop(self) -> None:
-        """Completes it."""
+        """Completes it. Raises what ended it."""
         self._recorder.close()
+        if self._end is not None:
+            raise self._end
 
 
 def adapted(offered: Sequence[Qos]) -> Qos:
