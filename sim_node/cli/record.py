@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sim_node.cli.errors import UsageError
-from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, told
+from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,14 +40,14 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.recording.settings import from_options
         from sim_node.recording.writer import refuse_existing
 
-        settings = from_options(options_of(arguments))
+        settings = from_options({**options_of(arguments), "when_full": "end"})
         refuse_existing(Path(arguments.record))
     signals = ExitStack()
 
     def make() -> LiveRecordingNode:
         node = LiveRecordingNode(Path(arguments.record), settings, simulated=arguments.use_sim_time)
         print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
-        signals.callback(lambda: print(told(node.recorder)))
+        signals.callback(tell_of, node.recorder)
         signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 

@@ -36,6 +36,9 @@ def add_record(parser: argparse.ArgumentParser) -> None:
         "--record-topics", metavar="PATTERN", nargs="+", help="only these: names, globs ('/drone/*') or re:EXPRESSION"
     )
     group.add_argument("--record-exclude", metavar="PATTERN", nargs="+", help="not these")
+    group.add_argument(
+        "--when-full", choices=("go_on", "end"), help="whether the run goes on without its recording (default), or ends"
+    )
     add_files(group)
 
 
@@ -48,14 +51,11 @@ def add_files(group: Any) -> None:
         "--snapshot", metavar="S", type=_positive, help="keep the last S seconds in memory, write them on SIGUSR1"
     )
     group.add_argument("--max-disk", metavar="MB", type=_positive, help="stop recording before the bag is larger")
-    group.add_argument(
-        "--when-full", choices=("go_on", "end"), help="whether the run goes on without its recording (default), or ends"
-    )
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was given, by the names of settings. Raises UsageError for options without --record."""
-    found = {name: getattr(arguments, attribute) for name, attribute in OPTIONS.items()}
+    found = {name: getattr(arguments, attribute, None) for name, attribute in OPTIONS.items()}
     given = {name: " ".join(value) if isinstance(value, list) else value for name, value in found.items() if value}
     if given and not arguments.record:
         flag = "--" + OPTIONS[next(iter(given))].replace("_", "-")
@@ -97,10 +97,11 @@ def snapshots_on_signal(recorder: Any) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def told(recorder: Any) -> str:
-    """What has become of a recording."""
-    lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
-    return f"recorded {recorder.count} messages to {recorder.folder}{lost}"
+def tell_of(recorder: Any) -> None:
+    """What has become of a recording, where one was begun."""
+    if recorder.folder.exists():
+        lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
+        print(f"recorded {recorder.count} messages to {recorder.folder}{lost}", flush=True)
 
 
 def complain(text: str) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
-from sim_node.cli.recording import add_record, complain, options_of, recording_faults, snapshots_on_signal, told
+from sim_node.cli.recording import add_record, complain, options_of, recording_faults, snapshots_on_signal, tell_of
 from sim_node.cli.views import add_view, viewing
 from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
 from sim_node.programs.recipes import supervised
-from sim_node.recording.bag import RecordingStopped
+from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import World
 
@@ -61,19 +61,21 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
     for each in view:
         each.steer(loop)
     code = 0
-    with recording_faults(), snapshots_on_signal(recorder), supervised(world, arguments.recipes, tell) as programs:
+    with snapshots_on_signal(recorder), supervised(world, arguments.recipes, tell) as programs:
         started = time.monotonic()
         loop.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
         programs.ask_to_end()
         try:
             loop.stop()
+        except BagError as error:
+            raise UsageError(f"--record: {error}") from None
         except RecordingStopped:  # which has told why
             code = 1
     simulated = (simulation.time_ns - world.time.start_ns) / 1e9
     print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
     if recorder is not None:
-        print(told(recorder))
+        tell_of(recorder)
     return code
 
 
@@ -121,7 +123,7 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
             each.steer(node.loop)
         print("\n".join(banner(node)), flush=True)
         if node.recorder is not None:
-            signals.callback(lambda: print(told(node.recorder)))
+            signals.callback(tell_of, node.recorder)
             signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 

@@ -158,12 +158,15 @@ class _Thread:
 
     def _run(self) -> None:
         try:
-            if self._recorder is not None:
-                self._recorder.open()
-            self._bridge.run()
+            if self._recorder is None:
+                self._bridge.run()
+                return
+            self._recorder.open()
+            try:
+                self._bridge.run()
+            finally:
+                self._recorder.close()
         except Exception as failure:
             self._failure = failure
         finally:
-            if self._recorder is not None:
-                self._recorder.close()
             self._ended()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
+from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.nodes.graph_clock import GraphClock
@@ -15,6 +17,7 @@ from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile, qos_of
 from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
+from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
@@ -42,11 +45,12 @@ class LiveRecordingNode(LoopNode):
             parameter_overrides=[Parameter("use_sim_time", value=False)],
         )
         self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
-        self.loop = _Recording(self.recorder)
+        self.loop: _Recording = _Recording(self.recorder)
         if settings.snapshot_ns:
             serve_snapshot(self, self.recorder)
         self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
         self._counted: dict[str, int] = {}
+        self._heard: dict[str, tuple[Qos, Subscription]] = {}
         self._left_out: set[str] = set()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_S, self.look, clock=steady)
@@ -65,14 +69,13 @@ class LiveRecordingNode(LoopNode):
             if len(types) > 1:
                 self._leave_out(name, f"it has several types: {', '.join(types)}")
                 continue
-            subscribe = name not in self._counted
             self._counted[name] = len(publishers)
             try:
-                self._take(name, types[0], publishers, subscribe)
+                self._take(name, types[0], publishers)
             except (UnknownType, ImportError, AttributeError) as error:
                 self._leave_out(name, f"{types[0]}: {error}")
 
-    def _take(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo], subscribe: bool) -> None:
+    def _take(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo]) -> None:
         kind = message_class(type)
         offered = tuple(_with_depth(qos_of(each.qos_profile)) for each in publishers)
         definition = installed_definition(type) or definition_of(type)
@@ -81,9 +84,15 @@ class LiveRecordingNode(LoopNode):
             definition = definition._replace(type_hash=told)
         wanted = adapted(offered)
         send = self.recorder.advertise(Topic(name, type, wanted), definition, offered)
-        if subscribe:
-            self.create_subscription(kind, name, self._receiver(send), profile(wanted), raw=True)
+        before = self._heard.get(name)
+        if before is not None and before[0] == wanted:
+            return
+        if before is None:
             self.get_logger().info(f"records {name} ({type})")
+        else:  # a publisher came that the subscription would not hear
+            self.destroy_subscription(before[1])
+        taken = self.create_subscription(kind, name, self._receiver(send), profile(wanted), raw=True)
+        self._heard[name] = wanted, taken
 
     def _receiver(self, send: Send) -> Callable[[bytes], None]:
         now_ns = self._now_ns
@@ -97,8 +106,12 @@ class LiveRecordingNode(LoopNode):
 
     def _commit(self) -> None:
         at_ns = self._now_ns()
-        if at_ns is not None:
+        if at_ns is None:
+            return
+        try:
             self.recorder.commit(at_ns)
+        except RecordingStopped as end:
+            self.loop.end(end)
 
     def _leave_out(self, name: str, why: str) -> None:
         self._left_out.add(name)
@@ -113,14 +126,24 @@ class _Recording:
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._ended: Callable[[], None] = lambda: None
+        self._end: RecordingStopped | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Makes the bag."""
+        """Makes the bag; `ended` is called where it has to end before it is stopped."""
+        self._ended = ended
         self._recorder.open()
 
+    def end(self, why: RecordingStopped) -> None:
+        """The bag can take no more."""
+        self._end = why
+        self._ended()
+
     def stop(self) -> None:
-        """Completes it."""
+        """Completes it. Raises what ended it."""
         self._recorder.close()
+        if self._end is not None:
+            raise self._end
 
 
 def adapted(offered: Sequence[Qos]) -> Qos:
@@ -136,12 +159,4 @@ def _with_depth(offered: Qos) -> Qos:
     """Discovery does not tell depths; 1 of a latched topic is what a late subscriber of a bag needs."""
     if offered.depth:
         return offered
-    return Qos(
-        depth=1 if offered.latched else 10,
-        reliability=offered.reliability,
-        durability=offered.durability,
-        deadline_ns=offered.deadline_ns,
-        lifespan_ns=offered.lifespan_ns,
-        liveliness=offered.liveliness,
-        liveliness_lease_ns=offered.liveliness_lease_ns,
-    )
+    return replace(offered, depth=1 if offered.latched else 10, history="keep_last")

@@ -78,8 +78,8 @@ SPECS = {
 # The same of every node that can record.
 RECORD = {
     "record": Spec("", "Folder of a rosbag2 bag to record what is published; must not exist yet.", fixed=True),
-    "record_topics": Spec("", "Topics to record: names, globs, re:EXPRESSION, separated by spaces; all.", fixed=True),
-    "record_exclude": Spec("", "Topics not to record.", fixed=True),
+    "record_topics": Spec("", "Only these topics: names, globs, re:EXPRESSION, separated by spaces.", fixed=True),
+    "record_exclude": Spec("", "Not these topics.", fixed=True),
     "record_compression": Spec("zstd", "Of the bag's chunks.", fixed=True, words=COMPRESSIONS),
     "record_split_size": Spec(0.0, "Size above which another file is begun (MB); 0.0: none.", True, 0.0, 1e9),
     "record_split_duration": Spec(0.0, "Time after which another file is begun (s); 0.0: none.", True, 0.0, 1e9),

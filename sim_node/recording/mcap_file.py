@@ -86,7 +86,7 @@ class McapFile:
 
     @property
     def closing_bytes(self) -> int:
-        """About what `flush` and `finish` may still add: never less."""
+        """What `flush`, `metadata` of a few texts and `finish` may still add, at most."""
         chunks = len(self._chunks) + 1
         index = chunks * (120 + 10 * len(self._channels)) + 16 * len(self._parts)
         return self.pending + index + 2 * self._declared_bytes + 300 * len(self._attachments) + 4096

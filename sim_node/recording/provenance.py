@@ -22,11 +22,12 @@ _TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "app
 
 @dataclass(frozen=True)
 class Attached:
-    """A file that goes with a bag."""
+    """A file that goes with a bag: in its first file, or everywhere."""
 
     name: str
     media_type: str
     data: bytes
+    everywhere: bool = False
 
 
 @cache
@@ -45,7 +46,7 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
-    about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n")
+    about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
     files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= LARGEST]
     return (about, *files)
 

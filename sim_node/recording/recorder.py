@@ -72,9 +72,10 @@ class Recorder:
         self._waiting: deque[Batch | Callable[[], None]] = deque()
         self._waiting_bytes = 0
         self._closing = False
-        # Time that has gone forward: by commits, and as far as the bag is with the system.
+        # Time that has gone forward: by commits, to the last message, and as far as the bag is with the system.
         self._last_ns: int | None = None
         self._progress_ns = 0
+        self._sent_ns: int | None = None
         self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
@@ -122,17 +123,19 @@ class Recorder:
 
     def commit(self, time_ns: int) -> None:
         """Ends a batch. Raises RecordingStopped where the recording has, and settings say that the run ends then."""
-        if not self._pending:
-            return
-        entries, self._pending = self._pending, []
-        if self._stopped:
-            if self.settings.when_full == "end":
-                raise RecordingStopped(self._stopped)
-            return
-        if self._last_ns is not None:
-            self._progress_ns += max(time_ns - self._last_ns, 0)
-        self._last_ns = time_ns
         with self._changed:
+            entries, self._pending = self._pending, []
+            if self._last_ns is not None:
+                self._progress_ns += max(time_ns - self._last_ns, 0)
+            self._last_ns = time_ns
+            if self._stopped:
+                if self.settings.when_full == "end":
+                    raise RecordingStopped(self._stopped)
+                return
+            if entries:
+                self._sent_ns = self._progress_ns
+            elif self._sent_ns is None or (self._safe_ns is not None and self._safe_ns >= self._sent_ns):
+                return  # nothing is on its way either
             if not self._patient and self._waiting_bytes > MOST_WAITING:
                 if not self.dropped:
                     self._tell("recording: the disk is too slow for what comes, messages are left out")
@@ -157,7 +160,8 @@ class Recorder:
         def write() -> None:
             nonlocal written
             try:
-                written = self._write_recent()
+                if not self._stopped:
+                    written = self._write_recent()
             finally:
                 done.set()
 
@@ -196,7 +200,7 @@ class Recorder:
 
     def _run(self) -> None:
         while (work := self._next()) is not None:
-            if not self._stopped:
+            if not (self._stopped and isinstance(work, Batch)):
                 self._guarded(work)
         if not self._stopped:
             self._guarded(self._writer.close)
@@ -253,7 +257,8 @@ class Recorder:
                     kept.append(entry)
                     while len(kept) > most:
                         kept.popleft()
-        self._recent.append(batch)
+        if batch.entries:
+            self._recent.append(batch)
 
     def _write_recent(self) -> int:
         """Puts what is in memory into a file of its own."""

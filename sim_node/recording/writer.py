@@ -94,15 +94,8 @@ class BagWriter:
 
         Raises BagFull, BagError, OSError.
         """
-        went_back = self._last_ns is not None and time_ns < self._last_ns
-        self._last_ns = time_ns
-        if self._file is None:
-            self._begin(time_ns, entries)
-        elif went_back or self._split_due(self._file, time_ns):
-            self._end()
-            self._begin(time_ns, entries)
-        else:
-            self._put(entries)
+        if entries:
+            self._take(time_ns, entries)
         if self._flushed_ns is not None and 0 <= time_ns - self._flushed_ns < FLUSH_NS:
             return False
         if self._file is not None:
@@ -112,6 +105,17 @@ class BagWriter:
         if free < self._settings.spare_bytes:
             raise BagFull(_too_little(free, self._settings))
         return True
+
+    def _take(self, time_ns: int, entries: list[Entry]) -> None:
+        went_back = self._last_ns is not None and time_ns < self._last_ns
+        self._last_ns = time_ns
+        if self._file is None:
+            self._begin(time_ns, entries)
+        elif went_back or self._split_due(self._file, time_ns):
+            self._end()
+            self._begin(time_ns, entries)
+        else:
+            self._put(entries)
 
     def split(self) -> None:
         """Ends the file; what comes next goes into another."""
@@ -146,7 +150,10 @@ class BagWriter:
         file = self._file = McapFile(self.folder / name, self._settings.compression, library())
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
-        for each in self._attached:
+        attached = [each for each in self._attached if each.everywhere or not self._done]
+        if self._settings.max_bytes:
+            self._leave_room(file, sum(len(each.data) for each in attached))
+        for each in attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
         self._declare(file)
         self._tell()

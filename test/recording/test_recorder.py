@@ -204,6 +204,21 @@ def test_snapshots_hold_the_last_seconds(tmp_path):
     ]
 
 
+def test_a_quiet_topic_is_with_the_system_within_a_second(tmp_path):
+    """Commits without messages: time goes on, and what came before is safe."""
+    made, _ = recorder(tmp_path / "bag", compression="none")
+    send = made.advertise(NUMBERS)
+    made.open()
+    send(0, b"first")
+    made.commit(0)
+    send(SECOND // 10, b"a message")
+    made.commit(SECOND // 10)
+    for row in range(2, 12):
+        made.commit(row * SECOND // 10)
+    assert b"a message" in files(tmp_path / "bag")[0].read_bytes()
+    made.close()
+
+
 def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path):
     made, _ = recorder(tmp_path / "bag")
     made.open()

@@ -176,3 +176,65 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
 def test_live_is_asked_for_by_name(tmp_path: Path) -> None:
     ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=60)
     assert (ran.returncode, "record takes --live" in ran.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_live_recording_ends_when_it_is_full(tmp_path: Path) -> None:
+    """It has nothing else to do; the bag is complete up to there, and keeps to its size."""
+    folder = tmp_path / "bag"
+    with listener("talker") as ears:
+        publisher = ears.node.create_publisher(String, "/chatter", RELIABLE)
+        with program(sim_node("record", folder, "--live", "--max-disk", "0.2", "--compression", "none")) as node:
+            ears.spin_until(lambda: publisher.get_subscription_count() == 1, what=node.output)
+            ears.node.create_timer(0.01, lambda: publisher.publish(String(data="x" * 10_000)))
+            ears.spin_until(lambda: node.process.poll() is not None, what=node.output)
+            assert node.wait() == 1
+    assert "recording stopped: the bag has reached the 200000 bytes" in node.output
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 200_000
+    with Reader(folder) as reader:
+        assert reader.message_count > 5
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_each_publisher_of_a_live_topic_counts(tmp_path: Path) -> None:
+    """A reliable and, later, a best-effort one: both are heard, and metadata.yaml has both profiles."""
+    folder = tmp_path / "bag"
+    effort = ros_qos.QoSProfile(depth=50, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
+    with listener("talker") as ears:
+        publishers = [ears.node.create_publisher(Int64, "/numbers", RELIABLE)]
+        with program(sim_node("record", folder, "--live", "/numbers")) as node:
+            node.wait_for("records /numbers")
+            publishers.append(ears.node.create_publisher(Int64, "/numbers", effort))
+            ears.spin_until(lambda: all(each.get_subscription_count() for each in publishers), what=node.output)
+            for number, publisher in enumerate(publishers):
+                publisher.publish(Int64(data=number))
+                spinning(ears, 0.3)
+            ended(node)
+    found = sorted(struct.unpack_from("<q", data, 4)[0] for data in by_topic(folder)["/numbers"])
+    assert found == [0, 1]
+    with Reader(folder) as reader:
+        [connection] = reader.connections
+        assert sorted(each.reliability.name for each in connection.ext.offered_qos_profiles) == [
+            "BEST_EFFORT",
+            "RELIABLE",
+        ]
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_live_recording_may_go_by_the_simulation_s_clock(tmp_path: Path) -> None:
+    """Log times are simulated seconds, not those since 1970."""
+    folder = tmp_path / "bag"
+    with program(sim_node("run", "orbit")) as simulation:
+        simulation.wait_for("Ctrl-C")
+        with (
+            program(sim_node("record", folder, "--live", "/tf", "/clock", "--use-sim-time")) as node,
+            listener() as ears,
+        ):
+            heard = ears.subscribe(TFMessage, "/tf", RELIABLE)
+            node.wait_for("records /tf")
+            count = len(heard)
+            ears.spin_until(lambda: len(heard) > count + 60)
+            ended(node)
+    with Reader(folder) as reader:
+        assert reader.message_count > 5
+        assert 0 < reader.start_time < reader.end_time < 100 * 10**9
