@@ -19,15 +19,16 @@ _PROFILE_FILES = ("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FI
 _PROFILE_IN_FOLDER = "DEFAULT_FASTRTPS_PROFILES.xml"
 
 
-def prepare() -> None:
-    """Sets what DDS reads from the environment, where the user has not. Call before rclpy.init.
+def prepare(profiles: str = "fastdds.xml") -> None:
+    """Sets what DDS reads from the environment, where the user (or an earlier call) has not. Call before rclpy.init.
 
     Without a ROS 2 set up, discovery keeps to this machine. Fast DDS announces this process often (see
-    config/dds/fastdds.xml); other middlewares do not read that.
+    config/dds/fastdds.xml); other middlewares do not read that. profiles: which file in config/dds Fast DDS 2 reads;
+    Fast DDS 3 has other names for what the other files set.
     """
     if not any(os.environ.get(name) for name in _REACH_SET_BY_USERS):
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     folder = share(PACKAGE)
     if folder and not any(os.environ.get(name) for name in _PROFILE_FILES) and not os.path.exists(_PROFILE_IN_FOLDER):
-        for name in _PROFILE_FILES:
-            os.environ[name] = str(folder / "config" / "dds" / "fastdds.xml")
+        for name, file in zip(_PROFILE_FILES, (profiles, "fastdds.xml"), strict=True):
+            os.environ[name] = str(folder / "config" / "dds" / file)

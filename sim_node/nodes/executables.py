@@ -33,3 +33,13 @@ def bridge(arguments: list[str] | None = None) -> int:
         from sim_node.nodes.spin import run_node
 
         return run_node(BridgeNode, interrupt, arguments)
+
+
+def replay(arguments: list[str] | None = None) -> int:
+    """`ros2 run sim_node replay`; arguments as run_node takes them. Returns the exit code."""
+    with Interrupt() as interrupt:
+        from sim_node.nodes.replay import ReplayNode, prepare_replay
+        from sim_node.nodes.spin import run_node
+
+        prepare_replay()
+        return run_node(ReplayNode, interrupt, arguments)

@@ -1,0 +1,130 @@
+"""Play a bag on its recorded topics, as they were recorded, until its end or Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.keyboard import Keyboard
+from sim_node.cli.replay_progress import ReplayProgress
+from sim_node.cli.worlds import finite
+
+if TYPE_CHECKING:
+    from sim_node.nodes.replay import ReplayNode
+
+MOST_TOPICS = 12
+# What the arrows change the rate by, as in `ros2 bag play`.
+FASTER = 1.1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """BAG and how to play it."""
+    parser.add_argument("bag", metavar="BAG", help="a bag's folder, or one .mcap or .db3 file")
+    parser.add_argument("--rate", metavar="R", type=_rate, help="seconds of the bag per second, or max (default 1)")
+    parser.add_argument("--start", metavar="S", type=_seconds, help="begin S seconds into the bag")
+    parser.add_argument("--duration", metavar="S", type=_seconds, help="play S seconds (default: to the end)")
+    parser.add_argument("--loop", action="store_true", help="begin again at the end; stamps and /clock go on")
+    parser.add_argument("--recorded-time", action="store_true", help="let time go back on loops and seeks, as recorded")
+    parser.add_argument("--clock", action="store_true", help="publish /clock, instead of a recorded one")
+    parser.add_argument("--clock-rate", metavar="HZ", type=finite, help="with --clock: how often (default 100)")
+    parser.add_argument("--topics", metavar="TOPIC", nargs="+", help="play only these: names or patterns ('/drone/*')")
+    parser.add_argument("--remap", metavar="FROM:=TO", nargs="+", help="play topics under other names")
+    parser.add_argument("--step", action="store_true", help="begin paused; the right arrow plays the next message")
+    parser.add_argument(
+        "--wait",
+        metavar="TOPIC",
+        nargs="*",
+        help="begin when each TOPIC (if none is named: any) has a subscriber",
+    )
+    parser.epilog = (
+        "On a terminal: space pauses and resumes, right steps, up and down change the rate. "
+        "What follows --ros-args goes to the node, as in: --ros-args -p step_size:=0.1"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until the end of the bag, Ctrl-C or SIGTERM."""
+    if arguments.duration == 0.0:
+        raise UsageError("--duration 0: a time above zero is needed")
+    if arguments.clock_rate is not None and not arguments.clock:
+        raise UsageError("--clock-rate goes with --clock")
+    rules = arguments.remap or []
+    for rule in rules:
+        if ":=" not in rule.strip(":="):
+            raise UsageError(f"--remap {rule}: FROM:=TO is needed, as in /tf:=/bag/tf")
+    try:
+        from sim_node.nodes.replay import ReplayNode, prepare_replay
+        from sim_node.nodes.spin import run_node
+    except ImportError as error:
+        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+    wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
+    given = {
+        "bag": arguments.bag,
+        "rate": arguments.rate,
+        "start": arguments.start,
+        "duration": arguments.duration,
+        "loop": arguments.loop or None,
+        "continuous_time": False if arguments.recorded_time else None,
+        "clock": arguments.clock or None,
+        "clock_rate": arguments.clock_rate,
+        "topics": arguments.topics,
+        "start_paused": arguments.step or None,
+        "wait_for": wait,
+    }
+    parameters = {name: value for name, value in given.items() if value is not None}
+    remaps = [word for rule in rules for word in ("-r", rule)]
+    ros_args = [*arguments.ros_args, *([] if arguments.ros_args or not remaps else ["--ros-args"]), *remaps]
+    with ExitStack() as at_end:
+
+        def make() -> ReplayNode:
+            progress = at_end.enter_context(ReplayProgress())
+            node = ReplayNode(parameters, shown=progress.show)
+            print("\n".join(_banner(node)), flush=True)
+            at_end.enter_context(Keyboard(_keys(node)))
+            return node
+
+        prepare_replay()
+        return run_node(make, arguments.interrupt, ["sim_node", *ros_args])
+
+
+def _keys(node: ReplayNode) -> dict[str, Any]:
+    """What keys do, as in `ros2 bag play`."""
+    return {
+        " ": node.loop.toggle,
+        "right": node.loop.step,
+        "up": lambda: node.scale_rate(FASTER),
+        "down": lambda: node.scale_rate(1.0 / FASTER),
+    }
+
+
+def _banner(node: ReplayNode) -> list[str]:
+    name, bag = node.get_fully_qualified_name(), node.bag
+    rate = node.get_parameter("rate").value
+    topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.stage.sends]
+    more = [f"... {len(topics) - MOST_TOPICS} more"] if len(topics) > MOST_TOPICS else []
+    return [
+        f"{node.get_parameter('bag').value}: node {name}, {(bag.end_ns - bag.start_ns) / 1e9:.9g} s, "
+        f"{'as fast as possible' if rate == 0.0 else f'{rate:g} x real time'}",
+        *(f"  {'topics' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MOST_TOPICS], *more))),
+        f"  services     {name}/pause, resume, toggle, step, seek, stop   (std_srvs/Trigger)",
+        f"  seek         ros2 param set {name} position 12.5",
+        "  stop         Ctrl-C",
+    ]
+
+
+def _rate(text: str) -> float:
+    if text == "max":
+        return 0.0
+    rate = finite(text)
+    if not 0.0 < rate <= 1000.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no rate; a number above zero and up to 1000, or max, is needed")
+    return rate
+
+
+def _seconds(text: str) -> float:
+    seconds = finite(text)
+    if seconds < 0.0:
+        raise argparse.ArgumentTypeError(f"{text!r}: seconds of zero or more are needed")
+    return seconds

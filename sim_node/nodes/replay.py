@@ -1,0 +1,145 @@
+"""The replay node: a bag on its recorded topics, with services to steer it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
+from std_msgs.msg import Float64
+from std_srvs.srv import Trigger
+
+from sim_node.nodes import qos
+from sim_node.nodes.discovery import prepare
+from sim_node.nodes.parameters import ParameterFault, declare
+from sim_node.nodes.replay_diagnostics import ReplayDiagnostics
+from sim_node.nodes.replay_parameters import SPECS, awaited, chosen, opened, span_ns
+from sim_node.nodes.replay_stage import ReplayStage
+from sim_node.nodes.spin import LoopNode
+from sim_node.recording.bag import Bag
+from sim_node.recording.offers import offer
+from sim_node.recording.playback import Playback
+from sim_node.recording.player import Player
+from sim_node.simulation import Refused
+
+POSITION_PERIOD_S = 0.1
+
+
+def prepare_replay() -> None:
+    """Before rclpy.init: Fast DDS asks subscribers often what they have got, which a replay waits for."""
+    prepare("fastdds_replay.xml")
+
+
+class ReplayNode(LoopNode):
+    """Plays a bag.
+
+    Its parameters are sim_node.nodes.replay_parameters.SPECS; `parameters` override what the command line gives.
+    shown: told of the player ten times a second. skipped: a line for each reason why topics are left out. Raises
+    ParameterFault.
+    """
+
+    loop: Player
+
+    def __init__(
+        self, parameters: Mapping[str, Any] | None = None, *, shown: Callable[[Player], None] = lambda player: None
+    ) -> None:
+        overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
+        super().__init__("replay", parameter_overrides=overrides)
+        values = declare(self, SPECS)
+        self.bag = opened(values)
+        try:
+            self._set_up(self.bag, values)
+        except BaseException:
+            self.bag.close()
+            raise
+        self._shown = shown
+        self._diagnostics = ReplayDiagnostics(self, self.loop, self.stage)
+        self._position = self.create_publisher(Float64, "~/position", qos.DIAGNOSTICS)
+        self.create_timer(POSITION_PERIOD_S, self._tell_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def scale_rate(self, factor: float) -> None:
+        """Plays so much faster; as fast as possible stays that."""
+        rate = min(max(self.get_parameter("rate").value * factor, 0.0), 1000.0)
+        self.set_parameters([Parameter("rate", value=rate)])
+
+    def destroy_node(self) -> None:
+        """Closes the bag too."""
+        self.bag.close()
+        super().destroy_node()
+
+    def _set_up(self, bag: Bag, values: Mapping[str, Any]) -> None:
+        start_ns, stop_ns = span_ns(bag, values)
+        self.stage = ReplayStage(self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"])
+        left_out = defaultdict[str, list[str]](list)
+        for row in chosen(bag, values):
+            topic = bag.topics[row]
+            why = self.stage.add(row, topic, offer(topic))
+            if why:
+                left_out[why].append(topic.name)
+        self.skipped = [f"{why}: left out {', '.join(names)}" for why, names in left_out.items()]
+        if not self.stage.sends:
+            raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *self.skipped]))
+        played = [bag.topics[row].name for row in self.stage.sends]
+        playback = Playback(bag, topics=played, start_ns=start_ns, stop_ns=stop_ns)
+        for line in (*self.skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
+            self.get_logger().warning(line)
+        self.loop = player = Player(
+            playback,
+            self.stage,
+            rate=values["rate"],
+            loop=values["loop"],
+            paused=values["start_paused"],
+            clock_rate=values["clock_rate"] if values["clock"] else 0.0,
+            step_ns=round(values["step_size"] * 1e9),
+            continuous=values["continuous_time"],
+        )
+        self.stage.lossless = values["rate"] == 0.0
+        self.stage.over = lambda: player.stopping
+        self.add_on_set_parameters_callback(self._change)
+        self._serve("pause", player.pause)
+        self._serve("resume", player.resume)
+        self._serve("toggle", player.toggle)
+        self._serve("step", player.step)
+        self._serve("seek", lambda: player.seek(round(self.get_parameter("position").value * 1e9)))
+        self._serve("stop", player.end)
+
+    def _serve(self, name: str, action: Callable[[], None]) -> None:
+        """A std_srvs/Trigger service ~/name; its reply says where it is then, or why it was refused."""
+
+        def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+            try:
+                action()
+            except Exception as failure:  # what broke the player is raised by its stop; whoever asked is told too
+                response.success, response.message = False, str(failure)
+            else:
+                response.success, response.message = True, self.loop.said()
+            return response
+
+        self.create_service(Trigger, f"~/{name}", serve)
+
+    def _change(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Takes over changed parameters; rclpy has checked their types, ranges and read-only marks."""
+        apply: dict[str, Callable[[Any], None]] = {
+            "rate": self._set_rate,
+            "loop": lambda value: setattr(self.loop, "loop", value),
+            "step_size": lambda value: setattr(self.loop, "step_ns", round(value * 1e9)),
+            "position": lambda value: self.loop.seek(round(value * 1e9)),
+        }
+        for parameter in parameters:
+            if parameter.name in apply:
+                try:
+                    apply[parameter.name](parameter.value)
+                except Refused as refusal:
+                    return SetParametersResult(successful=False, reason=str(refusal))
+        return SetParametersResult(successful=True)
+
+    def _set_rate(self, rate: float) -> None:
+        self.loop.set_rate(rate)
+        self.stage.lossless = rate == 0.0
+
+    def _tell_position(self) -> None:
+        self._position.publish(Float64(data=self.loop.position_ns / 1e9))
+        self._shown(self.loop)

@@ -1,0 +1,83 @@
+"""What of a bag is played, and in which order: a range of its time, some of its topics, the latched ones first."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterator
+
+from sim_node.recording.bag import Bag, Message
+from sim_node.recording.offers import offer
+from sim_node.recording.statics import Statics
+
+TF_MESSAGE = "tf2_msgs/msg/TFMessage"
+
+
+class Playback:
+    """Messages of a bag from start_ns to stop_ns (both included, on the bag's clock), of the topics that are named.
+
+    unmerged: topics of static transforms that are sent as they are, and why.
+    """
+
+    def __init__(
+        self, bag: Bag, *, topics: Collection[str], start_ns: int | None = None, stop_ns: int | None = None
+    ) -> None:
+        self.bag = bag
+        self.start_ns = bag.start_ns if start_ns is None else start_ns
+        self.stop_ns = bag.end_ns if stop_ns is None else min(stop_ns, bag.end_ns)
+        self.names = frozenset(topics)
+        self.unmerged: dict[str, str] = {}
+        offers = {row: offer(topic) for row, topic in enumerate(bag.topics) if topic.name in self.names}
+        self._depths = {row: qos.depth for row, qos in offers.items() if qos.latched}
+        self._statics = self._read_statics(list(self._depths))
+        for row in self._statics:
+            del self._depths[row]
+
+    def before(self, time_ns: int) -> list[Message]:
+        """What late subscribers would have got at a time: static transforms, then the newest of each latched topic."""
+        found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
+        first = [Message(row, time_ns, data) for row, data in found if data is not None]
+        newest = {row: deque[Message](maxlen=depth) for row, depth in self._depths.items()}
+        if newest and time_ns > self.bag.start_ns:
+            names = [self.bag.topics[row].name for row in newest]
+            for message in self.bag.messages(names, stop_ns=time_ns):
+                newest[message.topic].append(message)
+        kept = [message for messages in newest.values() for message in messages]
+        return first + sorted(kept, key=lambda message: message.time_ns)
+
+    def after(self, time_ns: int) -> Iterator[Message]:
+        """The messages from a time on.
+
+        Static transforms that `before` has told already are not told again with the first message; merged ones only
+        when something changes.
+        """
+        messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
+        return self._with_statics(messages, time_ns) if self._statics else messages
+
+    def _with_statics(self, messages: Iterator[Message], time_ns: int) -> Iterator[Message]:
+        statics = self._statics
+        counts = {row: topic.count_before(time_ns) for row, topic in statics.items()}
+        told = {row: statics[row].after(count) for row, count in counts.items()}
+        unheard = set(statics)
+        for message in messages:
+            row = message.topic
+            if row not in statics:
+                yield message
+                continue
+            counts[row] += 1
+            data = statics[row].after(counts[row])
+            assert data is not None
+            if data != told[row] or (row not in unheard and data == message.data):
+                yield message._replace(data=data)
+            told[row] = data
+            unheard.discard(row)
+
+    def _read_statics(self, latched: list[int]) -> dict[int, Statics]:
+        found: dict[int, Statics] = {}
+        for row in latched:
+            topic = self.bag.topics[row]
+            if topic.type == TF_MESSAGE:
+                try:
+                    found[row] = Statics(self.bag.messages([topic.name]))
+                except ValueError as error:
+                    self.unmerged[topic.name] = str(error)
+        return found

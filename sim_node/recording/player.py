@@ -1,0 +1,392 @@
+"""Plays a bag in a thread of its own: keeps its pace, obeys pause, step, seek, rate and the end of the range."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from typing import Protocol
+
+from sim_node.recording.bag import Message
+from sim_node.recording.playback import Playback
+from sim_node.recording.stamps import NoDefinition, Shift, shift_of
+from sim_node.simulation import Refused
+from sim_node.simulation.pacing import Pace, Pacer
+
+# Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
+# times at which their messages were recorded stay behind what comes next.
+GAP_NS = 100_000_000
+# As fast as possible, others get a word in after so many messages.
+BURST = 250
+# While time stands, it is told this often to those who join.
+STANDING_CLOCK_S = 1.0
+# A stamp of zero means "no time" or "the newest" to markers and goals, and then stays. In these messages, and in what
+# was recorded when a clock began at zero, it is a time like any other.
+ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
+BEGINNING_NS = 1_000_000_000
+# How long those who asked for reliability may take for the last messages.
+LAST_WORDS_S = 5.0
+LISTEN_S = 0.02
+
+
+class Stage(Protocol):
+    """Where a bag is played."""
+
+    @property
+    def sends(self) -> Mapping[int, Callable[[bytes], None]]:
+        """What sends on each of the topics that are played, by their places in the bag."""
+
+    def clock(self, time_ns: int) -> None:
+        """It is this time now."""
+
+    def ready(self) -> bool:
+        """Whether those who are waited for are there."""
+
+    def delivered(self) -> bool:
+        """Whether all that was sent reliably has arrived. May take a moment, well below a second."""
+
+    def complain(self, text: str) -> None:
+        """Something that the user should know."""
+
+
+class Player:
+    """Plays on a stage. All methods may be called from any thread but the stage's own in `sends`.
+
+    rate: seconds of the bag per wall second, 0 for as fast as possible; loop: begin again at the end; paused: begin
+    standing; clock_rate: how often the stage is told the time (per wall second), 0 for never; step_ns: how far a step
+    goes, 0 for to the next message.
+
+    continuous: stamps and the clock never go back: after a loop or a seek backwards they go on from where they were,
+    and every stamp inside the messages is moved along. Otherwise everything is as recorded, and time jumps back.
+
+    Positions are nanoseconds from the start of the bag. Requests that do not fit the state raise Refused.
+    """
+
+    def __init__(
+        self,
+        playback: Playback,
+        stage: Stage,
+        *,
+        rate: float = 1.0,
+        loop: bool = False,
+        paused: bool = False,
+        clock_rate: float = 0.0,
+        step_ns: int = 0,
+        continuous: bool = True,
+    ) -> None:
+        self.playback = playback
+        self.loop = loop
+        self.paused = paused
+        self.step_ns = step_ns
+        self.loops = 0
+        self.sent = 0
+        self.began = False
+        self._stage = stage
+        self._continuous = continuous
+        self._clock_period_s = 1.0 / clock_rate if clock_rate else None
+        self._next_clock = 0.0
+        self._pacer = Pacer(rate)
+        if paused:
+            self._pacer.stop()
+        # Where in the bag it is, on the bag's clock; and how much later the world is told that it is.
+        self._now_ns = playback.start_ns
+        self._ahead_ns = 0
+        self._shifts: dict[int, Shift | None] = {}
+        self._damage_told = 0
+        self._messages: Iterator[Message] = iter(())
+        self._next: Message | None = None
+        # Whether there is nothing at all to play, so that a loop would go round without end.
+        self._empty = False
+        self._changed = threading.Condition()
+        self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
+        self._stopping = False
+        self._ended: Callable[[], None] = lambda: None
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="player", daemon=True)
+
+    # What others ask of it
+
+    def start(self, *, ended: Callable[[], None] = lambda: None) -> None:
+        """Starts the thread; `ended` is called from it when all is played, or for whatever reason it is over."""
+        self._ended = ended
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends it after the message that it is at, and waits. Raises what made it fail."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        if self._thread.is_alive():
+            self._thread.join()
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+
+    def end(self) -> None:
+        """Ends it as if all were played: the last messages may still arrive."""
+        self._ask(self._end)
+
+    def pause(self) -> None:
+        """Stops its time."""
+        self._ask(self._pause)
+
+    def resume(self) -> None:
+        """Lets it go on."""
+        self._ask(self._resume)
+
+    def toggle(self) -> None:
+        """Pauses or resumes."""
+        self._ask(lambda: self._resume() if self.paused else self._pause())
+
+    def step(self) -> None:
+        """Sends the next message, or what the next `step_ns` hold. Raises Refused while it runs and at the end."""
+        self._ask(self._step)
+
+    def seek(self, position_ns: int) -> None:
+        """Goes somewhere else, running or paused as before. Raises Refused outside of the range that is played."""
+        self._ask(lambda: self._seek(position_ns))
+
+    def set_rate(self, rate: float) -> None:
+        """Changes the pace from now on. Raises ValueError."""
+        self._ask(lambda: self._set_rate(rate))
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it is over, or about to be."""
+        return self._stopping
+
+    @property
+    def position_ns(self) -> int:
+        """Where it is, from the start of the bag."""
+        now_ns = self._now_ns
+        if self.began and not (self.paused or self._pacer.free):
+            now_ns = max(now_ns, self._pacer.now_ns())
+        return min(now_ns, self.playback.stop_ns) - self.playback.bag.start_ns
+
+    def said(self) -> str:
+        """Its state and position in words."""
+        state = "waiting" if not self.began else "paused" if self.paused else "ended" if self._stopping else "playing"
+        return f"{state} at {self.position_ns / 1e9:.9g} s"
+
+    def pace(self) -> Pace:
+        """How it keeps up."""
+        return self._pacer.pace()
+
+    def _ask(self, action: Callable[[], None]) -> None:
+        """Has the thread do something between two messages, and waits until it is done."""
+        done: Future[None] = Future()
+        with self._changed:
+            if self._stopping:
+                raise Refused("the replay has ended")
+            self._requests.append((done, action))
+            self._changed.notify()
+        done.result()
+
+    # What the thread does
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping and not self._stage.ready():
+                self._listen(LISTEN_S)
+            if not self._stopping:
+                self._cue(self.playback.start_ns)
+                self.began = True
+            while not self._stopping:
+                self._turn()
+        except BaseException as failure:  # told to whoever stops it
+            self._failure = failure
+        finally:
+            with self._changed:
+                self._stopping = True
+                for done, _ in self._requests:
+                    done.set_exception(Refused("the replay has ended"))
+                self._requests.clear()
+            self._ended()
+
+    def _turn(self) -> None:
+        """What is due: messages, the time, the end; else a wait for whatever comes first."""
+        self._tell_time()
+        if self.paused:
+            self._listen(STANDING_CLOCK_S)
+            return
+        due_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
+        wait = self._pacer.wait(due_ns)
+        if wait > 0.0:
+            self._listen(wait if self._clock_period_s is None else min(wait, self._clock_period_s))
+        elif self._next is None:
+            self._finish()
+        else:
+            self._pacer.ticked(due_ns)
+            self._play(None if self._pacer.free else self._pacer.now_ns())
+        self._listen(0.0)
+
+    def _play(self, until_ns: int | None, most: int = BURST) -> None:
+        """Sends the messages up to a time (whatever comes next, where None) and at most so many of them."""
+        message, messages, sends, ahead_ns = self._next, self._messages, self._stage.sends, self._ahead_ns
+        while message is not None and most and (until_ns is None or message.time_ns <= until_ns):
+            sends[message.topic](self._moved(message) if ahead_ns else message.data)
+            self.sent += 1
+            self._now_ns = message.time_ns
+            message = next(messages, None)
+            most -= 1
+            if self._requests or self._stopping:
+                break
+        self._next = message
+        if message is None:
+            self._tell_damage()
+
+    def _finish(self) -> None:
+        """The end of the range: the next loop, or the end of all."""
+        if self.loop and not self._empty:
+            self.loops += 1
+            self._now_ns = self.playback.stop_ns
+            self._cue(self.playback.start_ns)
+            return
+        self._await_delivery()
+        if not self._requests:
+            self._stopping = True
+
+    def _end(self) -> None:
+        self._await_delivery()
+        self._stopping = True
+
+    def _await_delivery(self) -> None:
+        """Until the last messages have arrived, unless somebody asks for something meanwhile."""
+        deadline = time.monotonic() + LAST_WORDS_S
+        while not self._stopping and not self._requests and not self._stage.delivered():
+            if time.monotonic() > deadline:
+                self._stage.complain(f"the last messages were not acknowledged within {LAST_WORDS_S:g} s")
+                break
+
+    def _cue(self, time_ns: int) -> None:
+        """Goes to a time: latched messages at once, the others from there on, a moment later if others came before."""
+        told_ns = self._now_ns + self._ahead_ns
+        gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
+        if self._continuous:
+            self._ahead_ns = max(self._ahead_ns, told_ns + gap_ns - time_ns)
+        self._messages = self.playback.after(time_ns)
+        self._now_ns = time_ns
+        self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
+        self._tell(time_ns if self.paused else time_ns - gap_ns)
+        self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
+        for message in self.playback.before(time_ns):
+            self._stage.sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
+            self.sent += 1
+        self._next = next(self._messages, None)
+        self._empty = self._next is None and time_ns == self.playback.start_ns
+
+    def _seek(self, position_ns: int) -> None:
+        bag, playback = self.playback.bag, self.playback
+        time_ns = bag.start_ns + position_ns
+        if not playback.start_ns <= time_ns <= playback.stop_ns:
+            low, high = ((end - bag.start_ns) / 1e9 for end in (playback.start_ns, playback.stop_ns))
+            raise Refused(f"{position_ns / 1e9:g} s is outside of what is played, {low:.9g} to {high:.9g} s")
+        if not self.began:
+            raise Refused("it has not begun yet: it waits for subscribers")
+        self._now_ns = bag.start_ns + self.position_ns
+        self._cue(time_ns)
+
+    def _step(self) -> None:
+        if not self.paused:
+            raise Refused("the replay runs; pause it to step")
+        if not self.began:
+            raise Refused("it has not begun yet: it waits for subscribers")
+        if self._next is None and not (self.step_ns and self._now_ns < self.playback.stop_ns):
+            if not self.loop or self._empty:
+                raise Refused("at the end; seek back or resume")
+            self.loops += 1
+            self._cue(self.playback.start_ns)
+        if self.step_ns:
+            until_ns = min(self._now_ns + self.step_ns, self.playback.stop_ns)
+        else:
+            assert self._next is not None
+            until_ns = self._next.time_ns
+        self._tell(until_ns)
+        if self.step_ns:
+            while self._next is not None and self._next.time_ns <= until_ns and not self._stopping:
+                self._play(until_ns)
+        else:
+            self._play(until_ns, most=1)
+        self._now_ns = until_ns
+        self._pacer.anchor(until_ns)
+
+    def _pause(self) -> None:
+        if not self.paused:
+            self._now_ns = self.playback.bag.start_ns + self.position_ns
+            self.paused = True
+            self._pacer.stop()
+            self._pacer.anchor(self._now_ns)
+
+    def _resume(self) -> None:
+        if self.paused:
+            self.paused = False
+            self._pacer.go()
+
+    def _set_rate(self, rate: float) -> None:
+        if self._pacer.free:
+            self._pacer.anchor(self._now_ns)
+        self._pacer.set_real_time_factor(rate)
+
+    def _tell_time(self) -> None:
+        """On the clock, when it is due."""
+        if self._clock_period_s is None or not self._clock_is_due():
+            return
+        if self.paused:
+            self._tell(self._now_ns)
+        elif self._pacer.free:
+            self._tell(self._now_ns if self._next is None else self._next.time_ns)
+        else:
+            self._tell(min(self._pacer.now_ns(), self.playback.stop_ns))
+
+    def _clock_is_due(self) -> bool:
+        now = time.monotonic()
+        if now < self._next_clock:
+            return False
+        period = STANDING_CLOCK_S if self.paused else self._clock_period_s
+        assert period is not None
+        # On a grid, unless it has fallen behind by more than a period.
+        self._next_clock = max(self._next_clock + period, now)
+        return True
+
+    def _tell(self, time_ns: int) -> None:
+        if self._clock_period_s is not None:
+            self._stage.clock(time_ns + self._ahead_ns)
+
+    def _listen(self, wait: float) -> None:
+        """Carries out a request; waits for one that long."""
+        with self._changed:
+            if wait > 0.0 and not self._requests and not self._stopping:
+                self._changed.wait(wait)
+            request = self._requests.popleft() if self._requests else None
+        if request is not None:
+            done, action = request
+            try:
+                action()
+            except BaseException as failure:  # told to whoever asked
+                done.set_exception(failure)
+            else:
+                done.set_result(None)
+
+    def _moved(self, message: Message) -> bytes:
+        """A message with its stamps moved; as it is where they cannot be found, which is told once."""
+        topic = self.playback.bag.topics[message.topic]
+        try:
+            if message.topic not in self._shifts:
+                self._shifts[message.topic] = shift_of(topic.type, topic.definition)
+            shift = self._shifts[message.topic]
+            if shift is None:
+                return message.data
+            zeros = topic.type in ZERO_IS_A_TIME or message.time_ns < BEGINNING_NS
+            return shift(message.data, self._ahead_ns, zeros)
+        except (NoDefinition, ValueError) as fault:
+            self._shifts[message.topic] = None
+            self._stage.complain(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")
+            return message.data
+
+    def _tell_damage(self) -> None:
+        damage = self.playback.bag.damage
+        for line in damage[self._damage_told :]:
+            self._stage.complain(line)
+        self._damage_told = len(damage)

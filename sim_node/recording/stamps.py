@@ -1,0 +1,278 @@
+"""Stamps inside serialised messages: found by the message's definition, moved in place, no message objects."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys.msg import normalize_msgtype
+
+from sim_node.geometry.arrays import IntArray
+
+# What IDL begins with, and how rosbag2 separates that of one message from that of the next.
+_MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
+_INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
+_BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
+TIME = "builtin_interfaces/msg/Time"
+MOST_LAYOUTS = 64
+
+# A type's fields in order, as rosbags parses them: (name, (node type, what of)).
+Fields = list[tuple[str, Any]]
+# Returns a message with its stamps moved by so many nanoseconds, those that are zero too or not. Raises ValueError for
+# bytes that are not of the type.
+Shift = Callable[[bytes, int, bool], bytes]
+
+
+class NoDefinition(Exception):
+    """A type that nobody knows the fields of."""
+
+
+def shift_of(kind: str, definition: str) -> Shift | None:
+    """What moves the stamps of a type (package/msg/Name); None for a type without any.
+
+    Stamps are all fields of type builtin_interfaces/Time, wherever they are. definition: ros2msg text or IDL with all
+    that it refers to; where it is empty, the types that ROS 2 itself brings are known. Raises NoDefinition.
+    """
+    types = _types(kind, definition)
+    if not _holds_stamps(normalize_msgtype(kind), types):
+        return None
+    steps = _steps(normalize_msgtype(kind), types)
+    if len(steps) == 1 and isinstance(steps[0], _Stamp):
+        return _shift_first
+    return _Shifter(steps).shift
+
+
+def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
+    """Moves the only stamp, which comes first: that of a Header, or a Clock's."""
+    order = _byte_order(data)
+    try:
+        seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
+    except struct.error:
+        raise ValueError(f"ends at byte {len(data)}, inside its stamp") from None
+    if not (seconds or nanoseconds or zeros):
+        return data
+    seconds, nanoseconds = divmod(seconds * 1_000_000_000 + nanoseconds + by_ns, 1_000_000_000)
+    return data[:4] + struct.pack(order + "iI", _fitting(seconds), nanoseconds) + data[12:]
+
+
+class _Shifter:
+    """Moves stamps anywhere in a message.
+
+    Where they are follows from the lengths of strings and sequences alone: messages that agree in those have their
+    stamps at the same places, which are walked to once and then moved by numpy.
+    """
+
+    def __init__(self, steps: list[_Step]) -> None:
+        self._steps = steps
+        self._layouts: dict[tuple[int, str], _Layout] = {}
+
+    def shift(self, data: bytes, by_ns: int, zeros: bool) -> bytes:
+        order = _byte_order(data)
+        words = np.frombuffer(data, order + "u4", offset=4, count=len(data) // 4 - 1)
+        layout = self._layouts.get((len(data), order))
+        if layout is None or not np.array_equal(words[layout.length_words], layout.lengths):
+            walk = _Walk(data, order)
+            for step in self._steps:
+                step.walk(walk)
+            layout = _Layout(
+                np.array(walk.length_words, np.int64), words[walk.length_words], np.array(walk.stamp_words)
+            )
+            if len(self._layouts) >= MOST_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[len(data), order] = layout
+        if not len(layout.stamp_words):
+            return data
+        seconds = words[layout.stamp_words].astype(np.int32).astype(np.int64)
+        nanoseconds = words[layout.stamp_words + 1].astype(np.int64)
+        given = (seconds != 0) | (nanoseconds != 0) | zeros
+        moved = seconds * 1_000_000_000 + nanoseconds + by_ns
+        at, moved = layout.stamp_words[given], moved[given]
+        for extreme in moved[[moved.argmin(), moved.argmax()]] if len(moved) else ():
+            _fitting(int(extreme) // 1_000_000_000)
+        changed = bytearray(data)
+        body = np.frombuffer(changed, order + "u4", offset=4, count=len(words))
+        body[at] = (moved // 1_000_000_000).astype(np.int32).view(np.uint32)
+        body[at + 1] = moved % 1_000_000_000
+        return bytes(changed)
+
+
+class _Layout(NamedTuple):
+    """Words (4 bytes, counted from behind the encapsulation header) that hold lengths, these lengths, and stamps."""
+
+    length_words: IntArray
+    lengths: IntArray
+    stamp_words: IntArray
+
+
+@dataclass
+class _Walk:
+    """A way through one message (plain CDR: OMG DDS-XTypes 1.3, section 7.4.3). at: bytes behind the header."""
+
+    data: bytes
+    order: str
+    at: int = 0
+    length_words: list[int] = field(default_factory=list)
+    stamp_words: list[int] = field(default_factory=list)
+
+    def align(self, size: int) -> None:
+        self.at += -self.at % size
+
+    def skip(self, size: int) -> None:
+        self.at += size
+        if self.at > len(self.data) - 4:
+            raise ValueError(f"ends at byte {len(self.data)}, before its last stamp")
+
+    def length(self) -> int:
+        self.align(4)
+        start = self.at
+        self.skip(4)
+        self.length_words.append(start // 4)
+        found: int = struct.unpack_from(self.order + "I", self.data, 4 + start)[0]
+        if found > len(self.data):
+            raise ValueError(f"length {found} at byte {start + 4} of {len(self.data)}")
+        return found
+
+
+class _Step:
+    """One thing to walk over."""
+
+    def walk(self, walk: _Walk) -> None:
+        raise NotImplementedError
+
+
+@dataclass
+class _Stamp(_Step):
+    def walk(self, walk: _Walk) -> None:
+        walk.align(4)
+        walk.stamp_words.append(walk.at // 4)
+        walk.skip(8)
+
+
+@dataclass
+class _Numbers(_Step):
+    """So many numbers of a size on end; of a sequence's length where count is None."""
+
+    size: int
+    count: int | None
+
+    def walk(self, walk: _Walk) -> None:
+        count = walk.length() if self.count is None else self.count
+        if count:
+            walk.align(self.size)
+            walk.skip(count * self.size)
+
+
+@dataclass
+class _Text(_Step):
+    def walk(self, walk: _Walk) -> None:
+        walk.skip(walk.length())
+
+
+@dataclass
+class _Many(_Step):
+    """A sequence, or an array of `count`, of what takes several steps."""
+
+    steps: list[_Step]
+    count: int | None
+
+    def walk(self, walk: _Walk) -> None:
+        for _ in range(walk.length() if self.count is None else self.count):
+            for step in self.steps:
+                step.walk(walk)
+
+
+_SIZES = {
+    **dict.fromkeys(("bool", "byte", "char", "int8", "uint8"), 1),
+    **dict.fromkeys(("int16", "uint16"), 2),
+    **dict.fromkeys(("int32", "uint32", "float32"), 4),
+    **dict.fromkeys(("int64", "uint64", "float64"), 8),
+}
+
+
+def _steps(kind: str, types: Mapping[str, Fields], whole: bool = False) -> list[_Step]:
+    """The way to a type's last stamp, or to its end where `whole`."""
+    if kind == TIME:
+        return [_Stamp()]
+    fields = types[kind]
+    if not whole:
+        last = max(row for row, (_, what) in enumerate(fields) if _field_holds_stamps(what, types))
+        fields = fields[: last + 1]
+    steps: list[_Step] = []
+    for row, (_, (node, what)) in enumerate(fields):
+        rest = whole or row + 1 < len(fields)
+        if node in (Nodetype.BASE, Nodetype.NAME):
+            steps += _element((node, what), types, rest)
+            continue
+        element, count = what[0], what[1] if node == Nodetype.ARRAY else None
+        if element[0] == Nodetype.BASE and element[1][0] in _SIZES:
+            steps.append(_Numbers(_SIZES[element[1][0]], count))
+        else:
+            steps.append(_Many(_element(element, types, True), count))
+    # rosidl gives a message without fields one byte.
+    return steps or [_Numbers(1, 1)]
+
+
+def _element(what: Any, types: Mapping[str, Fields], whole: bool) -> list[_Step]:
+    node, name = what
+    if node == Nodetype.NAME:
+        return _steps(name, types, whole)
+    if name[0] == "string":
+        return [_Text()]
+    if name[0] not in _SIZES:
+        raise NoDefinition(f"{name[0]} has no fixed place in CDR")
+    return [_Numbers(_SIZES[name[0]], 1)]
+
+
+def _holds_stamps(kind: str, types: Mapping[str, Fields]) -> bool:
+    if kind == TIME:
+        return True
+    if kind not in types:
+        raise NoDefinition(f"there is no definition of {kind}")
+    return any(_field_holds_stamps(what, types) for _, what in types[kind])
+
+
+def _field_holds_stamps(what: Any, types: Mapping[str, Fields]) -> bool:
+    node, inner = what
+    if node in (Nodetype.ARRAY, Nodetype.SEQUENCE):
+        return _field_holds_stamps(inner[0], types)
+    return bool(node == Nodetype.NAME and _holds_stamps(inner, types))
+
+
+def _types(kind: str, definition: str) -> Mapping[str, Fields]:
+    known = _known()
+    if not definition:
+        return known
+    try:
+        own = _types_from_idl(definition) if _MODULE.search(definition) else get_types_from_msg(definition, kind)
+    except TypesysError as error:
+        raise NoDefinition(f"its definition cannot be read: {str(error).splitlines()[0]}") from None
+    return {**known, **{name: fields for name, (_, fields) in own.items()}}
+
+
+def _types_from_idl(definition: str) -> dict[str, Any]:
+    parts = (part for part in _BETWEEN_IDL.split(_INCLUDE.sub("", definition)) if part.strip())
+    return {name: fields for part in parts for name, fields in get_types_from_idl(part).items()}
+
+
+@lru_cache(maxsize=1)
+def _known() -> Mapping[str, Fields]:
+    return {name: fields for name, (_, fields) in get_typestore(Stores.LATEST).fielddefs.items()}
+
+
+def _byte_order(data: bytes) -> str:
+    if len(data) < 4 or data[0] or data[1] > 1:
+        raise ValueError(f"encapsulation is 0x{data[:2].hex()}, needs plain CDR: 0x0000 or 0x0001")
+    return "<" if data[1] else ">"
+
+
+def _fitting(seconds: int) -> int:
+    if not -(2**31) <= seconds < 2**31:
+        raise ValueError(f"stamp of {seconds} s: seconds are 32 bits wide")
+    return seconds
