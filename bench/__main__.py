@@ -21,6 +21,7 @@ BENCHES = (
     "bridge",
     "bridge_node",
     "recording",
+    "reading",
     "replay",
     "lockstep",
 )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage
+from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.decoding import Decoder
 from sim_node.recording.exporting import export_csv, export_parquet
 from sim_node.recording.opening import open_bag
 
@@ -24,7 +27,22 @@ def run(arguments: argparse.Namespace) -> int:
     write = export_csv if arguments.csv else export_parquet
     with open_bag(arguments.bag) as bag:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
+        if not arguments.topics:
+            topics = _readable(bag)
         for path in write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet):
             print(path)
         tell_damage(bag)
     return 0
+
+
+def _readable(bag: Bag) -> list[str]:
+    """The topics that can be decoded; of the others it is told why they are left out."""
+    names = []
+    for topic in bag.topics:
+        try:
+            Decoder(topic)
+        except BagError as error:  # noqa: PERF203  each topic on its own
+            print(f"warning: left out: {error}", file=sys.stderr)
+        else:
+            names.append(topic.name)
+    return names

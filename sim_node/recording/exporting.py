@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from pathlib import Path
@@ -17,6 +18,9 @@ from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names, leave
 TIME = "time_ns"
 # A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
 _MOST_COLUMNS = 64
+# What names of files are made without; topics of strangers may hold anything.
+_NO_NAME = re.compile(r"[^\w-]")
+_LONGEST_NAME = 200
 # Rows of a topic that are held before they are written to Parquet, and bytes of messages.
 _ROWS, _BYTES = 5000, 16 << 20
 
@@ -71,12 +75,14 @@ def _export(
 
 def _file_names(topics: Sequence[BagTopic]) -> list[str]:
     """`drone_imu_data` of /drone/imu/data; those of two topics that would be the same are numbered."""
-    given: dict[str, int] = {}
-    names = []
+    names: list[str] = []
     for topic in topics:
-        name = topic.name.strip("/").replace("/", "_") or "root"
-        given[name] = given.get(name, 0) + 1
-        names.append(name if given[name] == 1 else f"{name}_{given[name]}")
+        name = plain = _NO_NAME.sub("_", topic.name.strip("/"))[:_LONGEST_NAME] or "root"
+        number = 1
+        while name in names:
+            number += 1
+            name = f"{plain}_{number}"
+        names.append(name)
     return names
 
 

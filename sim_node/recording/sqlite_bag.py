@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.sqlite_rescue import rescued, unfinished
 from sim_node.recording.storages import storage
 from sim_node.wire.qos import INFINITE_NS, Qos
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
+    from rosbags.rosbag2 import Reader
 
 _SIGNATURE = b"SQLite format 3\0"
 
 
 @storage("sqlite3", ".db3")
 class SqliteBag:
-    """Read in the order of the times; topics of one name and type are one."""
+    """Read in the order of the times; topics of one name and type are one.
+
+    One that was not closed, or that has damaged pages, is read from a copy of what can be read, which goes on closing.
+    """
 
     def __init__(self, path: Path) -> None:
         # Here, for it takes longer to import than most bags take to open.
@@ -29,12 +37,17 @@ class SqliteBag:
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise BagError(f"{path}: is no SQLite file: it does not begin as one")
-        self._reader = Reader(path)
-        try:
-            self._reader.open()
-        except Exception as error:
-            raise BagError(f"{path}: cannot be read: {error}; `sim_node repair` recovers what it can") from None
         self.damage: list[str] = []
+        self._owned = ExitStack()
+        if unfinished(path):
+            self._reader = self._rescued()
+        else:
+            self._reader = Reader(path)
+            try:
+                self._reader.open()
+            except Exception:
+                # Its counts go over all pages, so this is where damage shows.
+                self._reader = self._rescued()
         self._connections: list[Connection] = list(self._reader.connections)
         topics: dict[tuple[str, str], BagTopic] = {}
         for connection in self._connections:
@@ -51,24 +64,48 @@ class SqliteBag:
         self.start_ns = self._reader.start_time if self.count else 0
         self.end_ns = self._reader.end_time - 1 if self.count else 0
 
+    def _rescued(self) -> Reader:
+        from rosbags.rosbag2 import Reader
+
+        folder = Path(self._owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_")))
+        try:
+            copy, damage = rescued(self._path, folder)
+            reader = Reader(copy)
+            reader.open()
+        except BagError:
+            self._owned.close()
+            raise
+        except Exception as error:
+            self._owned.close()
+            raise BagError(f"{self._path}: cannot be read: {error}") from None
+        self.damage += damage
+        return reader
+
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[Message]:
-        """One row at a time; what is behind a damaged page is left out."""
-        wanted = [one for one in self._connections if topics is None or one.topic in topics]
-        if not wanted:
-            return
-        places = self._places
+        """One row at a time."""
+        names = {one.topic for one in self._connections if topics is None or one.topic in topics}
+        told = 0
         try:
-            for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns):
-                yield Message(places[connection.id], time_ns, data)
+            for message in self._read(names, start_ns, stop_ns):
+                yield message
+                told += 1
+            return
         except Exception as error:
-            # The reader's own errors; apsw has one class for each of SQLite's codes.
+            # The reader's own; apsw has a class for each of SQLite's codes.
             if not type(error).__module__.startswith("apsw"):
                 raise
-            said = f"{self._path}: the database is damaged: {error}; `sim_node repair` recovers what it can"
-            if said not in self.damage:
-                self.damage.append(said)
+        # The index of times was damaged, which opening does not look at.
+        self._reader.close()
+        self._reader = self._rescued()
+        yield from islice(self._read(names, start_ns, stop_ns), told, None)
+
+    def _read(self, names: Collection[str], start_ns: int | None, stop_ns: int | None) -> Iterator[Message]:
+        wanted = [one for one in self._reader.connections if one.topic in names]
+        places = self._places
+        for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
+            yield Message(places[connection.id], time_ns, data)
 
     def attachments(self) -> Iterator[Attachment]:
         """None: SQLite bags have no place for them."""
@@ -78,6 +115,7 @@ class SqliteBag:
         """Lets go of the file."""
         if self._reader.is_open:
             self._reader.close()
+        self._owned.close()
 
     def __enter__(self) -> SqliteBag:
         return self

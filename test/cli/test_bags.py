@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mcap.writer import Writer
 from robot_bag import imu, robot, write
 from rosbags.rosbag2 import StoragePlugin
 from scipy.spatial.transform import Rotation
@@ -132,6 +133,27 @@ def test_export_and_plot_write_what_they_say(bag: str, tmp_path: Path, capsys: p
     )
     assert out.splitlines() == ["/imu/data.linear_acceleration.x: 50 values from 0.05 to 0.099", str(picture)]
     assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_topics_that_cannot_be_decoded_are_left_out_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As Foxglove writes them: JSON beside CDR."""
+    with (tmp_path / "mixed.mcap").open("wb") as stream:
+        writer = Writer(stream)
+        writer.start("")
+        text = writer.register_schema("std_msgs/msg/String", "ros2msg", b"string data")
+        channels = writer.register_channel("/json", "json", 0), writer.register_channel("/text", "cdr", text)
+        for channel, data in zip(channels, (b'{"a": 1}', b"\0\1\0\0\3\0\0\0up\0"), strict=True):
+            writer.add_message(channel, 1, data, 1)
+        writer.finish()
+    bag, out = str(tmp_path / "mixed.mcap"), str(tmp_path / "out")
+    assert main(["export", bag, "--csv", out]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{tmp_path / 'out' / 'text.csv'}\n"
+    assert "left out: /json: messages are encoded as 'json'; known: cdr" in said.err
+    assert main(["export", bag, "--csv", out, "--topics", "/json"]) == 2
+    assert main(["info", bag]) == 0
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -104,8 +104,16 @@ def test_constants_of_a_definition_are_no_columns(tmp_path: Path) -> None:
 
 def test_names_of_topics_that_would_be_one_file_are_told_apart(tmp_path: Path) -> None:
     vectors = "geometry_msgs/msg/Vector3", vector(1.0, 2.0, 3.0)
-    bag = write(tmp_path / "bag", [("/a/b", 1, vectors), ("/a_b", 2, vectors)])
-    assert [path.name for path in exported(bag, tmp_path / "out")] == ["a_b.csv", "a_b_2.csv"]
+    bag = write(tmp_path / "bag", [("/a/b", 1, vectors), ("/a_b", 2, vectors), ("/a_b_2", 3, vectors)])
+    assert [path.name for path in exported(bag, tmp_path / "out")] == ["a_b.csv", "a_b_2.csv", "a_b_2_2.csv"]
+
+
+def test_a_topic_of_a_stranger_leads_to_no_other_folder(tmp_path: Path) -> None:
+    vectors = "geometry_msgs/msg/Vector3", vector(1.0, 2.0, 3.0)
+    bag = write(tmp_path / "bag", [("/../../../a\\b", 1, vectors), ("..", 2, vectors)])
+    paths = exported(bag, tmp_path / "out")
+    assert sorted(paths) == sorted((tmp_path / "out").iterdir())
+    assert len(paths) == 2
 
 
 def test_a_message_that_is_none_leaves_no_file(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_a_bag_of_ros_1_is_refused_with_what_helps(tmp_path: Path) -> None:
         ("empty.mcap", b"", "is empty"),
         ("text.mcap", b"hello, this is a text" * 20, "is no MCAP file"),
         ("text.db3", b"hello, this is a text" * 20, "is no SQLite file"),
-        ("broken.db3", b"SQLite format 3\0" + b"x" * 500, "sim_node repair"),
+        ("broken.db3", b"SQLite format 3\0" + b"x" * 500, "damaged beyond what can be read"),
         ("world.bag", b"#ROSBAG V2.0", "bag files cannot be read"),
     ],
 )
