@@ -35,15 +35,28 @@ imports: .venv/.ready-for-tests
 bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
 
-# The long ones, for a night: ten minutes at 60 Hz, ten million operations on the transform tree by two threads.
+# The long ones, for a night: ten minutes at 60 Hz, ten million operations on the transform tree by two threads, half a
+# simulated hour in lockstep with the built-in autopilot.
 stress: .venv/.ready-for-tests
 	$(BIN)/python -m bench.endurance $(ARGS)
 	$(BIN)/python -m bench.tree_stress
+	$(BIN)/python -m bench.lockstep --seconds 1800 --out bench/results/lockstep_stress.json
 
 # The pictures of the README and the docs, drawn by the project itself.
+RENDER = $(BIN)/sim_node render
 pictures: .venv/.ready
+	$(RENDER) quadrotor --at 30 --camera=-5.1,0.9,3.65@2.5,3.9,2.55,72 --size 1200x525 \
+		--trail drone/base_link -o docs/images/quadrotor.png
+	$(RENDER) lidar_room --at 6 --camera=3.6,-9.4,10@0.1,-0.1,0.2,54 --size 1200x560 \
+		--frames cart/base_link cart/LIDAR_TOP -o docs/images/lidar_room.png
+	$(RENDER) formation --at 21 --camera=-16,-18,12@0,0,4.8,50 --size 800x400 \
+		--trail alpha/base_link bravo/base_link charlie/base_link \
+		--frames alpha/base_link bravo/base_link charlie/base_link -o docs/images/formation.png
+	$(RENDER) arm --at 3.5 --camera=3.9,-3.1,2.5@0.8,-0.1,1.05,50 --size 1000x480 \
+		--trail arm/tool0 --frames arm/base_link arm/tool0 -o docs/images/arm.png
+	$(RENDER) two_vehicles --at 9 --size 1000x480 --trail rover/base_link scout/base_link \
+		-o docs/images/two_vehicles.png
 	$(BIN)/python tools/draw_world.py orbit 0 11.2 docs/images/orbit.svg
-	$(BIN)/python tools/draw_bodies.py arm 0 8 arm/tool0 docs/images/arm.svg
 	$(BIN)/python tools/draw_bodies.py all_joints 0 0.6 cor docs/images/all-joints.svg
 	$(BIN)/python tools/draw_world.py quadrotor 0 36 docs/images/quadrotor.svg
 	$(BIN)/python tools/draw_frames.py

@@ -17,9 +17,12 @@ BENCHES = (
     "sensors",
     "scene",
     "vehicles",
+    "viewer",
     "bridge",
     "bridge_node",
+    "recording",
     "replay",
+    "lockstep",
 )
 
 

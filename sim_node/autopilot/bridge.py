@@ -31,7 +31,8 @@ WENT_BACK_NS = 500_000_000
 REBOOTS_OF_TWO = 3
 AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
 MOST_VEHICLES = 250
-_ONBOARD_CONTROLLER, _ACTIVE = 18, 4  # MAV_TYPE, MAV_STATE
+# MAV_TYPE_GCS: PX4 sends its texts, and so why it refuses, to ground stations only. MAV_STATE_ACTIVE.
+_GROUND_STATION, _ACTIVE = 6, 4
 
 
 @dataclass(frozen=True)
@@ -273,7 +274,7 @@ class Bridge:
         if now_ns - self._heartbeat_ns >= HEARTBEAT_NS:
             self._heartbeat_ns = now_ns
             beat = {
-                "type": _ONBOARD_CONTROLLER,
+                "type": _GROUND_STATION,
                 "autopilot": NO_AUTOPILOT,
                 "system_status": _ACTIVE,
                 "mavlink_version": 3,

@@ -154,6 +154,24 @@ def frame_bytes(
     return frame + struct.pack("<H", checksum(frame, kind))
 
 
+class FrameWriter:
+    """Writes one message again and again, from all of its numbers in the order of the payload; some are in arrays.
+
+    For what goes out at every step of a simulation: a quarter of what `frame_bytes` takes.
+    """
+
+    def __init__(self, name: str, system: int, component: int) -> None:
+        kind = kind_named(name)
+        self._pack, self._extra = kind.struct.pack, kind.crc_extra
+        self._ids = bytes([system, component]) + kind.number.to_bytes(3, "little")
+
+    def frame(self, sequence: int, *numbers: Any) -> bytes:
+        """The frame, unsigned. Raises struct.error for numbers that do not fit."""
+        payload = self._pack(*numbers).rstrip(b"\0") or b"\0"
+        body = bytes((len(payload), 0, 0, sequence)) + self._ids + payload
+        return b"\xfd" + body + crc16.mcrf4xx(body + self._extra).to_bytes(2, "little")
+
+
 def checksum(frame: bytes, kind: Kind) -> int:
     """CRC-16/MCRF4XX over a frame without its magic byte, up to its payload's end, and the message's own seed."""
     return crc16.mcrf4xx(frame[1:] + kind.crc_extra)

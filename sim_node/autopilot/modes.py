@@ -1,6 +1,7 @@
 """Flight modes by the autopilots' own names: custom_mode to name and back.
 
 PX4: main << 16 | sub << 24 (px4_custom_mode.h). ArduPilot: a number per kind of vehicle, by the dialect's enums.
+MAV_AUTOPILOT_GENERIC: the modes of the built-in autopilot, with ArduCopter's numbers where it has such a mode.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from functools import cache
 from typing import NamedTuple
 
 from sim_node.autopilot.codec import enum_values
-from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat
+from sim_node.autopilot.telemetry import ARDUPILOT, GENERIC, PX4, Heartbeat
 
 _PX4_MAIN = {
     1: "MANUAL", 2: "ALTCTL", 3: "POSCTL", 5: "ACRO", 6: "OFFBOARD", 7: "STABILIZED", 8: "RATTITUDE",
@@ -20,6 +21,7 @@ _PX4_AUTO = {
     8: "AUTO.FOLLOW_TARGET", 9: "AUTO.PRECLAND", 10: "AUTO.VTOL_TAKEOFF",
 }  # fmt: skip
 _AUTO = 4
+GENERIC_MODES = {"AUTO": 3, "GUIDED": 4, "HOLD": 5, "RTL": 6, "LAND": 9}
 # MAV_TYPE by the enum that names its modes; all other kinds are copters.
 _PLANES, _ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
@@ -76,6 +78,8 @@ def _customs(autopilot: int, type: int) -> dict[str, int]:
     if autopilot == PX4:
         mains = {name: main << 16 for main, name in _PX4_MAIN.items()}
         return mains | {name: _AUTO << 16 | sub << 24 for sub, name in _PX4_AUTO.items()}
+    if autopilot == GENERIC:
+        return GENERIC_MODES
     kind = "PLANE" if type in _PLANES else "ROVER" if type in _ROVERS else "SUB" if type in _SUBS else "COPTER"
     prefix = f"{kind}_MODE_"
     entries = enum_values(f"{kind}_MODE")

@@ -12,7 +12,7 @@ from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.frames import GeoidUnavailable, InvalidCoordinates, geoid_undulation
 from sim_node.wire.struct_message import Pack
 
-ARDUPILOT, PX4 = 3, 12  # MAV_AUTOPILOT
+GENERIC, ARDUPILOT, PX4 = 0, 3, 12  # MAV_AUTOPILOT
 
 # A better source of the same quantity silences the others for so long.
 SOURCE_HOLDS_NS = 2_000_000_000

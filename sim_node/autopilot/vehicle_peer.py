@@ -52,7 +52,7 @@ class VehiclePeer:
         self.rate = self._senses.rate
         self._command = simulation.vehicles[vehicle.name].command
         self._tell = tell
-        self._autopilot = kind(vehicle.autopilot.instance, len(vehicle.rotors))
+        self._autopilot = kind.of(simulation, vehicle, self.rate)
         self.wait = self._autopilot.wait
         self.wait.tell = tell
         self._shown = self.wait.peer, self.wait.lockstep

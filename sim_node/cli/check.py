@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.assembly import assemble
 from sim_node.cli.worlds import add_allow, add_randomised, drawn
+from sim_node.programs.recipes import shown
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.problems import counted
@@ -36,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
             moving = int(np.count_nonzero(~layout.frames.static))
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
             print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
+            for recipe in world.recipes:
+                print(f"  recipe {shown(recipe)}")
     if faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0

@@ -18,22 +18,28 @@ from sim_node.interrupt import Interrupt
 # first line is its help. Only the one that is called is imported.
 COMMANDS = (
     "run",
+    "view",
+    "render",
+    "rviz",
+    "urdf",
+    "record",
+    "replay",
+    "bridge",
+    "autopilot",
     "check",
     "tree",
     "snap",
     "lookup",
     "convert",
-    "bridge",
-    "replay",
-    "doctor",
     "info",
-    "repair",
-    "diff",
-    "export",
     "plot",
+    "export",
+    "diff",
+    "repair",
+    "doctor",
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "bridge", "replay")
+UNTIL_INTERRUPTED = ("run", "view", "record", "replay", "bridge", "autopilot")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130

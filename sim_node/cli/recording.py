@@ -99,7 +99,8 @@ def snapshots_on_signal(recorder: Any) -> Iterator[None]:
 
 def told(recorder: Any) -> str:
     """What has become of a recording."""
-    return f"recorded {recorder.count} messages to {recorder.folder}"
+    lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
+    return f"recorded {recorder.count} messages to {recorder.folder}{lost}"
 
 
 def complain(text: str) -> None:

@@ -13,12 +13,14 @@ from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
 from sim_node.cli.recording import add_record, complain, options_of, recording_faults, snapshots_on_signal, told
+from sim_node.cli.views import add_view, viewing
 from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
+from sim_node.programs.recipes import supervised
 from sim_node.recording.bag import RecordingStopped
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import World
 
-DEMO = "quadrotor"
+DEMO = "guided"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="S", type=finite, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=_speed, help="simulated per wall second, or max (default 1)")
     add_randomised(parser)
+    add_view(parser)
+    parser.add_argument("--recipes", action="store_true", help="start the programs of the world's recipes too")
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
@@ -48,14 +52,20 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
     speed = 1.0 if arguments.speed is None else arguments.speed
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
-    attach_autopilots(simulation, partial(print, flush=True))
+    tell = partial(print, flush=True)
+    attach_autopilots(simulation, tell)
     recorder, sinks = _recording(simulation, arguments)
-    loop = Loop(simulation, (*sinks, ProgressSink(duration_ns)), real_time_factor=speed, duration_ns=duration_ns)
-    started = time.monotonic()
+    view = viewing(world.name, arguments)
+    sinks = (*sinks, ProgressSink(duration_ns), *view)
+    loop = Loop(simulation, sinks, real_time_factor=speed, duration_ns=duration_ns)
+    for each in view:
+        each.steer(loop)
     code = 0
-    with recording_faults(), snapshots_on_signal(recorder):
+    with recording_faults(), snapshots_on_signal(recorder), supervised(world, arguments.recipes, tell) as programs:
+        started = time.monotonic()
         loop.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
+        programs.ask_to_end()
         try:
             loop.stop()
         except RecordingStopped:  # which has told why
@@ -91,7 +101,12 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
         from sim_node.nodes.spin import run_node
     except ImportError as error:
         raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
-    given = {"seed": arguments.seed, "real_time_factor": arguments.speed, "randomised": arguments.randomised or None}
+    given = {
+        "seed": arguments.seed,
+        "real_time_factor": arguments.speed,
+        "randomised": arguments.randomised or None,
+        "recipes": arguments.recipes or None,
+    }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     parameters["world"] = str(arguments.world)
     if arguments.record:
@@ -100,7 +115,10 @@ def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespac
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns),), duration_ns=duration_ns)
+        view = viewing(world.name, arguments)
+        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns), *view), duration_ns=duration_ns)
+        for each in view:
+            each.steer(node.loop)
         print("\n".join(banner(node)), flush=True)
         if node.recorder is not None:
             signals.callback(lambda: print(told(node.recorder)))

@@ -34,7 +34,7 @@ def add_randomised(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=_seed, help="seed of all randomness (default 0)")
 
 
-def add_at(parser: argparse.ArgumentParser) -> None:
+def add_at(parser: argparse._ActionsContainer) -> None:
     """--at T, an instant of the simulation."""
     parser.add_argument(
         "--at", metavar="T", type=finite, help="simulation time in seconds (default: a world's start, a bag's end)"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
+import shlex
 from typing import TYPE_CHECKING
 
+from sim_node.nodes.bridge_beside import flown_by_builtin
 from sim_node.wire.sensor_topics import topics_of
-from sim_node.world.locate import PACKAGE, share
 
 if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
@@ -32,10 +32,17 @@ def banner(node: SimulationNode) -> list[str]:
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
         *_sensors(node),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
-        f"  rviz         rviz2 -d {_rviz_file()} -f {world.fixed_frame}{follow}",
+        f"  rviz         {_rviz(node)}{follow}",
         "  stop         Ctrl-C",
     ]
+
+
+def _bridged(node: SimulationNode) -> list[str]:
+    """Where topics of telemetry are, and commands."""
+    vehicles = flown_by_builtin(node.world).values() if node.beside else ()
+    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MOST_TOPICS]]
 
 
 def headline(node: SimulationNode) -> str:
@@ -52,11 +59,12 @@ def _sensors(node: SimulationNode) -> list[str]:
     return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MOST_TOPICS], *more))]
 
 
-def _rviz_file() -> str:
-    """The configuration for rviz, as it is reached from here."""
-    folder = share(PACKAGE)
-    if folder is None:
-        return "simulation.rviz"
-    path = folder / "config" / "rviz" / "simulation.rviz"
-    relative = os.path.relpath(path)
-    return str(path) if relative.startswith("..") else relative
+def _rviz(node: SimulationNode) -> str:
+    """What opens rviz on all of this, from here."""
+    options = {
+        "--frame-prefix": node.get_parameter("frame_prefix").value,
+        "--namespace": node.get_namespace().strip("/"),
+    }
+    given = "".join(f" {option} {shlex.quote(value)}" for option, value in options.items() if value)
+    world = shlex.quote(node.get_parameter("world").value)
+    return f"sim_node rviz {world}{given} -o sim.rviz && rviz2 -d sim.rviz"

@@ -40,12 +40,13 @@ COMMIT_S = 0.1
 class BridgeNode(LoopNode):
     """Bridges the links of its parameters, sim_node.nodes.bridge_parameters.SPECS; `parameters` override them.
 
-    Raises ParameterFault.
+    beside: whether another node has the command line, and so the name that stands there. Raises ParameterFault.
     """
 
-    def __init__(self, parameters: dict[str, Any] | None = None) -> None:
+    def __init__(self, parameters: dict[str, Any] | None = None, *, beside: bool = False) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
-        super().__init__("bridge", parameter_overrides=overrides)
+        own = ["--ros-args", "-r", "__node:=bridge"] if beside else None
+        super().__init__("bridge", cli_args=own, parameter_overrides=overrides)
         values = declare(self, SPECS)
         self.naming = naming(values)
         settings = Settings(
@@ -66,7 +67,7 @@ class BridgeNode(LoopNode):
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
         graph = Publishers(self)
-        recorder = recorder_of(self, values) if values["record"] else None
+        recorder = recorder_of(self, values, patient=False) if values["record"] else None
         self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)
         if recorder is not None:
             self.bridge.every(COMMIT_S, lambda now_ns: recorder.commit(self._graph_ns()))

@@ -31,6 +31,7 @@ SPECS: dict[str, Spec] = {
     "system_id": Spec(255, "Our own MAVLink system id.", fixed=True, low=1, high=255),
     "component_id": Spec(191, "Our own MAVLink component id.", fixed=True, low=1, high=255),
     "vehicle_name": Spec("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id.", fixed=True),
+    "vehicle_names": Spec("", "Other names of some system ids, as in 1=drone,2=tower.", fixed=True),
     "map_frame": Spec("map", "Frame of local positions; {name} is the vehicle's name.", fixed=True),
     "odom_frame": Spec("{name}/odom", "Frame of odometry that does not know north.", fixed=True),
     "base_frame": Spec("{name}/base_link", "Frame of the vehicle.", fixed=True),
@@ -66,10 +67,11 @@ class Naming:
     map: str
     odom: str
     base: str
+    special: Mapping[int, str]
 
     def name(self, system: int) -> str:
         """The namespace of a vehicle."""
-        return self.vehicle.replace("{id}", str(system))
+        return self.special.get(system) or self.vehicle.replace("{id}", str(system))
 
     def frames(self, system: int) -> FrameNames:
         """The frames of a vehicle."""
@@ -81,18 +83,35 @@ class Naming:
 
 def naming(values: Mapping[str, Any]) -> Naming:
     """Raises ParameterFault for names that are none."""
-    made = Naming(values["vehicle_name"], values["map_frame"], values["odom_frame"], values["base_frame"])
+    special = _special(values["vehicle_names"])
+    made = Naming(values["vehicle_name"], values["map_frame"], values["odom_frame"], values["base_frame"], special)
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", made.name(1)).replace("{id}", "1")
         why = names.fault(name)
         if why:
             raise ParameterFault(f"parameter {parameter}: {values[parameter]!r} {why}")
-    plain = made.name(1).replace("/", "").replace("_", "")
-    if plain and not (plain.isascii() and plain.isalnum() and not made.name(1)[0].isdigit()):
+    if not is_namespace(values["vehicle_name"].replace("{id}", "1")):
         raise ParameterFault(
             f"parameter vehicle_name: found {values['vehicle_name']!r}; letters, digits, _ and / make a namespace"
         )
     return made
+
+
+def is_namespace(name: str) -> bool:
+    """Whether topics may stand below a name; the empty one is none, and fine."""
+    plain = name.replace("/", "").replace("_", "")
+    return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())
+
+
+def _special(text: str) -> dict[int, str]:
+    """ID=NAME,ID=NAME. Raises ParameterFault."""
+    found: dict[int, str] = {}
+    for part in text.split(",") if text else ():
+        system, equals, name = (each.strip() for each in part.partition("="))
+        if not (equals and name and system.isdecimal() and 0 < int(system) < 256 and is_namespace(name)):
+            raise ParameterFault(f"parameter vehicle_names: found {part!r}; needs ID=NAME, as in 1=drone")
+        found[int(system)] = name
+    return found
 
 
 def connections(values: Mapping[str, Any]) -> list[Connection]:

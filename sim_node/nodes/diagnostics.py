@@ -1,4 +1,4 @@
-"""How the simulation keeps up, and how its autopilots stand, on /diagnostics once a second."""
+"""How the simulation keeps up, and how its autopilots and programs stand, on /diagnostics once a second."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from rclpy.node import Node
 
 from sim_node.autopilot.vehicle_peer import VehiclePeer
 from sim_node.nodes import qos
+from sim_node.programs import Supervisor
+from sim_node.programs.supervisor import Running
 from sim_node.simulation import Loop
 
 # Later than this at the 99th percentile, or slower than this part of the asked speed, is worth a warning.
@@ -17,12 +19,13 @@ LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a DiagnosticStatus of a loop with rate, lateness and real-time factor, and one of each autopilot."""
+    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, of each autopilot and program."""
 
-    def __init__(self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer] = ()) -> None:
+    def __init__(self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer], programs: Supervisor) -> None:
         self._node = node
         self._loop = loop
         self._autopilots = autopilots
+        self._programs = programs
         self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         # Wall time: a paused simulation still tells that it is paused.
@@ -65,7 +68,8 @@ class Diagnostics:
             hardware_id="sim_node",
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
-        array = DiagnosticArray(status=[status, *map(self._autopilot, self._autopilots)])
+        programs = [self._program(running) for running in self._programs.running.values()]
+        array = DiagnosticArray(status=[status, *map(self._autopilot, self._autopilots), *programs])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)
 
@@ -84,4 +88,14 @@ class Diagnostics:
                 KeyValue(key="lockstep", value=str(wait.lockstep).lower()),
                 KeyValue(key="times lost", value=str(wait.lost)),
             ],
+        )
+
+    def _program(self, running: Running) -> DiagnosticStatus:
+        """Whether it runs: one that has ended is worth a warning."""
+        return DiagnosticStatus(
+            level=DiagnosticStatus.WARN if running.ended.is_set() else DiagnosticStatus.OK,
+            name=f"{self._node.get_fully_qualified_name()}: program {running.program.name}",
+            message=running.said(),
+            hardware_id="sim_node",
+            values=[KeyValue(key="starts", value=str(running.starts))],
         )

@@ -54,11 +54,20 @@ SPECS = {
     "randomised": Spec(
         False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
     ),
+    "recipes": Spec(
+        False, "Start the programs that the world's recipes describe, and end them with the node.", fixed=True
+    ),
     "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
     "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
     "clock": Spec(True, "Publish /clock with every tick."),
     "stamp": Spec(
         "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
+    ),
+    "markers": Spec(True, "Publish what the world looks like as latched markers, for rviz.", fixed=True),
+    "robot_descriptions": Spec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
+    "paths": Spec(True, "Publish where each vehicle has been in the last minute.", fixed=True),
+    "bridge": Spec(
+        True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
     ),
     "tf_messages": Spec(
         "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES

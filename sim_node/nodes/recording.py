@@ -22,8 +22,10 @@ def recorder_of(
     values: Mapping[str, Any],
     attached: Sequence[Attached] = (),
     custom: Mapping[str, str] | None = None,
+    *,
+    patient: bool = True,
 ) -> Recorder:
-    """The recording, with its service ~/snapshot in snapshot mode. Raises ParameterFault."""
+    """The recording, with its service ~/snapshot in snapshot mode; see Recorder. Raises ParameterFault."""
     try:
         # Here, because a node that does not record needs none of it.
         from sim_node.recording.recorder import Recorder
@@ -39,17 +41,20 @@ def recorder_of(
             custom,
             tell=node.get_logger().error,
             resolve=node.resolve_topic_name,
+            patient=patient,
         )
     except SettingsFault as fault:
         raise ParameterFault(f"parameter record_{fault}") from None
     except BagError as error:
         raise ParameterFault(f"parameter record: {error}") from None
     if recorder.settings.snapshot_ns:
-        _serve_snapshot(node, recorder)
+        serve_snapshot(node, recorder)
     return recorder
 
 
-def _serve_snapshot(node: Node, recorder: Recorder) -> None:
+def serve_snapshot(node: Node, recorder: Recorder) -> None:
+    """~/snapshot (std_srvs/Trigger): writes what a recording in snapshot mode keeps."""
+
     def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:
             count = recorder.snapshot()

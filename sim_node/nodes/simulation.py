@@ -10,6 +10,7 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.nodes.bridge_beside import bridges_for
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import declare
 from sim_node.nodes.publishers import Publishers
@@ -17,7 +18,9 @@ from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
+from sim_node.programs.recipes import supervised
 from sim_node.simulation import Loop, Refused, Simulation, Sink
+from sim_node.viewing.display_sinks import display_sinks
 from sim_node.wire.clock_sink import ClockSink
 from sim_node.wire.sensor_sink import SensorSink
 from sim_node.wire.stamps import simulation_stamp, wall_stamp
@@ -64,11 +67,12 @@ class SimulationNode(LoopNode):
         gap = () if wall else (ResetGap(),)
         tf = TfSink(transforms, prefix=prefix, stamp=stamp)
         sensors = SensorSink(outlet, prefix=prefix, stamp=stamp)
+        seen = display_sinks(outlet, values, prefix=prefix, stamp=stamp)
         simulation = Simulation(self.world, values["seed"])
         autopilots = attach_autopilots(simulation, self.get_logger().info)
         self.loop = Loop(
             simulation,
-            (self.clock_sink, *gap, tf, sensors, *commits, *sinks),
+            (self.clock_sink, *gap, tf, sensors, *seen, *commits, *sinks),
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],
@@ -80,7 +84,20 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots)
+        # Last: who listens for the programs is there, and nothing that fails leaves one behind.
+        self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+        if values["bridge"]:
+            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
+
+    def ask_to_end(self) -> None:
+        """Programs may take their time to end."""
+        self.programs.ask_to_end()
+
+    def destroy_node(self) -> None:
+        """Waits for the programs to have ended."""
+        self.programs.stop()
+        super().destroy_node()
 
     def _recording(self, values: dict[str, Any]) -> tuple[Recorder | None, tuple[Outlet, ...], tuple[Sink, ...]]:
         """The recording that is asked for, if one is: as an outlet, and as the sink that follows all others."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Protocol
 
 import rclpy
@@ -34,9 +35,19 @@ class Runs(Protocol):
 
 
 class LoopNode(Node):
-    """A node that runs a loop."""
+    """A node that runs a loop. beside: nodes that run as long as it does."""
 
     loop: Runs
+    beside: Sequence[LoopNode] = ()
+
+    def destroy_node(self) -> None:
+        """Those beside it first."""
+        for node in self.beside:
+            node.destroy_node()
+        super().destroy_node()
+
+    def ask_to_end(self) -> None:
+        """The end has come: what takes long to end may begin with it."""
 
 
 def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:
@@ -64,8 +75,10 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     except ParameterFault as fault:
         print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
-    except (BagError, RecordingStopped) as end:
-        print(f"sim_node: {end}", file=sys.stderr)
+    except BagError as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+        return USER_MISTAKE
+    except RecordingStopped:  # which has told why
         return FAILED
     finally:
         rclpy.shutdown()
@@ -74,17 +87,17 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
 
 def spin(node: LoopNode, interrupt: Interrupt) -> None:
     """Runs a node's loop and its callbacks until `interrupt`; raises what made the loop fail."""
-    loop = node.loop
     executor = SingleThreadedExecutor()
-    executor.add_node(node)
+    nodes = [*node.beside, node]
+    for each in nodes:
+        executor.add_node(each)
     callbacks = threading.Thread(target=executor.spin, name="callbacks", daemon=True)
     callbacks.start()
-    loop.start(ended=interrupt.wake)
-    try:
+    with ExitStack() as running:
+        running.callback(callbacks.join, 1.0)
+        running.callback(executor.shutdown, 1.0)
+        for each in nodes:
+            running.callback(each.loop.stop)
+            each.loop.start(ended=interrupt.wake)
+        running.callback(node.ask_to_end)
         interrupt.wait()
-    finally:
-        try:
-            loop.stop()
-        finally:
-            executor.shutdown(timeout_sec=1.0)
-            callbacks.join(timeout=1.0)

@@ -34,7 +34,7 @@ class PilotBank:
         pilots = [vehicle.pilot or Pilot() for vehicle in vehicles]
         period = every * float(compiled.model.opt.timestep)
         limits = np.array([[_fastest(pilot), pilot.yaw_rate] for pilot in pilots])
-        airframes = [_airframe(vehicle, compiled) for vehicle in vehicles]
+        airframes = [airframe_of(vehicle, compiled) for vehicle in vehicles]
         gravity = float(np.linalg.norm(world.physics.gravity))
         self.every, self.size = every, len(rows) * (3 + MEMORY)
         self._count = len(rows)
@@ -83,7 +83,7 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
     timestep = float(compiled.model.opt.timestep)
     banks = []
     row = 0
-    for every, neighbours in groupby(world.vehicles, lambda vehicle: _timesteps(vehicle.pilot, timestep)):
+    for every, neighbours in groupby(world.vehicles, lambda vehicle: _timesteps(vehicle, timestep)):
         rows = range(row, row + len(list(neighbours)))
         row = rows.stop
         if every:
@@ -91,25 +91,7 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
     return tuple(banks)
 
 
-def _timesteps(pilot: Pilot | None, timestep: float) -> int:
-    """The period of a pilot, 0 for none."""
-    return 0 if pilot is None else max(round(1.0 / (pilot.rate * timestep)), 1)
-
-
-def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Problem]:
-    place, airframe = vehicle.place, _airframe(vehicle, compiled)
-    key = f"{place.key or vehicle.name}.pilot"
-    try:
-        Controller([airframe], np.ones((1, 2)), 1.0)
-    except ValueError as error:
-        return [Problem(place.where, key, str(error))]
-    lift, weight = float(airframe.most @ airframe.axes[:, 2]), airframe.mass * np.linalg.norm(world.physics.gravity)
-    if lift <= weight:
-        return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
-    return []
-
-
-def _airframe(vehicle: Multirotor, compiled: Compiled) -> Airframe:
+def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
     """What a controller knows of a vehicle: with what is fixed to its body, as MuJoCo has it."""
     model, rotors = compiled.model, vehicle.rotors
     body = model.body(vehicle.body).id
@@ -125,6 +107,32 @@ def _airframe(vehicle: Multirotor, compiled: Compiled) -> Airframe:
         fastest=np.array([rotor.max_speed for rotor in rotors]),
         lag=max(max(rotor.time_constant_up, rotor.time_constant_down) for rotor in rotors),
     )
+
+
+def mission_of(vehicle: Multirotor, layout: Layout, compiled: Compiled) -> FloatArray:
+    """The take-off and the waypoints (W, 7) of a vehicle's pilot, as of fly_missions; none without a pilot."""
+    if vehicle.pilot is None:
+        return np.zeros((0, 7))
+    return _waypoint_rows(vehicle, vehicle.pilot, layout, compiled)
+
+
+def _timesteps(vehicle: Multirotor, timestep: float) -> int:
+    """The period of a vehicle's pilot, 0 where none flies it in this run: an autopilot takes its mission."""
+    pilot = vehicle.pilot
+    return 0 if pilot is None or vehicle.autopilot is not None else max(round(1.0 / (pilot.rate * timestep)), 1)
+
+
+def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Problem]:
+    place, airframe = vehicle.place, airframe_of(vehicle, compiled)
+    key = f"{place.key or vehicle.name}.pilot"
+    try:
+        Controller([airframe], np.ones((1, 2)), 1.0)
+    except ValueError as error:
+        return [Problem(place.where, key, str(error))]
+    lift, weight = float(airframe.most @ airframe.axes[:, 2]), airframe.mass * np.linalg.norm(world.physics.gravity)
+    if lift <= weight:
+        return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
+    return []
 
 
 def _fastest(pilot: Pilot) -> float:

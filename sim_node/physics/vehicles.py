@@ -16,6 +16,7 @@ from sim_node.world.model import World
 if TYPE_CHECKING:
     from mujoco import MjData
 
+    from sim_node.control import Airframe
     from sim_node.physics.mujoco_model import Compiled
     from sim_node.physics.pilots import PilotBank
 
@@ -26,13 +27,18 @@ class Vehicle:
 
     command (R,): what each motor is told, read at each timestep: below 0 counts as 0, above 1 as 1, and what is no
     number stops the motor as 0 does. A pilot writes its vehicle's; without one it is for others to write.
-    speeds (R,): of the rotors, rad/s; to be read. piloted: whether a pilot flies it.
+    speeds (R,): of the rotors, rad/s; to be read. piloted: whether a pilot flies it within the run. airframe, centre
+    (3,) of mass in its body, m, and waypoints (W, 7), its pilot's mission as a row of fly_missions each, none without
+    a pilot: for those who fly it from outside.
     """
 
     name: str
     command: FloatArray
     speeds: FloatArray
     piloted: bool
+    airframe: Airframe
+    centre: FloatArray
+    waypoints: FloatArray
 
 
 @actor("vehicles")
@@ -49,7 +55,7 @@ class Vehicles:
 
     def __init__(self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> None:
         # Here and not above: worlds without vehicles start without compiled kernels.
-        from sim_node.physics.pilots import pilot_banks
+        from sim_node.physics.pilots import airframe_of, mission_of, pilot_banks
         from sim_node.physics.rotors import observe, push, rotor_rows
 
         model, timestep = compiled.model, float(compiled.model.opt.timestep)
@@ -77,8 +83,16 @@ class Vehicles:
         tables = drags, first, rotors, commands, speeds
         self._push, self._pushed = push, (*self._observed, self._air, *tables, data.xfrc_applied)
         self.vehicles = tuple(
-            Vehicle(vehicle.name, commands[begin:end], speeds[begin:end], vehicle.pilot is not None)
-            for vehicle, begin, end in zip(world.vehicles, first, first[1:], strict=False)
+            Vehicle(
+                vehicle.name,
+                commands[begin:end],
+                speeds[begin:end],
+                vehicle.pilot is not None and vehicle.autopilot is None,
+                airframe_of(vehicle, compiled),
+                np.array(model.body_ipos[body]),
+                mission_of(vehicle, layout, compiled),
+            )
+            for vehicle, body, begin, end in zip(world.vehicles, ids, first, first[1:], strict=False)
         )
 
     def reset(self, seed: int) -> None:

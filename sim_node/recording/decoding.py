@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +54,8 @@ def field_names(message: Any) -> tuple[str, ...]:
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    # rosbags' classes have constants among them, which are what has a default.
+    return tuple(field.name for field in fields(kind) if field.default is MISSING)
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+from sim_node.world.locate import share
+
 # The distribution whose messages sim_node writes.
 DISTRIBUTION = "jazzy"
+# Between the definitions of a ros2msg text.
+_RULE = "=" * 80 + "\n"
 
 
 class UnknownType(Exception):
@@ -28,6 +32,41 @@ def definition_of(type: str) -> Definition:
         raise UnknownType(f"the definition of {type} is not known")
     text, _ = store.generate_msgdef(type, ros_version=2)
     return Definition(text, store.hash_rihs01(type))
+
+
+@cache
+def installed_definition(type: str) -> Definition | None:
+    """The definition of package/msg/Name as the packages installed here have it; None where one lacks its file."""
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+    texts: dict[str, str] = {}
+    types: dict[str, Any] = {}
+    wanted = [type]
+    while wanted:
+        name = wanted.pop(0)
+        if name in texts:
+            continue
+        package, _, last = name.partition("/msg/")
+        folder = share(package)
+        path = None if folder is None else folder / "msg" / f"{last}.msg"
+        if path is None or not path.is_file():
+            return None
+        texts[name] = path.read_text(encoding="utf-8")
+        found = get_types_from_msg(texts[name], name)
+        types |= found
+        wanted += [each for _, fields in found.values() for _, field in fields for each in _names(field)]
+    store = get_typestore(Stores.EMPTY)
+    store.register(types)
+    parts = [f"{_RULE}MSG: {name.replace('/msg/', '/')}\n{text}" for name, text in texts.items() if name != type]
+    return Definition("\n".join([texts[type], *parts]), store.hash_rihs01(type))
+
+
+def _names(field: Any) -> list[str]:
+    """The message types that a field of rosbags' refers to."""
+    kind, content = field
+    if kind.name == "NAME":
+        return [content]
+    return _names(content[0]) if kind.name in ("ARRAY", "SEQUENCE") else []
 
 
 @cache

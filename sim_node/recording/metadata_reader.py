@@ -9,11 +9,9 @@ from typing import Any
 import yaml
 
 from sim_node.recording.bag import BagError
+from sim_node.recording.metadata import VERSION
 from sim_node.recording.qos_profiles import profiles
 from sim_node.wire.qos import Qos
-
-NAME = "metadata.yaml"
-NEWEST_VERSION = 9
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,8 @@ def read_metadata(path: Path) -> Metadata:
         whole = yaml.safe_load(path.read_text(encoding="utf-8"))
         found = whole["rosbag2_bagfile_information"]
         version = int(found["version"])
-        if version > NEWEST_VERSION:
-            raise BagError(f"{path}: has version {version}; known: 1 to {NEWEST_VERSION}; {advice}")
+        if version > VERSION:
+            raise BagError(f"{path}: has version {version}; known: 1 to {VERSION}; {advice}")
         notes = [entry["topic_metadata"] for entry in found.get("topics_with_message_count") or ()]
         mode = str(found.get("compression_mode") or "").lower()
         return Metadata(

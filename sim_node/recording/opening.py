@@ -10,7 +10,8 @@ import zstandard
 
 from sim_node.recording import mcap_bag, sqlite_bag
 from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.metadata_reader import NAME, Metadata, read_metadata
+from sim_node.recording.metadata import FILE
+from sim_node.recording.metadata_reader import Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
 
@@ -30,12 +31,12 @@ def open_bag(path: str | Path) -> SplitBag:
         raise BagError(f"{path}: does not exist")
     if not path.is_dir():
         return _opened([path], None, path)
-    if (path / NAME).is_file():
-        metadata = read_metadata(path / NAME)
+    if (path / FILE).is_file():
+        metadata = read_metadata(path / FILE)
         return _opened([path / name for name in metadata.files], metadata, path)
     files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
     if not files:
-        raise BagError(f"{path}: is no bag: there is no {NAME} in it, and no .mcap or .db3 file")
+        raise BagError(f"{path}: is no bag: there is no {FILE} in it, and no .mcap or .db3 file")
     return _opened(files, None, path)
 
 
@@ -43,7 +44,7 @@ def is_bag(path: str | Path) -> bool:
     """Whether `path` looks like a bag, which no world does."""
     path = Path(path)
     if path.is_dir():
-        return (path / NAME).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+        return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
     return _suffix(path) in suffixes()
 
 
@@ -56,9 +57,9 @@ def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path) -> Spl
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
-        what = f"{NAME} names {missing[0].name}, which is not there" if missing else f"{NAME} names no file"
+        what = f"{FILE} names {missing[0].name}, which is not there" if missing else f"{FILE} names no file"
         raise BagError(f"{bag_path}: {what}")
-    damage = [f"{file}: is missing, though {NAME} names it" for file in missing]
+    damage = [f"{file}: is missing, though {FILE} names it" for file in missing]
     with ExitStack() as owned:
         bags: list[Bag] = []
         for file in there:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -23,34 +23,6 @@ def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     except yaml.YAMLError:
         return ()
     return tuple(_profile(entry) for entry in entries or () if isinstance(entry, dict))
-
-
-def as_plain(offered: Iterable[Qos]) -> list[dict[str, Any]]:
-    """Profiles as metadata.yaml has them from version 9 on."""
-    return [
-        {
-            "history": qos.history,
-            "depth": qos.depth,
-            "reliability": qos.reliability,
-            "durability": qos.durability,
-            "deadline": _parts(qos.deadline_ns),
-            "lifespan": _parts(qos.lifespan_ns),
-            "liveliness": qos.liveliness,
-            "liveliness_lease_duration": _parts(qos.liveliness_lease_ns),
-            "avoid_ros_namespace_conventions": qos.avoid_ros_namespace_conventions,
-        }
-        for qos in offered
-    ]
-
-
-def as_text(offered: Iterable[Qos]) -> str:
-    """Profiles as channels of MCAP files have them."""
-    plain = as_plain(offered)
-    return str(yaml.safe_dump(plain, sort_keys=False)).strip() if plain else ""
-
-
-def _parts(nanoseconds: int) -> dict[str, int]:
-    return {"sec": nanoseconds // 1_000_000_000, "nsec": nanoseconds % 1_000_000_000}
 
 
 def _profile(entry: Mapping[str, Any]) -> Qos:

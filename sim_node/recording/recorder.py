@@ -43,10 +43,10 @@ def absolute(name: str) -> str:
 class Recorder:
     """Records what is sent on its topics: `open`, then any number of messages and `commit`s, then `close`.
 
-    Messages and commits come from one thread; what was sent before a commit is one batch. tell: called once, from any
-    thread, with why a recording stopped. resolve: gives topics their absolute names. patient: whether commits wait
-    for a slow disk, so that all but the last second of their time is with the system at any moment, or batches are
-    dropped and counted once many bytes wait.
+    Messages and commits come from one thread; what was sent before a commit is one batch. tell: called from any thread
+    with why a recording stopped, and once messages are dropped. resolve: gives topics their absolute names. patient:
+    whether commits wait for a slow disk, so that all but the last second of their time is with the system at any
+    moment, or batches are dropped and counted once many bytes wait.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Recorder:
         self._closing = False
         # Time that has gone forward: by commits, and as far as the bag is with the system.
         self._last_ns: int | None = None
-        self._progress_ns = self._safe_ns = 0
+        self._progress_ns = 0
+        self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
         # The batches of the last while, in snapshot mode, and what is latched from before them.
@@ -133,6 +134,8 @@ class Recorder:
         self._last_ns = time_ns
         with self._changed:
             if not self._patient and self._waiting_bytes > MOST_WAITING:
+                if not self.dropped:
+                    self._tell("recording: the disk is too slow for what comes, messages are left out")
                 self.dropped += len(entries)
                 return
             self._waiting.append(Batch(time_ns, entries, self._progress_ns))
@@ -185,7 +188,9 @@ class Recorder:
     def _keeps_up(self) -> bool:
         if self._waiting_bytes > MOST_WAITING:
             return False
-        return bool(self.settings.snapshot_ns) or self._progress_ns - self._safe_ns <= MOST_BEHIND_NS
+        if self.settings.snapshot_ns:
+            return True
+        return self._safe_ns is not None and self._progress_ns - self._safe_ns <= MOST_BEHIND_NS
 
     # In the thread
 

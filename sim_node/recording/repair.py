@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-import yaml
 from mcap.writer import CompressionType, Writer
 
 from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.mcap_records import CHUNK, HEADER
-from sim_node.recording.metadata_reader import NAME, NEWEST_VERSION
+from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
+from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
-from sim_node.recording.qos_profiles import as_plain, as_text
 from sim_node.recording.split_bag import Decompress
 
 # Told how many messages are written so far.
@@ -71,8 +70,8 @@ def _write(source: Path, folder: Path, part: Path, told: Told) -> Repaired:
                     file.copy_messages(source_file, stream, bag.decompress)
             files.append(file)
         done.damage += bag.damage
-        text = _metadata(files, bag.topics, done.counts)
-        (part / NAME).write_text(text, encoding="utf-8")
+        topics = [(_information(topic), done.counts[topic.name]) for topic in bag.topics]
+        write_metadata(part, BagInformation([file.information() for file in files], topics))
     with open_bag(part) as whole:
         if whole.count != done.counts.total() or whole.damage:
             raise BagError(f"{folder}: what was written does not read back, nothing is kept: {whole.damage[:1]}")
@@ -130,9 +129,9 @@ class _File:
             self._add(bag.topics[topic].name, time_ns)
         writer.finish()
 
-    def information(self) -> dict[str, Any]:
+    def information(self) -> FileInformation:
         """Its entry in metadata.yaml."""
-        return {"path": self.name, **_span(self.start_ns, self.end_ns, self.count), "message_count": self.count}
+        return FileInformation(self.name, self.start_ns if self.count else 0, self.end_ns, self.count)
 
     def _add(self, topic: str, time_ns: int) -> None:
         self.count += 1
@@ -156,42 +155,9 @@ def _compression(bag: McapBag) -> CompressionType:
 def _channel(writer: Writer, topic: BagTopic) -> int:
     encoding = "ros2idl" if topic.is_idl else "ros2msg"
     schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
-    metadata = {"offered_qos_profiles": as_text(topic.qos), "topic_type_hash": topic.type_hash}
+    metadata = {"offered_qos_profiles": qos_text(topic.qos), "topic_type_hash": topic.type_hash}
     return int(writer.register_channel(topic.name, topic.encoding, schema, metadata))
 
 
-def _metadata(files: Sequence[_File], topics: Sequence[BagTopic], counts: Counter[str]) -> str:
-    """metadata.yaml of what was written."""
-    start, end = min((file.start_ns for file in files), default=0), max((file.end_ns for file in files), default=0)
-    information = {
-        "version": NEWEST_VERSION,
-        "storage_identifier": "mcap",
-        **_span(start, end, counts.total()),
-        "message_count": counts.total(),
-        "topics_with_message_count": [
-            {
-                "topic_metadata": {
-                    "name": topic.name,
-                    "type": topic.type,
-                    "serialization_format": topic.encoding,
-                    "offered_qos_profiles": as_plain(topic.qos),
-                    "type_description_hash": topic.type_hash,
-                },
-                "message_count": counts[topic.name],
-            }
-            for topic in topics
-        ],
-        "compression_format": "",
-        "compression_mode": "",
-        "relative_file_paths": [file.name for file in files],
-        "files": [file.information() for file in files],
-        "custom_data": None,
-        "ros_distro": "",
-    }
-    text: str = yaml.safe_dump({"rosbag2_bagfile_information": information}, sort_keys=False)
-    return text
-
-
-def _span(start_ns: int, end_ns: int, count: int) -> dict[str, dict[str, int]]:
-    start, duration = (start_ns, end_ns - start_ns) if count else (0, 0)
-    return {"starting_time": {"nanoseconds_since_epoch": start}, "duration": {"nanoseconds": duration}}
+def _information(topic: BagTopic) -> TopicInformation:
+    return TopicInformation(topic.name, topic.type, topic.qos, topic.type_hash)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
 
 
@@ -32,6 +35,12 @@ class CdrWriter:
         """A list of numbers."""
         self.number("I", len(values))
         return self.number(code, *values) if values else self
+
+    def array(self, values: npt.NDArray[np.number]) -> CdrWriter:
+        """The numbers of an array on end, in its own type, without their count."""
+        aligned(self._body, values.itemsize)
+        self._body += values.tobytes()
+        return self
 
     def text(self, value: str) -> CdrWriter:
         """A string."""

@@ -18,6 +18,7 @@ from sim_node.world.fields import floats, same, whole_nanoseconds
 from sim_node.world.forces import Force, Wind
 from sim_node.world.models import Model
 from sim_node.world.problems import NO_PLACE, KeyPlace, Place
+from sim_node.world.recipes import Recipe
 from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
 
@@ -145,7 +146,8 @@ class World:
 
     What its parts say is checked where it is laid out: `lay_out`, and so `Simulation`. loops: what holds bodies beside
     their joints; touchless: pairs of bodies that never touch. systems and attachments: what `assembly.assemble` turns
-    into frames, bodies, loops, and poses of frames. files: all that were read for it, its own first.
+    into frames, bodies, loops, and poses of frames. recipes: programs that may be started beside it. files: all that
+    were read for it, its own first.
     """
 
     name: str
@@ -166,6 +168,7 @@ class World:
     attachments: tuple[Attachment, ...] = ()
     models: tuple[Model, ...] = ()
     drives: tuple[Drive, ...] = ()
+    recipes: tuple[Recipe, ...] = ()
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
     source: str = ""
     files: tuple[Path, ...] = field(default=(), compare=False, repr=False)

@@ -104,7 +104,8 @@ class Model:
     prefix: before the names of its frames, and of all that MuJoCo knows of it. links: parents first. keyframes: the
     states that the model's file names. actuators: their names in the model, in its order. mimics: URDF joints that
     follow another: (joint, followed, multiplier, offset). options: what the file sets of MuJoCo's options, which is
-    the world's to say. shown: meshes that are drawn on a link and do nothing else.
+    the world's to say. shown: meshes that are drawn on a link and do nothing else. urdf: the text of a URDF model as
+    its file has it, with meshes that are found from anywhere; empty for others.
     """
 
     name: str
@@ -118,6 +119,7 @@ class Model:
     mimics: tuple[tuple[str, str, float, float], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     shown: tuple[tuple[str, Geometry], ...] = ()
+    urdf: str = ""
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 

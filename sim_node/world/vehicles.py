@@ -95,25 +95,34 @@ class Pilot:
 
 
 class AutopilotType(NamedTuple):
-    """What a type of autopilot takes: the sensors that its vehicle has to have, and how many rotors at most."""
+    """What a type of autopilot takes: the sensors that its vehicle has to have, and how many rotors at most.
+
+    pilot: whether it takes its mission and its limits from the vehicle's pilot.
+    """
 
     sensors: tuple[str, ...]
     most_rotors: int
+    pilot: bool = False
 
 
 # By the `type` of world files. ArduPilot's simulator interface takes the truth, and makes sensors of its own of it.
 AUTOPILOT_TYPES = {
     "ardupilot": AutopilotType((), 32),
+    "mavlink_builtin": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True),
     "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Autopilot:
-    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0."""
+    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
+
+    start: whether the run starts it, where it is one that comes with us.
+    """
 
     type: str
     instance: int = 0
+    start: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +131,8 @@ class Multirotor:
 
     body: the name of its Body, on a free joint. rotors: in the order of their commands. drag_linear, drag_quadratic
     (3,): N s/m and N s^2/m^2 along the body's axes; at velocity v relative to the air the drag along axis i is
-    (drag_linear_i + drag_quadratic_i |v|) v_i. pilot: None where commands come from outside, as those of an autopilot.
+    (drag_linear_i + drag_quadratic_i |v|) v_i. pilot: None where commands come from outside. With an autopilot, which
+    has to be one that takes it, the pilot flies there.
     """
 
     name: str

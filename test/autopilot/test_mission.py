@@ -46,6 +46,25 @@ def test_places_east_north_up_of_home_become_degrees() -> None:
     assert math.isnan(messages[3]["param4"]), "left to the autopilot"
 
 
+@pytest.mark.parametrize("autopilot", [PX4, 3])
+def test_what_has_no_place_has_no_frame_of_one(autopilot: int) -> None:
+    """PX4 refuses DO_CHANGE_SPEED and RETURN_TO_LAUNCH in any other frame (mavlink_mission.cpp): unsupported."""
+    plan = read_plan("frame: enu\nitems: [{type: takeoff, height: 5}, {type: speed, speed: 4}, {type: return}]", "m")
+    frames = {message["command"]: message["frame"] for message in as_messages(plan, AT, autopilot)}
+    assert (frames[22], frames[178], frames[20]) == (6, 2, 2)
+
+
+def test_px4_lands_where_the_last_item_was() -> None:
+    """To PX4 a latitude and longitude of 0 are a place in the Gulf of Guinea; ArduPilot lands where it is."""
+    text = "frame: enu\nitems: [{type: waypoint, position: [100, 50, 12]}, {type: land}]"
+    waypoint, land = as_messages(read_plan(text, "m"), AT, PX4)
+    assert (land["x"], land["y"]) == pytest.approx((waypoint["x"], waypoint["y"]), abs=1)
+    _, _, land = as_messages(read_plan(text, "m"), AT, 3)
+    assert (land["x"], land["y"]) == (0, 0)
+    (land,) = as_messages(read_plan("frame: lla\nitems: [{type: land}]", "m"), AT, PX4)
+    assert (land["x"], land["y"]) == (473977420, 85455940)
+
+
 def test_ardupilots_first_item_is_home() -> None:
     messages = as_messages(read_plan(SURVEY, "survey.yaml"), AT, 3)
     assert len(messages) == 7

@@ -82,6 +82,8 @@ def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> N
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         assert ran.returncode in (0, 2), ran.stdout
+        if ran.stdout.startswith("sim_node: drawing needs OpenGL"):
+            pytest.skip(ran.stdout)
         if expected:
             pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")
             assert re.fullmatch(pattern, ran.stdout.rstrip(), re.DOTALL), f"{command} printed\n{ran.stdout}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -97,7 +98,7 @@ def survivors(folder: Path) -> list[int]:
                 records = StreamReader(stream, validate_crcs=True).records
                 numbers = (each.data for each in records if isinstance(each, Message) and len(each.data) == 12)
                 found.extend(int.from_bytes(data[4:], "little") for data in numbers)
-            except (McapError, OSError):
+            except (McapError, struct.error):  # mcap tells of broken ends in either way
                 pass
     return found
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
-from recordings import files, messages, record
+from recorded_runs import files, messages, record
 from rosbags.highlevel import AnyReader
 
 from sim_node.sensors import groups_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from mcap.reader import make_reader
-from recordings import Read, files, messages, record
+from recorded_runs import Read, files, messages, record
 from rosbags.rosbag2 import Reader
 
 from sim_node.recording.bag import BagError, RecordingStopped

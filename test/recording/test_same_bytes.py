@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from recordings import record
+from recorded_runs import record
 
 from sim_node.simulation import Simulation
 from sim_node.world import load

@@ -17,6 +17,7 @@ import rclpy.qos as ros_qos
 import yaml
 from installing import ROOT, Installation, install, own_path, run
 from listening import Listener, listener
+from nav_msgs.msg import Odometry
 from processes import Program, program
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
@@ -55,12 +56,12 @@ def launch(launched: tuple[list[str], dict], *arguments: str) -> Iterator[tuple[
         yield running, ears
 
 
-def interrupt(running: Program, number: int = signal.SIGINT) -> None:
+def interrupt(running: Program, number: int = signal.SIGINT, within: float = 2.0) -> None:
     """A signal to the whole group, as a terminal sends Ctrl-C: all of it is gone within 2 s, and quietly."""
-    group, deadline = running.process.pid, time.monotonic() + 2.0
+    group, deadline = running.process.pid, time.monotonic() + within
     os.killpg(group, number)
     while left := members(group):
-        assert time.monotonic() < deadline, f"still there after 2 s: {left}\n{running.output}"
+        assert time.monotonic() < deadline, f"still there after {within} s: {left}\n{running.output}"
         time.sleep(0.02)
     running.wait()
     assert "Traceback" not in running.output
@@ -154,6 +155,41 @@ def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
         interrupt(running)
 
 
+AUTOPILOTS = {"px4": "bin/px4", "ardupilot": "arducopter"}
+
+
+def beside(launched: tuple[list[str], dict], name: str) -> tuple[list[str], dict]:
+    """Another launch file than the simulation's."""
+    words, environment = launched
+    return [word.replace("simulation.launch.py", f"{name}.launch.py") for word in words], environment
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+    """In the place of rviz2, which no package index has, stands a program that keeps what it is given."""
+    prefix, kept = tmp_path / "prefix", tmp_path / "kept"
+    program_path = prefix / "lib" / "rviz2" / "rviz2"
+    program_path.parent.mkdir(parents=True)
+    program_path.write_text(f'#!/bin/sh\necho "$2" > {kept}.path\ncp "$2" {kept}\nexec sleep 60\n')
+    program_path.chmod(0o755)
+    index = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
+    index.parent.mkdir(parents=True)
+    index.touch()
+    words, environment = launched
+    prefixes = f"{prefix}:{environment.get('AMENT_PREFIX_PATH', os.environ.get('AMENT_PREFIX_PATH', ''))}"
+    environment = {**environment, "AMENT_PREFIX_PATH": prefixes}
+    with launch((words, environment), "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
+        ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
+        ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
+        shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
+        robots = next(display for display in shown["Displays"] if display["Name"] == "Robots")
+        assert robots["Displays"][0]["TF Prefix"] == "lab/drone"
+        interrupt(running)
+    written = Path(Path(f"{kept}.path").read_text().strip())
+    assert not written.parent.exists(), "what the launch wrote goes with it"
+
+
 @needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path) -> None:
@@ -169,20 +205,36 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path
         interrupt(running)
 
 
-def test_rviz_shows_the_frames_of_a_world() -> None:
-    """Classes as rviz2's own plugin descriptions name them (rviz_default_plugins, plugins_description.xml)."""
-    shown = yaml.safe_load((ROOT / "config" / "rviz" / "simulation.rviz").read_text(encoding="utf-8"))
-    manager = shown["Visualization Manager"]
-    displays = {display["Class"]: display for display in manager["Displays"]}
-    assert set(displays) == {"rviz_default_plugins/Grid", "rviz_default_plugins/TF"}
-    assert all(display["Enabled"] for display in displays.values())
-    assert manager["Global Options"]["Fixed Frame"] == "map"
-    assert manager["Views"]["Current"]["Class"] == "rviz_default_plugins/Orbit"
-    assert manager["Transformation"]["Current"]["Class"] == "rviz_default_plugins/TF"
-    tools = {tool["Class"] for tool in manager["Tools"]}
-    assert tools <= {f"rviz_default_plugins/{name}" for name in ("MoveCamera", "FocusCamera", "Measure", "Select")}
-    panels = {panel["Class"] for panel in shown["Panels"]}
-    assert panels <= {f"rviz_common/{name}" for name in ("Displays", "Views", "Time", "Selection", "Tool Properties")}
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("kind", AUTOPILOTS)
+def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
+    launched: tuple[list[str], dict], kind: str
+) -> None:
+    with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
+        running.wait(30.0)
+        assert f"recipes.{kind}: no program /nowhere/build/" in running.output
+        assert "1 error, nothing was started" in running.output
+        assert "Traceback" not in running.output
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("kind", AUTOPILOTS)
+def test_simulation_autopilot_and_bridge_start_and_end_together(
+    launched: tuple[list[str], dict], kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = os.environ.get(f"{kind.upper()}_DIR")
+    if folder is None:
+        pytest.skip(f"set {kind.upper()}_DIR to a checkout with a SITL build")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with launch(beside(launched, kind), f"{kind}_dir:={folder}", "vehicle_name:=drone") as (running, ears):
+        odometry = ears.subscribe(Odometry, "/drone/local_position/odom", CLOCK)
+        ears.spin_until(lambda: len(odometry) > 5, timeout=90.0, what=f"local positions\n{running.output}")
+        programs = [each for each in psutil.process_iter(["cmdline"]) if AUTOPILOTS[kind] in " ".join(each.cmdline())]
+        assert programs
+        interrupt(running, within=4.0)
+        assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in programs)
 
 
 def seconds(stamp: object) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -104,3 +105,37 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path: Path) -> None:
     )
     assert ran.stdout == "many at 0 s: 5001 frames, 0 moving\n"
     assert ran.stderr == ""
+
+
+STUBBORN = "import os, signal, time; signal.signal(15, signal.SIG_IGN); print(os.getpid(), flush=True); time.sleep(600)"
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("way", ["--no-ros", "--ros-args"])
+def test_the_programs_of_a_world_end_with_it(tmp_path: Path, number: int, way: str) -> None:
+    """Also one that does not heed SIGTERM, which gets its 2 s first, and whatever ends sim_node itself."""
+    world, log = tmp_path / "yard.yaml", tmp_path / "log.txt"
+    world.write_text(f"world: yard\nrecipes:\n  p: {{command: [{sys.executable}, -c, '{STUBBORN}'], log: log.txt}}\n")
+    with program(sim_node("run", world, "--recipes", way)) as node:
+        node.wait_for("p: started, its output goes to")
+        deadline = time.monotonic() + 30.0
+        while not (log.exists() and log.read_text()):
+            assert time.monotonic() < deadline, node.output
+            time.sleep(0.01)
+        stubborn = psutil.Process(int(log.read_text()))
+        family = [stubborn, *stubborn.parents()[:1]]
+        code, took = node.stop(number)
+        assert took < 3.0, "2 s are the stubborn program's"
+        assert code == (-signal.SIGKILL if number == signal.SIGKILL else 0), node.output
+        _, alive = psutil.wait_procs(family, timeout=4.0)
+        assert not alive
+
+
+def test_a_world_starts_nothing_by_itself(tmp_path: Path) -> None:
+    world = tmp_path / "yard.yaml"
+    world.write_text("world: yard\nrecipes: {p: {command: [touch, made]}}\n")
+    with program(sim_node("run", world, "--no-ros", "--duration", "0.1")) as node:
+        assert node.wait() == 0
+        assert "not asked to start p: touch made" in node.output
+    assert not (tmp_path / "made").exists()

@@ -22,9 +22,11 @@ def test_vehicles_with_autopilots(write):
         "{name: b, model: iris, autopilot: {type: px4, instance: 1}}",
         "{name: c, model: iris, autopilot: {type: ardupilot}, sensors: false}",
         "{name: d, model: iris, autopilot: none}",
+        "{name: e, model: iris, autopilot: {type: mavlink_builtin, instance: 2, start: false}, pilot: {}}",
     )
     flown = [vehicle.autopilot for vehicle in world.vehicles]
-    assert flown == [Autopilot("px4"), Autopilot("px4", 1), Autopilot("ardupilot"), None]
+    assert flown[:4] == [Autopilot("px4"), Autopilot("px4", 1), Autopilot("ardupilot"), None]
+    assert flown[4] == Autopilot("mavlink_builtin", 2, start=False)
 
 
 def test_what_worlds_may_name_is_what_there_is():
@@ -36,7 +38,8 @@ def test_what_worlds_may_name_is_what_there_is():
     [
         (
             ["{name: v, model: iris, autopilot: {type: px5}}"],
-            "3:46: vehicles[0].autopilot.type: found 'px5'; allowed: ardupilot, px4; did you mean px4?",
+            "3:46: vehicles[0].autopilot.type: found 'px5'; "
+            "allowed: ardupilot, mavlink_builtin, px4; did you mean px4?",
         ),
         (
             ["{name: v, model: iris, autopilot: {instance: 1}}"],
@@ -52,6 +55,13 @@ def test_what_worlds_may_name_is_what_there_is():
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4}}", "{name: w, model: iris, autopilot: {type: px4}}"],
+            "4:5: vehicles[1].autopilot.instance: px4 0 flies 'v' already",
+        ),
+        (
+            [
+                "{name: v, model: iris, autopilot: {type: px4}}",
+                "{name: w, model: iris, autopilot: {type: mavlink_builtin}}",
+            ],
             "4:5: vehicles[1].autopilot.instance: px4 0 flies 'v' already",
         ),
         (

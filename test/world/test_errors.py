@@ -9,7 +9,7 @@ from sim_node.world.problems import LONGEST_QUOTED, MOST_SHOWN
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "drives, forces, vehicles, systems)"
+    "drives, forces, vehicles, systems, recipes)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"

@@ -10,17 +10,27 @@ from sim_node.autopilot.links.udp import UdpLink, received, sent, udp_socket
 
 @link("udpout")
 class UdpOut(UdpLink):
-    """A socket with a port of its own; answers from anywhere else than its peer's host are not for it."""
+    """A socket with a port of its own; answers from anywhere else than its peer's host are not for it.
 
-    def __init__(self, url: str, rest: str) -> None:
+    source: which port, 0 for any; always the same where it has to be known again.
+    """
+
+    def __init__(self, url: str, rest: str, source: int = 0) -> None:
         super().__init__(url, rest)
-        self._host = ""
+        self._host, self._source = "", source
 
     def open(self) -> None:
-        """Looks the host up. Raises OSError where there is none of that name."""
+        """Looks the host up. Raises OSError where there is none of that name, or its own port is taken."""
         [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
         self._host = str(found[0])
-        self._socket = udp_socket()
+        made = udp_socket()
+        if self._source:
+            try:
+                made.bind(("127.0.0.1" if self._host.startswith("127.") else "", self._source))
+            except OSError:
+                made.close()
+                raise
+        self._socket = made
 
     def read(self) -> list[tuple[bytes, Address]]:
         """Datagrams of the peer's host."""

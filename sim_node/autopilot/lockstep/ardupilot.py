@@ -12,6 +12,8 @@ from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
 from sim_node.autopilot.lockstep.clairvoyance import Clairvoyance
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.autopilot.lockstep.senses import Senses
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 
 FIRST_PORT, PORTS_PER_INSTANCE = 9002, 10
 HOST = "127.0.0.1"
@@ -38,6 +40,12 @@ class ArduPilot:
         self._began_ns = 0
         self._now_ns = 0
         self._answer = b""
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> ArduPilot:
+        """That of a vehicle in a run."""
+        assert vehicle.autopilot is not None
+        return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 
     def open(self) -> None:
         """Raises OSError where the port is taken."""

@@ -11,6 +11,8 @@ from typing import ClassVar, Protocol, TypeVar
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.registry import registering
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 
 # Motor commands by channel, 0 to 1.
 Commands = tuple[float, ...]
@@ -31,6 +33,10 @@ class Autopilot(Protocol):
     def __init__(self, instance: int, motors: int) -> None:
         """The autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it."""
 
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Autopilot:
+        """That of a vehicle in a run, which will be told of it so often (Hz)."""
+
     def open(self) -> None:
         """Listens. Raises OSError with the address where it is taken."""
 
@@ -49,8 +55,9 @@ class Wait:
     """Who is waited for, since when, and whether in lockstep. Written by the simulation's thread, read by any.
 
     peer: who is at the other end; empty where nobody is. since: seconds of the monotonic clock, None while nobody is
-    waited for. lost: how often a peer went silent or hung up; stop: ends any waiting at once. tell: takes a line for
-    people where waiting is long.
+    waited for. lost: how often a peer went silent or hung up; answered: how many Samples were answered
+    in lockstep by controls of their own time, where controls carry one. stop: ends any waiting at once. tell: takes a
+    line for people where waiting is long.
     """
 
     whom: str
@@ -58,6 +65,7 @@ class Wait:
     lockstep: bool = False
     since: float | None = None
     lost: int = 0
+    answered: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
     tell: Callable[[str], None] = lambda line: None
 

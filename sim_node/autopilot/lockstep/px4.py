@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, ClassVar
 
 from sim_node.autopilot.codec import frame_bytes
@@ -14,15 +15,19 @@ from sim_node.autopilot.lockstep.instruments import Instruments
 from sim_node.autopilot.lockstep.sample import Fix, Sample
 from sim_node.autopilot.lockstep.senses import Senses
 from sim_node.autopilot.parser import Parser
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor
 
 FIRST_PORT = 4560
 HOST = "127.0.0.1"
 # Who the simulator is on the link; PX4 does not look.
-_SYSTEM, _COMPONENT = 1, 51
+SYSTEM, COMPONENT = 1, 51
 # Its clock begins here, above zero, which it takes for no time at all.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
 _READ_SIZE = 65536
+# Exchanges between two looks for a second autopilot.
+_LOOK_FOR_A_SECOND = 125
 
 
 @autopilot("px4")
@@ -42,10 +47,16 @@ class Px4:
         self._server: socket.socket | None = None
         self._peer: socket.socket | None = None
         self._parser = Parser(datagrams=False)
-        self._sequence = 0
+        self._sequence = self._exchanges = 0
         self._controls: px4_hil.Controls | None = None
         self._fix: Fix | None = None
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
+
+    @classmethod
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Px4:
+        """That of a vehicle in a run."""
+        assert vehicle.autopilot is not None
+        return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 
     def open(self) -> None:
         """Raises OSError where the port is taken."""
@@ -72,12 +83,17 @@ class Px4:
         self._fix = sample.fix or self._fix
         if self._peer is None and not self._accept():
             return None
+        self._exchanges += 1
+        if self._exchanges % _LOOK_FOR_A_SECOND == 0:
+            self._turn_away()
         try:
             self._send(self._frames(sample))
             if not self.wait.lockstep:
                 self._read(0.0)
                 self.wait.lockstep = self._controls is not None and self._controls.lockstep
-            elif not self.wait.until(self._answered) and not self.wait.stop.is_set():
+            elif self.wait.until(self._answered):
+                self.wait.answered += 1
+            elif not self.wait.stop.is_set():
                 raise ConnectionError("no answer")
         except ConnectionError:
             self._drop()
@@ -103,10 +119,12 @@ class Px4:
 
     def _frame(self, name: str, fields: Mapping[str, Any]) -> bytes:
         self._sequence = (self._sequence + 1) % 256
-        return frame_bytes(name, fields, _SYSTEM, _COMPONENT, self._sequence)
+        return frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence)
 
-    def _accept(self) -> bool:
+    def _accept(self, seconds: float = 0.0) -> bool:
         assert self._server is not None
+        if seconds:
+            select.select([self._server], [], [], seconds)
         try:
             self._peer, address = self._server.accept()
         except (BlockingIOError, ConnectionError):
@@ -117,10 +135,24 @@ class Px4:
         self.wait.peer, self.wait.lockstep = f"{address[0]}:{address[1]}", False
         return True
 
+    def _turn_away(self) -> None:
+        """Hangs up on a second autopilot, which would wait for ever."""
+        assert self._server is not None
+        with suppress(BlockingIOError, ConnectionError):
+            second, address = self._server.accept()
+            second.close()
+            whom, peer = self.wait.whom, self.wait.peer
+            self.wait.tell(f"{whom}: a second one at {address[0]}:{address[1]} is turned away; {peer} flies")
+
     def _send(self, data: bytes) -> None:
         """Sends; one who reads nothing for as long as anybody is waited for is gone. Raises ConnectionError."""
-        peer, left = self._peer, memoryview(data)
+        peer = self._peer
         assert peer is not None
+        with suppress(BlockingIOError):
+            data = data[peer.send(data, socket.MSG_DONTWAIT) :]
+        if not data:
+            return
+        left = memoryview(data)
 
         def sent(seconds: float) -> bool:
             nonlocal left

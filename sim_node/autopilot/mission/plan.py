@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sim_node.autopilot.mission.items import KINDS, Item, read_item
-from sim_node.autopilot.telemetry import ARDUPILOT, Home
+from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
 from sim_node.frames import Frame, convert_position
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import compose
 from sim_node.world.readers.yaml_values import Value
 
-GLOBAL_RELATIVE_ALT_INT = 6  # MAV_FRAME
+MISSION, GLOBAL_RELATIVE_ALT_INT = 2, 6  # MAV_FRAME
 MOST_ITEMS = 1000
 FRAMES = ("enu", "lla")
-_WAYPOINT, _TAKEOFF = 16, 22
+_WAYPOINT, _LAND, _TAKEOFF = 16, 21, 22
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,8 @@ def read_plan(text: str, name: str) -> Plan:
 
 def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
     """The fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
-    messages = [_message(item, plan.frame, home) for item in plan.items]
+    items = _with_landing_places(plan, home) if autopilot == PX4 else plan.items
+    messages = [_message(item, plan.frame, home) for item in items]
     if autopilot == ARDUPILOT:
         at_home = Item(_WAYPOINT, (0.0, 0.0, 0.0, 0.0), (home.latitude, home.longitude, 0.0))
         messages.insert(0, _message(at_home, "lla", home))
@@ -77,7 +78,20 @@ def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
     return json.dumps({"frame": "lla", "items": list(entries)}, indent=2)
 
 
+def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
+    """The items with a place for every landing: PX4 takes a latitude and longitude of 0 for what they say."""
+    items = []
+    latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
+    for item in plan.items:
+        if item.command == _LAND and item.place is None:
+            item = replace(item, place=(*latest[:2], 0.0))
+        latest = item.place or latest
+        items.append(item)
+    return items
+
+
 def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
+    """In the frame MISSION where an item has no place: PX4 supports such commands in no other."""
     params = [*item.params, *[0.0] * (4 - len(item.params))]
     latitude = longitude = height = 0.0
     if item.command == _TAKEOFF:
@@ -90,7 +104,7 @@ def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
         latitude, longitude, altitude = convert_position(item.place, Frame.ENU, Frame.LLA, about).tolist()
         height = altitude - home.altitude_msl
     return {
-        "frame": GLOBAL_RELATIVE_ALT_INT,
+        "frame": MISSION if item.place is None and item.command not in (_TAKEOFF, _LAND) else GLOBAL_RELATIVE_ALT_INT,
         "command": item.command,
         "autocontinue": 1,
         **{f"param{number}": value for number, value in enumerate(params, start=1)},

@@ -17,6 +17,7 @@ from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.assets import Assets
 from sim_node.world.readers.mjcf import FIXED_FRAME, model_of
 from sim_node.world.readers.numbers import as_number
+from sim_node.world.readers.urdf_text import with_uris
 from sim_node.world.readers.xml_elements import Attribute, Element
 from sim_node.world.readers.xml_roots import XmlFile, xml_reader
 
@@ -52,7 +53,8 @@ def read_urdf(file: XmlFile) -> World | None:
     except WorldError as error:
         file.report.errors.extend(error.problems)
         return None
-    model = replace(model, mimics=tuple(_mimics(root)), shown=tuple(shown), options={})
+    text = with_uris(file.path.read_text(encoding="utf-8-sig"), file.path, file.roots, _mesh_folder(file))
+    model = replace(model, mimics=tuple(_mimics(root)), shown=tuple(shown), options={}, urdf=text)
     return World(
         name=file.root.get("name") or file.path.stem, fixed_frame=FIXED_FRAME, models=(model,), source=str(file.shown)
     )
@@ -78,7 +80,7 @@ def _refuse_xacro(file: XmlFile) -> None:
 
 def _take_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str, Geometry]]:
     """Reads the meshes that MuJoCo takes; those that can only be shown go from the elements to the list returned."""
-    folder = next((c.get("meshdir") for part in file.root.all("mujoco") for c in part.all("compiler")), "")
+    folder = _mesh_folder(file)
     shown: list[tuple[str, Geometry]] = []
     for link in root.all("link"):
         for part in list(link.children):
@@ -100,6 +102,10 @@ def _take_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str
                     message = f"{quoted(mesh.get('filename'))} cannot be collided; allowed: {', '.join(MESHES)}"
                     file.report.error(message, mesh.attributes["filename"].at, f"{link.get('name')}.{part.tag}")
     return shown
+
+
+def _mesh_folder(file: XmlFile) -> str:
+    return next((c.get("meshdir") for part in file.root.all("mujoco") for c in part.all("compiler")), "")
 
 
 def _shown(part: Element, mesh: Element, path: Path) -> Geometry:

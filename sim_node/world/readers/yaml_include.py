@@ -123,4 +123,8 @@ def _load(reference: Value | None, context: Context) -> World | None:
     if len(context.including) >= DEEPEST or len(context.report.files) >= MOST_FILES:
         reference.error(f"one include too many; allowed: {DEEPEST} deep, {MOST_FILES} files in a world")
         return None
-    return read_file(path, shown, context.roots.around(path), context.report, context.including)
+    world = read_file(path, shown, context.roots.around(path), context.report, context.including)
+    if world is not None and world.recipes:
+        names = ", ".join(recipe.name for recipe in world.recipes)
+        reference.warning(f"its recipes ({names}) are left out: programs are started by the file that is run")
+    return world

@@ -27,6 +27,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.recipes import Recipe
 from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
 
@@ -64,6 +65,7 @@ class Context:
     attachments: list[Attachment] = field(default_factory=list)
     models: list[Model] = field(default_factory=list)
     drives: list[Drive] = field(default_factory=list)
+    recipes: list[Recipe] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
@@ -98,6 +100,7 @@ class Context:
             attachments=tuple(self.attachments),
             models=tuple(self.models),
             drives=tuple(self.drives),
+            recipes=tuple(self.recipes),
             static_patterns=self.static_patterns,
             source=str(self.shown),
         )

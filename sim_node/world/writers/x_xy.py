@@ -103,7 +103,8 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    for kind in ("frames", "sensors", "motions", "models", "drives", "forces", "vehicles", "loops", "systems"):
+    kinds = ("frames", "sensors", "motions", "models", "drives", "forces", "vehicles", "loops", "systems", "recipes")
+    for kind in kinds:
         found = getattr(world, kind)
         if found:
             yield f"the {kind}, of which there are {len(found)}"

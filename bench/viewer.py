@@ -1,0 +1,154 @@
+"""The browser viewer: 1000 moving frames with a box on each, from poses to what a page is sent.
+
+Run from the repository: python -m bench.viewer [--out bench/results/viewer.json]
+
+A tick is the time that sending all poses takes, beside viser's own way of a node for each frame; then how many
+updates a second a page gets (as a client of the websocket in a process of its own), and how much a run as fast as
+possible is slowed by being viewed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import viser
+from websockets.sync.client import connect
+
+from bench.pairs import Pairs
+from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation import Simulation
+from sim_node.viewing.browser.batches import WXYZ
+from sim_node.viewing.browser.server import HOST, Server
+from sim_node.viewing.browser.sink import ViewSink
+from sim_node.viewing.browser.stream import Instant, Stream
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.shapes import Shape
+from sim_node.world import FrameTable, load
+
+FRAMES, SECONDS = 1000, 5.0
+# Updates a second that a page is to get.
+WANTED = 30.0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--out", type=Path, default=Path("bench/results/viewer.json"))
+    parser.add_argument("--page", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.page:
+        print(json.dumps(_updates(arguments.page)))
+        return 0
+    pairs = Pairs()
+    ticks(pairs)
+    rate = updates()
+    print(f"updates to a page, {FRAMES} frames{'':<5}{rate:>6.1f} /s   (target {WANTED:g} /s)")
+    pairs.rows.append({"name": "updates/s to a page", "rate": rate, "target": None})
+    viewed(pairs)
+    pairs.save(arguments.out)
+    return 0 if rate >= WANTED and not pairs.missed else 1
+
+
+def swarm() -> FrameTable:
+    names = ("map", *(f"agent_{k}" for k in range(FRAMES)))
+    parents = np.array([-1] + [0] * FRAMES, dtype=np.int32)
+    return FrameTable(names, parents, np.array([True] + [False] * FRAMES))
+
+
+def poses_at(time_s: float) -> FloatArray:
+    poses = np.zeros((FRAMES + 1, 7))
+    angles = 0.3 * time_s + np.arange(FRAMES + 1) * 0.1
+    radii = 2.0 + np.arange(FRAMES + 1) * 0.05
+    poses[:, :3] = np.stack([radii * np.cos(angles), radii * np.sin(angles), 1.0 + np.sin(3.0 * angles)], axis=1)
+    poses[:, 5:] = np.stack([np.sin(angles / 2), np.cos(angles / 2)], axis=1)
+    poses[0] = [0, 0, 0, 0, 0, 0, 1]
+    return poses
+
+
+def staged() -> Viewer:
+    viewer = Viewer(0, "swarm")
+    boxes = [Shape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in range(1, FRAMES + 1)]
+    viewer.stage(swarm(), poses_at(0.0), boxes)
+    return viewer
+
+
+def ticks(pairs: Pairs) -> None:
+    viewer = staged()
+    naive = Server(0, "nodes")
+    nodes: list[Any] = [naive.scene.add_frame(f"/{k}", axes_length=0.1, axes_radius=0.01) for k in range(FRAMES)]
+    now = time.perf_counter
+
+    def ours() -> None:
+        viewer.show(Instant(round(now() * 1e9), poses_at(now()), {}))
+
+    def one_by_one() -> None:
+        with naive.atomic():
+            for node, pose in zip(nodes, poses_at(now())[1:], strict=True):
+                node.position, node.wxyz = pose[:3], pose[WXYZ]
+
+    pairs.measure(f"show {FRAMES} frames", ours, {"a node each": one_by_one}, target=10.0)
+    viewer.close()
+    naive.stop()
+
+
+def updates() -> float:
+    """What a page gets of 1000 frames offered at 200 Hz."""
+    viewer = staged()
+    stream = Stream(FRAMES + 1, viewer.show, viewer.idle)
+    page = subprocess.Popen(
+        [sys.executable, "-m", "bench.viewer", "--page", str(viewer.server.get_port())], stdout=subprocess.PIPE
+    )
+    while page.poll() is None:
+        stream.offer(time.monotonic_ns(), poses_at(time.monotonic()), {})
+        time.sleep(0.005)
+    assert page.stdout is not None
+    rate: float = json.loads(page.stdout.read())
+    stream.close()
+    viewer.close()
+    return rate
+
+
+def _updates(port: str) -> float:
+    """Frames of the websocket that bring the positions of all boxes, per second."""
+    whole = 12 * FRAMES
+    protocol = f"viser-v{viser.__version__}"
+    with connect(f"ws://{HOST}:{port}", subprotocols=[protocol], max_size=None, compression=None) as connection:
+        end = time.monotonic() + 2.0
+        while time.monotonic() < end:
+            connection.recv()
+        began, count = time.monotonic(), 0
+        while (now := time.monotonic()) < began + SECONDS:
+            count += len(connection.recv()) > whole
+        return count / (now - began)
+
+
+def viewed(pairs: Pairs) -> None:
+    """A simulated second at 60 snapshots, with a page that looks on, beside one that nobody sees."""
+    world = load("formation")
+    viewer = Viewer(0, world.name)
+    sink = ViewSink(viewer)
+    alone, seen = Simulation(world), Simulation(world)
+    sink.open(seen.world, seen.frames)
+    page = subprocess.Popen([sys.executable, "-m", "bench.viewer", "--page", str(viewer.server.get_port())])
+
+    def second(simulation: Simulation, show: bool) -> None:
+        for _ in range(60):
+            simulation.step(4)
+            snapshot = simulation.present()
+            if show:
+                sink.write(snapshot)
+
+    pairs.measure("a viewed second", lambda: second(seen, True), {"unseen": lambda: second(alone, False)}, target=0.8)
+    page.kill()
+    page.wait()
+    sink.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""What an autopilot has to know of its vehicle before it flies; handed over as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sim_node.control import Airframe
+
+Item = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Craft:
+    """A multirotor to be flown.
+
+    centre (3,): of mass in its body (FLU), m. rate: of the simulator's readings, Hz; gravity: m/s², downwards.
+    origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame; undulation: of
+    the geoid there, m. speed and most_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
+    yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
+    seconds after its start; None to wait for orders.
+    """
+
+    name: str
+    airframe: Airframe
+    centre: tuple[float, float, float]
+    rate: float
+    gravity: float
+    origin: tuple[float, float, float]
+    undulation: float
+    speed: float
+    most_speed: float
+    acceleration: float
+    landing_speed: float
+    yaw_rate: float
+    wait: float = 0.0
+    mission: tuple[Item, ...] | None = None
+
+
+def to_json(craft: Craft) -> str:
+    """One line that `from_json` reads; numbers keep all their digits."""
+    return json.dumps(asdict(craft), default=lambda array: array.tolist())
+
+
+def from_json(text: str) -> Craft:
+    """Raises ValueError for a text that is no craft; says what is wrong."""
+    try:
+        values = json.loads(text)
+        airframe: dict[str, Any] = values.pop("airframe")
+        airframe = {key: np.array(value) if isinstance(value, list) else value for key, value in airframe.items()}
+        mission = values.pop("mission", None)
+        values["centre"], values["origin"] = tuple(values["centre"]), tuple(values["origin"])
+        return Craft(airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values)
+    except (TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"no craft: {error}") from None

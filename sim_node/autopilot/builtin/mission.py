@@ -1,0 +1,190 @@
+"""Missions: the items that are stored, flown one after the other. One entry per MAV_CMD."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from sim_node.autopilot.builtin.places import LOCAL_NED, yaw_of_degrees
+from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
+from sim_node.geometry.arrays import FloatArray
+
+if TYPE_CHECKING:
+    from sim_node.autopilot.builtin.flight import Flight
+
+Item = Mapping[str, Any]
+MOST_ITEMS = 1000
+# So many items on end that take no time are a circle.
+MOST_AT_ONCE = 2 * MOST_ITEMS
+DO_JUMP = 177
+FOREVER = -1
+_LOCAL_SCALE = 1e-4  # m, of x and y in local frames
+_DEFAULT_RADIUS = 0.5
+
+# What an item has the vehicle do; None for what is done at once.
+Flown = Callable[[Item, "Flight"], Task | None]
+ITEMS: dict[int, Flown] = {}
+_T = TypeVar("_T", bound=Flown)
+
+
+def item(*commands: int) -> Callable[[_T], _T]:
+    """Registers what flies the items of some MAV_CMDs. Raises ValueError for one that is there already."""
+
+    def register(flown: _T) -> _T:
+        for command in commands:
+            if command in ITEMS:
+                raise ValueError(f"MAV_CMD {command}: both {ITEMS[command].__name__} and {flown.__name__}")
+            ITEMS[command] = flown
+        return flown
+
+    return register
+
+
+class Mission:
+    """items: the fields of MISSION_ITEM_INTs. current: the one that is flown, or comes next.
+
+    jumped: how often each DO_JUMP has jumped.
+    """
+
+    def __init__(self, items: Sequence[Item] = (), current: int = 0) -> None:
+        self.items, self.current = tuple(items), current
+        self.jumped: dict[int, int] = {}
+
+    def fly(self, flight: Flight) -> Iterator[Task]:
+        """The tasks from the current item on; after the last the mission is at its beginning again."""
+        at_once = 0
+        while self.current < len(self.items) and at_once < MOST_AT_ONCE:
+            sequence = self.current
+            entry = self.items[sequence]
+            if entry["command"] == DO_JUMP:
+                self.current = self._after_jump(sequence, entry)
+                at_once += 1
+                continue
+            task = ITEMS[entry["command"]](entry, flight)
+            flight.changed()
+            if task is None:
+                at_once += 1
+            else:
+                at_once = 0
+                yield task
+                flight.reached = sequence
+            self.current = sequence + 1
+        self.current = 0
+        self.jumped.clear()
+
+    def _after_jump(self, sequence: int, entry: Item) -> int:
+        times = int(entry["param2"])
+        if times != FOREVER:
+            self.jumped[sequence] = self.jumped.get(sequence, 0) + 1
+            if self.jumped[sequence] > times:
+                return sequence + 1
+        return int(entry["param1"])
+
+
+def fault(entry: Item, count: int, flight: Flight) -> str:
+    """What is wrong with an item of a mission of `count` items; empty where nothing is."""
+    command = entry["command"]
+    if command == DO_JUMP:
+        target, times = entry["param1"], entry["param2"]
+        if not (math.isfinite(target) and 0 <= target < count and math.isfinite(times) and times >= FOREVER):
+            return f"jump to item {target:g} of {count}, {times:g} times"
+        return ""
+    if command not in ITEMS:
+        return f"MAV_CMD {command} is not flown here"
+    if not all(math.isfinite(entry[key]) or key == "param4" for key in ("param1", "param2", "param4", "z")):
+        return "numbers that are not finite"
+    if command not in _PLACED or _place(entry, flight) is not None:
+        return ""
+    return f"MAV_FRAME {entry['frame']} is not known here"
+
+
+@item(16)
+def waypoint(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_WAYPOINT: hold s, radius m, yaw."""
+    return _go(entry, flight, hold=entry["param1"], radius=entry["param2"] or _DEFAULT_RADIUS)
+
+
+@item(19)
+def loiter(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_LOITER_TIME: s."""
+    return _go(entry, flight, hold=entry["param1"])
+
+
+@item(17)
+def loiter_forever(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_LOITER_UNLIM."""
+    return _go(entry, flight, hold=math.inf)
+
+
+@item(22)
+def take_off(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_TAKEOFF: straight up."""
+    place = _place(entry, flight)
+    height = flight.above(0.0)[2] if place is None else place[2]
+    return Go(np.array([*flight.states[0, :2], height]), _yaw(entry), speed=flight.speed)
+
+
+@item(21)
+def land(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_LAND: where the item is, or straight down where it is nowhere."""
+    if not entry["x"] and not entry["y"]:
+        return Land()
+    return _LandAt(entry, flight)
+
+
+@item(20)
+def go_home(entry: Item, flight: Flight) -> Task:
+    """MAV_CMD_NAV_RETURN_TO_LAUNCH: by its mode."""
+    return _Return()
+
+
+@item(178)
+def change_speed(entry: Item, flight: Flight) -> None:
+    """MAV_CMD_DO_CHANGE_SPEED: m/s, up to the craft's own; below zero as it was."""
+    if entry["param2"] > 0.0:
+        flight.speed = min(entry["param2"], flight.craft.most_speed)
+
+
+_PLACED = (16, 17, 19, 22)
+
+
+class _LandAt(Land):
+    """Flies over a place first."""
+
+    def __init__(self, entry: Item, flight: Flight) -> None:
+        goal = _place(entry, flight)
+        assert goal is not None
+        goal[2] = max(flight.states[0, 2], flight.reference[2])
+        self._way = Go(goal, speed=flight.speed)
+        self._above = False
+
+    def advance(self, flight: Flight) -> bool:
+        self._above = self._above or self._way.advance(flight)
+        return self._above and super().advance(flight)
+
+
+class _Return(Hold):
+    def advance(self, flight: Flight) -> bool:
+        from sim_node.autopilot.builtin.modes import Mode
+
+        flight.set_mode(Mode.RTL)
+        return False
+
+
+def _go(entry: Item, flight: Flight, *, hold: float, radius: float = _DEFAULT_RADIUS) -> Task:
+    place = _place(entry, flight)
+    assert place is not None
+    return Go(place, _yaw(entry), speed=flight.speed, hold=hold, radius=radius)
+
+
+def _yaw(entry: Item) -> float:
+    return yaw_of_degrees(entry["param4"]) if math.isfinite(entry["param4"]) else math.nan
+
+
+def _place(entry: Item, flight: Flight) -> FloatArray | None:
+    if entry["frame"] == LOCAL_NED:
+        return np.array([entry["y"] * _LOCAL_SCALE, entry["x"] * _LOCAL_SCALE, -entry["z"]])
+    return flight.places.local(entry["frame"], entry["x"] * 1e-7, entry["y"] * 1e-7, entry["z"])

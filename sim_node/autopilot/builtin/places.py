@@ -1,0 +1,47 @@
+"""Places on Earth, in MAVLink's frames, to the local frame and back."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim_node.autopilot.builtin.craft import Craft
+from sim_node.frames import Frame, convert_position
+from sim_node.geometry.arrays import FloatArray
+
+# MAV_FRAME: heights above mean sea level, and above home.
+GLOBAL, RELATIVE = (0, 5), (3, 6)
+LOCAL_NED = 1
+
+
+class Places:
+    """The local frame (ENU, m) of a craft, and home in it, None before it is known."""
+
+    def __init__(self, craft: Craft) -> None:
+        self.home: tuple[float, float, float] | None = None
+        self.origin, self._undulation = craft.origin, craft.undulation
+
+    def local(self, frame: int, latitude: float, longitude: float, height: float) -> FloatArray | None:
+        """Degrees and metres in a frame of MAVLink to ENU (3,); None for frames that are not known."""
+        if frame in GLOBAL:
+            altitude = height + self._undulation
+        elif frame in RELATIVE:
+            altitude = height + (self.ellipsoid(self.home)[2] if self.home else self.origin[2])
+        else:
+            return None
+        return np.asarray(convert_position((latitude, longitude, altitude), Frame.LLA, Frame.ENU, self.origin))
+
+    def ellipsoid(self, place: tuple[float, float, float] | FloatArray) -> tuple[float, float, float]:
+        """Latitude, longitude (degrees) and metres above the ellipsoid of a place in ENU."""
+        latitude, longitude, altitude = convert_position(place, Frame.ENU, Frame.LLA, self.origin).tolist()
+        return latitude, longitude, altitude
+
+    def sea_level(self, altitude: float) -> float:
+        """Metres above mean sea level of metres above the ellipsoid."""
+        return altitude - self._undulation
+
+
+def yaw_of_degrees(degrees: float) -> float:
+    """Degrees clockwise from north to rad counterclockwise from east; NaN stays."""
+    return math.radians(90.0 - degrees)

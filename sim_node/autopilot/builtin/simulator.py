@@ -1,0 +1,122 @@
+"""The simulator link: connects as PX4 does, hears of the vehicle, answers each HIL_SENSOR with motor commands."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from sim_node.autopilot.axes import attitude_enu_flu, frd_flu, ned_enu
+from sim_node.autopilot.builtin.readings import Readings
+from sim_node.autopilot.codec import FrameWriter
+from sim_node.autopilot.parser import Parser
+from sim_node.geometry.arrays import FloatArray
+
+FIRST_PORT = 4560
+# How long is waited before it is tried again, s; the simulator may start after its autopilots.
+PAUSE_S = 0.05
+_READ_SIZE = 65536
+_MOST_MOTORS = 16
+_ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
+RESET = 1 << 31  # of HIL_SENSOR's fields
+
+# Position, attitude, velocity (ENU), rates (FLU) at a time (us), and whether the world began anew; gives the commands.
+Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
+
+
+class SimulatorLink:
+    """One connection to a simulator. readings: what it told last; steps: how often it asked.
+
+    after: what is done, at a time (us), once the simulator has its answer and goes on.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        system: int,
+        step: Step,
+        after: Callable[[int], None],
+        armed: Callable[[], bool],
+    ) -> None:
+        self.address, self.readings, self.steps = address, Readings(), 0
+        self.hung_up_at_once = False
+        self._step, self._after, self._armed = step, after, armed
+        self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
+        self._socket: socket.socket | None = None
+        self._parser = Parser(datagrams=False)
+        self._sequence = 0
+        self._heard = False
+        self._position, self._attitude, self._velocity, self._rate = np.zeros(3), np.zeros(4), np.zeros(3), np.zeros(3)
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is somebody at the other end."""
+        return self._socket is not None
+
+    def fileno(self) -> int:
+        """Of the socket, -1 while there is none."""
+        return -1 if self._socket is None else self._socket.fileno()
+
+    def connect(self) -> bool:
+        """Tries once; whether it stands."""
+        try:
+            made = socket.create_connection(self.address, timeout=1.0)
+        except OSError:
+            return False
+        if made.getsockname() == made.getpeername():
+            made.close()  # nobody listens, and the system has connected it to itself
+            return False
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket, self._parser, self._heard = made, Parser(datagrams=False), False
+        self.hung_up_at_once = False
+        return True
+
+    def close(self) -> None:
+        """Hangs up."""
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.close()
+            self._socket = None
+
+    def read(self) -> bool:
+        """Takes what has come and answers it; False where the other end is gone."""
+        assert self._socket is not None
+        try:
+            data = self._socket.recv(_READ_SIZE)
+            if data:
+                for message in self._parser.feed(data):
+                    self._take(message.name, message.fields)
+                return True
+        except OSError:
+            pass
+        self.hung_up_at_once = not self._heard
+        self.close()
+        return False
+
+    def _take(self, name: str, fields: Any) -> None:
+        if name == "ODOMETRY":
+            self._position[:] = ned_enu(fields.x, fields.y, fields.z)
+            self._attitude[:] = attitude_enu_flu(*fields.q)
+            self._velocity[:] = ned_enu(fields.vx, fields.vy, fields.vz)
+        elif name == "HIL_GPS":
+            self.readings.fix = fields
+        elif name == "HIL_SENSOR":
+            self._heard = True
+            self.steps += 1
+            self.readings.take(fields)
+            self._rate[:] = frd_flu(fields.xgyro, fields.ygyro, fields.zgyro)
+            reset = bool(fields.fields_updated & RESET)
+            state = self._position, self._attitude, self._velocity, self._rate
+            self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))
+            self._after(fields.time_usec)
+
+    def _answer(self, time_us: int, commands: FloatArray) -> None:
+        values = commands.tolist()
+        mode = _CUSTOM | (_ARMED if self._armed() else 0)
+        self._sequence = (self._sequence + 1) & 0xFF
+        unused = [0.0] * (_MOST_MOTORS - len(values))
+        assert self._socket is not None
+        self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))

@@ -1,0 +1,85 @@
+"""The craft of a vehicle in a run: what its world says of it, and its pilot's mission as MAVLink has it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_node.autopilot.axes import yaw_between_ned_and_enu
+from sim_node.autopilot.builtin.craft import Craft
+from sim_node.autopilot.builtin.mission import DO_JUMP, FOREVER
+from sim_node.frames import Frame, GeoidUnavailable, convert_position, geoid_undulation
+from sim_node.simulation import Simulation
+from sim_node.world import Multirotor, Pilot, World
+
+_GLOBAL_INT = 5  # MAV_FRAME
+_WAYPOINT, _TAKEOFF, _LAND, _SPEED = 16, 22, 21, 178
+
+
+def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
+    """rate: of the readings that it is told of, Hz."""
+    flown, pilot = simulation.vehicles[vehicle.name], vehicle.pilot or Pilot()
+    world = simulation.world
+    assert world.origin is not None, "a vehicle with a gps is somewhere on Earth"
+    origin = world.origin.latitude, world.origin.longitude, world.origin.altitude
+    try:
+        undulation = float(geoid_undulation(origin[0], origin[1]))
+    except GeoidUnavailable:
+        undulation = 0.0
+    x, y, z = flown.centre.tolist()
+    return Craft(
+        name=vehicle.name,
+        airframe=flown.airframe,
+        centre=(x, y, z),
+        rate=rate,
+        gravity=float(np.linalg.norm(world.physics.gravity)),
+        origin=origin,
+        undulation=undulation,
+        speed=pilot.speed,
+        most_speed=max([pilot.speed, *(w.speed for w in pilot.waypoints if w.speed is not None)]),
+        acceleration=pilot.acceleration,
+        landing_speed=pilot.landing_speed,
+        yaw_rate=pilot.yaw_rate,
+        wait=pilot.wait,
+        mission=None if vehicle.pilot is None else tuple(_items(flown.waypoints.tolist(), pilot, origin, undulation)),
+    )
+
+
+def craft_in(world: World, vehicle: Multirotor) -> Craft:
+    """That of a vehicle in a world that is not being run here."""
+    from sim_node.autopilot.lockstep.instruments import Instruments
+
+    simulation = Simulation(world)
+    return craft_of(simulation, vehicle, Instruments(simulation, vehicle).rate)
+
+
+def _items(
+    rows: list[list[float]], pilot: Pilot, origin: tuple[float, float, float], undulation: float
+) -> list[dict[str, Any]]:
+    """A pilot's take-off and waypoints, [x y z yaw speed hold radius] in the fixed frame, as MISSION_ITEM_INTs."""
+    items: list[dict[str, Any]] = []
+    speed = pilot.speed
+    for number, (x, y, z, yaw, fast, hold, radius) in enumerate(rows):
+        if fast != speed:
+            items.append(_item(_SPEED, 1.0, fast, -1.0))
+            speed = fast
+        latitude, longitude, altitude = convert_position((x, y, z), Frame.ENU, Frame.LLA, origin).tolist()
+        degrees = math.nan if math.isnan(yaw) else math.degrees(yaw_between_ned_and_enu(yaw))
+        item = _item(_TAKEOFF) if number == 0 else _item(_WAYPOINT, hold, radius)
+        place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": altitude - undulation}
+        items.append(item | place | {"param4": degrees})
+    if pilot.after == "land":
+        items.append(_item(_LAND))
+    elif pilot.after == "loop" and len(rows) > 1:
+        if speed != rows[1][4]:
+            items.append(_item(_SPEED, 1.0, rows[1][4], -1.0))
+        items.append(_item(DO_JUMP, 1.0, float(FOREVER)))
+    return [item | {"seq": seq, "current": int(seq == 0)} for seq, item in enumerate(items)]
+
+
+def _item(command: int, *params: float) -> dict[str, Any]:
+    values = [*params, *[0.0] * (4 - len(params))]
+    fields = {f"param{number}": value for number, value in enumerate(values, start=1)}
+    return {"frame": _GLOBAL_INT, "command": command, "autocontinue": 1, **fields, "x": 0, "y": 0, "z": 0.0}

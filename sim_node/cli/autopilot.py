@@ -1,0 +1,145 @@
+"""Fly a vehicle of a running simulation by the built-in autopilot, over MAVLink, until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim_node.cli.errors import UsageError
+from sim_node.world.autopilot_checks import MOST_INSTANCES
+
+if TYPE_CHECKING:
+    from sim_node.autopilot.builtin.craft import Craft
+
+# One of each per instance.
+FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which vehicle, and where simulator and ground are."""
+    parser.add_argument("--world", metavar="WORLD", help="world of the vehicle, a shipped name or a path")
+    parser.add_argument("--vehicle", metavar="NAME", help="which of its vehicles (default: the instance's)")
+    parser.add_argument("--craft", metavar="FILE", help="instead: the vehicle as JSON; - for standard input")
+    parser.add_argument("--instance", metavar="N", type=int, default=0, help="ports and system id follow (default 0)")
+    parser.add_argument("--sim", metavar="URL", help="the simulator (default tcp:127.0.0.1:4560 + N)")
+    parser.add_argument(
+        "--mavlink", metavar="URL", action="append", help="a ground link (default udpout:127.0.0.1:14540 + N)"
+    )
+    # A file descriptor of whoever started it, which outlives this process.
+    parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until Ctrl-C or SIGTERM, or until standard input ends where the craft came from there."""
+    try:
+        import pymavlink  # noqa: F401
+    except ImportError:
+        raise UsageError("pymavlink is not here: `make setup`, or pip install 'sim_node[autopilot]'") from None
+    from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilot.builtin.memory import Memory
+    from sim_node.autopilot.builtin.simulator import FIRST_PORT
+    from sim_node.autopilot.connection import Connection, Identity
+    from sim_node.autopilot.links import LinkFault, link_to
+    from sim_node.autopilot.links.udpout import UdpOut
+
+    instance = arguments.instance
+    if not 0 <= instance < MOST_INSTANCES:
+        raise UsageError(f"--instance {instance}: allowed are 0 to {MOST_INSTANCES - 1}")
+    identity = Identity(instance + 1, 1)
+    here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
+    urls = arguments.mavlink or [f"udpout:{here}"]
+    try:
+        # From a port that a bridge knows again where this process is started again.
+        links = list(map(link_to, urls)) if arguments.mavlink else [UdpOut(urls[0], here, FIRST_OWN_PORT + instance)]
+        connections = [Connection(link, identity) for link in links]
+    except LinkFault as fault:
+        raise UsageError(f"--mavlink {fault}") from None
+    address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
+    craft = _craft(arguments)
+    tell = partial(print, f"{craft.name}:", flush=True)
+    memory = Memory(arguments.memory)
+    autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, tell)
+    print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {', '.join(urls)}")
+    sys.stdout.flush()
+    failure: list[BaseException] = []
+
+    def fly() -> None:
+        try:
+            autopilot.run()
+        except BaseException as error:  # raised by the main thread
+            failure.append(error)
+        finally:
+            arguments.interrupt.wake()
+
+    flying = threading.Thread(target=fly, name="autopilot", daemon=True)
+    flying.start()
+    if arguments.craft == "-":
+        threading.Thread(target=_wake_at_end_of_input, args=(arguments.interrupt.wake,), daemon=True).start()
+    arguments.interrupt.wait()
+    autopilot.stop()
+    flying.join()
+    if failure:
+        raise failure[0]
+    return 0
+
+
+def _wake_at_end_of_input(wake: object) -> None:
+    while os.read(0, 4096):
+        pass
+    if callable(wake):
+        wake()
+
+
+def _simulator(url: str) -> tuple[str, int]:
+    from sim_node.autopilot.links import LinkFault, link_to
+    from sim_node.autopilot.links.tcp import Tcp
+
+    try:
+        link = link_to(url)
+    except LinkFault as fault:
+        raise UsageError(f"--sim {fault}") from None
+    if not isinstance(link, Tcp):
+        raise UsageError(f"--sim {url!r}: the simulator link is tcp:HOST:PORT")
+    return link.address
+
+
+def _craft(arguments: argparse.Namespace) -> Craft:
+    from sim_node.autopilot.builtin.craft import from_json
+
+    if arguments.craft is None:
+        return _craft_of_world(arguments)
+    if arguments.world is not None:
+        raise UsageError("--craft and --world exclude each other")
+    try:
+        # One line, since standard input stays open.
+        text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
+        return from_json(text)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"--craft {arguments.craft}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _craft_of_world(arguments: argparse.Namespace) -> Craft:
+    from sim_node.autopilot.builtin.world import craft_in
+    from sim_node.world import load
+    from sim_node.world.problems import did_you_mean
+
+    if arguments.world is None:
+        raise UsageError("--world WORLD or --craft FILE is needed: what is to be flown?")
+    world = load(arguments.world)
+    flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == "mavlink_builtin"]
+    names = [vehicle.name for vehicle in flown]
+    if arguments.vehicle is not None and arguments.vehicle not in names:
+        hint = did_you_mean(arguments.vehicle, names)
+        raise UsageError(f"--vehicle {arguments.vehicle}: no vehicle with the built-in autopilot{hint}")
+    for vehicle in flown:
+        assert vehicle.autopilot is not None
+        if vehicle.name == arguments.vehicle or (
+            arguments.vehicle is None and vehicle.autopilot.instance == arguments.instance
+        ):
+            return craft_in(world, vehicle)
+    raise UsageError(f"{world.name} has no vehicle with the built-in autopilot, instance {arguments.instance}")

@@ -1,0 +1,55 @@
+"""Record topics of a running graph as a rosbag2 bag until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from pathlib import Path
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, told
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where to, and what."""
+    parser.add_argument("record", metavar="DIR", help="a new folder")
+    parser.add_argument(
+        "--live",
+        metavar="TOPIC",
+        nargs="*",
+        dest="record_topics",
+        help="record the graph: all topics, or these: names, globs ('/drone/*') or re:EXPRESSION",
+    )
+    parser.add_argument("--exclude", metavar="TOPIC", nargs="+", dest="record_exclude", help="not these")
+    parser.add_argument("--use-sim-time", action="store_true", help="times are those of /clock, not of the wall")
+    add_files(parser)
+    parser.epilog = "To record a simulation rather than a graph: sim_node run WORLD --record DIR"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Runs until Ctrl-C or SIGTERM."""
+    if arguments.record_topics is None:
+        raise UsageError("record takes --live [TOPIC ...]; a run is recorded by `sim_node run WORLD --record DIR`")
+    try:
+        import rclpy  # noqa: F401
+    except ImportError as error:
+        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+    with recording_faults():
+        from sim_node.nodes.live_recording import LiveRecordingNode
+        from sim_node.nodes.spin import run_node
+        from sim_node.recording.settings import from_options
+        from sim_node.recording.writer import refuse_existing
+
+        settings = from_options(options_of(arguments))
+        refuse_existing(Path(arguments.record))
+    signals = ExitStack()
+
+    def make() -> LiveRecordingNode:
+        node = LiveRecordingNode(Path(arguments.record), settings, simulated=arguments.use_sim_time)
+        print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
+        signals.callback(lambda: print(told(node.recorder)))
+        signals.enter_context(snapshots_on_signal(node.recorder))
+        return node
+
+    with signals:
+        return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])

@@ -1,0 +1,37 @@
+"""Write a URDF of a robot of a world, or of the whole world."""
+
+from __future__ import annotations
+
+import argparse
+
+from sim_node.assembly import assemble
+from sim_node.cli.errors import UsageError
+from sim_node.cli.output import add_output, put_out
+from sim_node.cli.worlds import add_world, loaded
+from sim_node.world.layout import lay_out
+from sim_node.world.problems import did_you_mean, quoted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """WORLD, ROBOT and where the description goes."""
+    add_world(parser)
+    parser.add_argument("robot", metavar="ROBOT", nargs="?", help="a vehicle or articulated model (default: all)")
+    add_output(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Prints the description or writes its file."""
+    from sim_node.viewing.robots import robots_of
+    from sim_node.viewing.urdf import UrdfWriter
+
+    world = assemble(loaded(arguments))
+    frames = lay_out(world).frames
+    robots = {robot.name: robot for robot in robots_of(world, frames)}
+    wanted = arguments.robot
+    if wanted is not None and wanted not in robots:
+        known = f"robots of {world.name}: {', '.join(robots)}" if robots else f"{world.name} has none"
+        raise UsageError(f"no robot {quoted(wanted)}{did_you_mean(wanted, robots)} ({known})")
+    writer = UrdfWriter(world, frames)
+    text = writer.whole() if wanted is None else writer.robot(robots[wanted])
+    put_out(text, arguments)
+    return 0

@@ -1,0 +1,86 @@
+"""Show a world, a bag or the running graph in the browser until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.cli.errors import UsageError
+from sim_node.cli.views import opened, port_number
+from sim_node.cli.worlds import add_randomised, add_world, drawn, loaded
+from sim_node.recording.opening import is_bag
+from sim_node.simulation import Loop, Simulation
+
+DEMO = "quadrotor"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """WORLD, BAG or --live, and where to show it."""
+    add_world(parser, default="")
+    parser.add_argument(
+        "--port", metavar="PORT", type=port_number, help="of the page (default: 8080, or the next that is free)"
+    )
+    parser.add_argument("--paused", action="store_true", help="wait for the play button")
+    parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
+    add_randomised(parser)
+    parser.epilog = f"Without WORLD: {DEMO}. A bag (its folder, or an .mcap or .db3 file) is played instead of a world."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serves the page until Ctrl-C or SIGTERM."""
+    if arguments.live:
+        return _live(arguments)
+    if arguments.world and is_bag(arguments.world):
+        return _bag(arguments)
+    return _world(arguments)
+
+
+def _world(arguments: argparse.Namespace) -> int:
+    arguments.world = arguments.world or DEMO
+    world = loaded(arguments)
+    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
+    viewer = opened(arguments.port, world.name)
+    from sim_node.viewing.browser.sink import ViewSink
+
+    attach_autopilots(simulation, partial(print, flush=True))
+    sink = ViewSink(viewer)
+    loop = Loop(simulation, (sink,), paused=arguments.paused)
+    sink.steer(loop)
+    loop.start(ended=arguments.interrupt.wake)
+    arguments.interrupt.wait()
+    loop.stop()
+    return 0
+
+
+def _bag(arguments: argparse.Namespace) -> int:
+    _refuse(arguments, "a bag", "randomised", "seed")
+    viewer = opened(arguments.port, arguments.world)
+    from sim_node.viewing.browser.bag_view import BagView
+
+    view = BagView(arguments.world, viewer, partial(print, flush=True))
+    view.start(paused=arguments.paused)
+    arguments.interrupt.wait()
+    view.close()
+    return 0
+
+
+def _live(arguments: argparse.Namespace) -> int:
+    if arguments.world:
+        raise UsageError(f"--live shows the graph; it takes no WORLD, found {arguments.world!r}")
+    _refuse(arguments, "--live", "randomised", "seed", "paused")
+    try:
+        from sim_node.nodes.live_view import LiveView
+    except ImportError as error:
+        raise UsageError(f"--live needs ROS 2 (rclpy, tf2_msgs): {error}") from None
+    viewer = opened(arguments.port, "live")
+    view = LiveView(viewer)
+    arguments.interrupt.wait()
+    view.close()
+    return 0
+
+
+def _refuse(arguments: argparse.Namespace, what: str, *names: str) -> None:
+    for name in names:
+        if getattr(arguments, name):
+            raise UsageError(f"{what} takes no --{name}")

@@ -1,0 +1,147 @@
+"""Recording a live graph: any topics, as bytes, with the QoS of their publishers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from rclpy.clock import Clock, ClockType
+from rclpy.parameter import Parameter
+from rclpy.topic_endpoint_info import TopicEndpointInfo
+
+from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.publishers import message_class
+from sim_node.nodes.qos import profile, qos_of
+from sim_node.nodes.recording import serve_snapshot
+from sim_node.nodes.spin import LoopNode
+from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
+from sim_node.recording.recorder import Recorder
+from sim_node.recording.settings import Settings
+from sim_node.wire.qos import Qos
+from sim_node.wire.topic import Send, Topic
+
+# How often it is looked for topics and publishers that are new, and what has come is handed to the bag.
+LOOK_S, COMMIT_S = 0.25, 0.1
+# What may wait in a subscription while this process is busy.
+DEEP = 1000
+
+
+class LiveRecordingNode(LoopNode):
+    """Records the topics of the graph that settings want, those that come later too.
+
+    Messages are stamped as they arrive, by the wall clock, or by /clock if `simulated`: what comes before the first
+    /clock is left out then. Raises BagError.
+    """
+
+    def __init__(self, folder: Path, settings: Settings, *, simulated: bool = False) -> None:
+        super().__init__(
+            "sim_node_record",
+            start_parameter_services=False,
+            enable_rosout=False,
+            parameter_overrides=[Parameter("use_sim_time", value=False)],
+        )
+        self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
+        self.loop = _Recording(self.recorder)
+        if settings.snapshot_ns:
+            serve_snapshot(self, self.recorder)
+        self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
+        self._counted: dict[str, int] = {}
+        self._left_out: set[str] = set()
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_S, self.look, clock=steady)
+        self.create_timer(COMMIT_S, self._commit, clock=steady)
+
+    def look(self) -> None:
+        """Subscribes to what is new, and takes note of publishers that are."""
+        for name, types in self.get_topic_names_and_types():
+            if name in self._left_out or not self.recorder.settings.wants(name):
+                continue
+            if self.count_publishers(name) <= self._counted.get(name, 0):
+                continue
+            publishers = [each for each in self.get_publishers_info_by_topic(name) if not self._ours(each)]
+            if len(publishers) <= self._counted.get(name, 0):
+                continue
+            if len(types) > 1:
+                self._leave_out(name, f"it has several types: {', '.join(types)}")
+                continue
+            subscribe = name not in self._counted
+            self._counted[name] = len(publishers)
+            try:
+                self._take(name, types[0], publishers, subscribe)
+            except (UnknownType, ImportError, AttributeError) as error:
+                self._leave_out(name, f"{types[0]}: {error}")
+
+    def _take(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo], subscribe: bool) -> None:
+        kind = message_class(type)
+        offered = tuple(_with_depth(qos_of(each.qos_profile)) for each in publishers)
+        definition = installed_definition(type) or definition_of(type)
+        told = str(getattr(publishers[0], "topic_type_hash", ""))
+        if told.startswith("RIHS01_"):
+            definition = definition._replace(type_hash=told)
+        wanted = adapted(offered)
+        send = self.recorder.advertise(Topic(name, type, wanted), definition, offered)
+        if subscribe:
+            self.create_subscription(kind, name, self._receiver(send), profile(wanted), raw=True)
+            self.get_logger().info(f"records {name} ({type})")
+
+    def _receiver(self, send: Send) -> Callable[[bytes], None]:
+        now_ns = self._now_ns
+
+        def receive(data: bytes) -> None:
+            at_ns = now_ns()
+            if at_ns is not None:
+                send(at_ns, data)
+
+        return receive
+
+    def _commit(self) -> None:
+        at_ns = self._now_ns()
+        if at_ns is not None:
+            self.recorder.commit(at_ns)
+
+    def _leave_out(self, name: str, why: str) -> None:
+        self._left_out.add(name)
+        self.get_logger().warning(f"{name} is not recorded: {why}")
+
+    def _ours(self, publisher: TopicEndpointInfo) -> bool:
+        return (publisher.node_name, publisher.node_namespace) == (self.get_name(), self.get_namespace())
+
+
+class _Recording:
+    """A recording from start to stop; its messages come by the executor."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def start(self, *, ended: Callable[[], None]) -> None:
+        """Makes the bag."""
+        self._recorder.open()
+
+    def stop(self) -> None:
+        """Completes it."""
+        self._recorder.close()
+
+
+def adapted(offered: Sequence[Qos]) -> Qos:
+    """What hears all of several publishers: as reliable and as latched as the least of them."""
+    return Qos(
+        depth=max(DEEP, *(qos.depth for qos in offered)),
+        reliability="reliable" if all(qos.reliability == "reliable" for qos in offered) else "best_effort",
+        durability="transient_local" if all(qos.latched for qos in offered) else "volatile",
+    )
+
+
+def _with_depth(offered: Qos) -> Qos:
+    """Discovery does not tell depths; 1 of a latched topic is what a late subscriber of a bag needs."""
+    if offered.depth:
+        return offered
+    return Qos(
+        depth=1 if offered.latched else 10,
+        reliability=offered.reliability,
+        durability=offered.durability,
+        deadline_ns=offered.deadline_ns,
+        lifespan_ns=offered.lifespan_ns,
+        liveliness=offered.liveliness,
+        liveliness_lease_ns=offered.liveliness_lease_ns,
+    )

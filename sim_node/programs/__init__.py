@@ -1,0 +1,6 @@
+"""Programs that run beside a simulation: started, watched, started again, and ended with it."""
+
+from sim_node.programs.program import Program, ProgramFault
+from sim_node.programs.supervisor import Supervisor
+
+__all__ = ["Program", "ProgramFault", "Supervisor"]

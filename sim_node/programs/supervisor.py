@@ -1,0 +1,169 @@
+"""Starts programs, tells how they end, starts them again where that is wanted, and ends all of them at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from sim_node.programs import guard
+from sim_node.programs.logs import end_of, opened
+from sim_node.programs.program import Program, ProgramFault
+
+# Between SIGTERM and SIGKILL.
+PATIENCE_S = 2.0
+# Between two starts: twice as long each time, until the program has run for STEADY_S.
+FIRST_PAUSE_S, LONGEST_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
+
+
+class Supervisor:
+    """Keeps programs until `stop`, each in a session and process group of its own.
+
+    No program outlives this process, whatever ends it: see sim_node.programs.guard. tell: takes one line for people
+    whenever a program is started or has ended; it is called from threads of the supervisor. Used from one thread.
+    """
+
+    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
+        self.running: dict[str, Running] = {}
+        self._tell = tell
+
+    def __enter__(self) -> Supervisor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self, program: Program) -> Running:
+        """Starts a program, or does so after its delay. Raises ProgramFault where that cannot be."""
+        if program.name in self.running:
+            raise ProgramFault(f"a second program {program.name!r}")
+        running = self.running[program.name] = Running(program, self._tell)
+        return running
+
+    def ask_to_end(self) -> None:
+        """Ends all programs: SIGTERM, and SIGKILL for those that are still there after PATIENCE_S."""
+        for running in self.running.values():
+            running.ask_to_end()
+
+    def stop(self) -> None:
+        """Ends all programs, and waits for that."""
+        self.ask_to_end()
+        for running in self.running.values():
+            running.join()
+        self.running.clear()
+
+
+class Running:
+    """A program that is kept running by a thread. pid: of its guard, None while it does not run; starts: how often."""
+
+    def __init__(self, program: Program, tell: Callable[[str], None]) -> None:
+        self.program = program
+        self.starts = 0
+        self.ended = threading.Event()
+        self._executable = program.executable()
+        self._log = program.log_file()
+        self._tell = tell
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._output = self._open_log()
+        self._thread = threading.Thread(target=self._keep, name=f"program {program.name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def pid(self) -> int | None:
+        """Of the guard, whose only child the program is."""
+        process = self._process
+        return None if process is None else process.pid
+
+    def said(self) -> str:
+        """One line on how it stands."""
+        if self.pid is not None:
+            return f"runs, started {self.starts} times" if self.starts > 1 else "runs"
+        return "has ended" if self.ended.is_set() else "waits to be started"
+
+    def ask_to_end(self) -> None:
+        """Ends it, without waiting for that."""
+        with self._lock:
+            self._over.set()
+            process = self._process
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
+
+    def join(self) -> None:
+        """Waits until it has ended."""
+        self._thread.join()
+
+    def _open_log(self) -> int:
+        try:
+            return opened(self._log)
+        except OSError as error:
+            raise ProgramFault(f"cannot write its log {self._log}: {error.strerror}") from None
+
+    def _keep(self) -> None:
+        """What the thread does."""
+        name, restart = self.program.name, self.program.restart
+        pause_s = FIRST_PAUSE_S
+        try:
+            self._over.wait(self.program.delay_s)
+            while True:
+                began = time.monotonic()
+                code = self._run()
+                if code is None or self._over.is_set():
+                    return
+                lasted = time.monotonic() - began
+                again = restart == "always" or (restart == "on-failure" and code != 0)
+                pause_s = FIRST_PAUSE_S if lasted >= STEADY_S else pause_s
+                then = f", started again in {pause_s:g} s" if again else ""
+                self._tell(f"{name}: ended with {_shown(code)} after {lasted:.1f} s{then}{end_of(self._log)}")
+                if not again:
+                    return
+                self._over.wait(pause_s)
+                pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
+        finally:
+            self.ended.set()
+            os.close(self._output)
+
+    def _run(self) -> int | None:
+        """The exit code of one run, None where the end came before it."""
+        program = self.program
+        command = [sys.executable, "-I", "-S", guard.__file__, str(PATIENCE_S), self._executable, *program.command]
+        with self._lock:
+            if self._over.is_set():
+                return None
+            try:
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=self._output,
+                    stderr=self._output,
+                    cwd=program.cwd,
+                    env=program.environment,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._tell(f"{program.name}: cannot be started: {error.strerror}")
+                return None
+            self._process = process
+            self.starts += 1
+        self._tell(f"{program.name}: started, its output goes to {self._log}")
+        code = process.wait()
+        with self._lock:
+            self._process = None
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+        return code
+
+
+def _shown(code: int) -> str:
+    """`exit code 1`, `signal SIGSEGV`."""
+    number = -code if code < 0 else code - 128
+    with suppress(ValueError):
+        return f"signal {signal.Signals(number).name}"
+    return f"exit code {code}"

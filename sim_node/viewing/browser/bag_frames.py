@@ -1,0 +1,90 @@
+"""The frames of a bag: their tree, and where they are at any time of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.wire.tf_message_reader import TfMessageReader
+from sim_node.world import FrameTable
+
+TYPE = "tf2_msgs/msg/TFMessage"
+
+
+class BagFrames:
+    """The transforms of a bag, read through once: a table of its frames, and their poses as messages come in.
+
+    table: frames below what they hung on last, those of a second root beside the first one; those that only latched
+    topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
+    the box in which moving frames below the root are. Raises BagError for a bag without transforms.
+    """
+
+    def __init__(self, bag: Bag) -> None:
+        topics = [topic.name for topic in bag.topics if topic.type == TYPE]
+        parents: dict[str, str] = {}
+        first: dict[str, FloatArray] = {}
+        dynamic: set[str] = set()
+        low, high = np.full(3, np.inf), np.full(3, -np.inf)
+        self._reader = TfMessageReader()
+        for message in bag.messages(topics) if topics else ():
+            names, _, poses = self._reader.read(message.data)
+            if not _is_latched(bag.topics[message.topic].name):
+                dynamic.update(names.children)
+            for parent, child, pose in zip(names.parents, names.children, poses, strict=True):
+                parents[child] = parent
+                if child not in first:
+                    first[child] = np.array(pose)
+                if parent not in parents and child in dynamic:
+                    low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
+        if not parents:
+            raise BagError("the bag has no transforms, so there is nothing to see it by")
+        self.table = _table(parents, dynamic)
+        self.poses = np.array([first.get(name, pose_math.IDENTITY) for name in self.table.names])
+        self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
+        self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
+
+    def take(self, data: bytes) -> None:
+        """Moves frames to where a TFMessage says."""
+        names, _, poses = self._reader.read(data)
+        rows = self._rows.get(names.children)
+        if rows is None:
+            rows = np.array([self.table.index(name) for name in names.children], dtype=np.intp)
+            self._rows[names.children] = rows
+        self.poses[rows] = poses
+
+    def take_all(self, messages: Iterable[Message]) -> None:
+        """Moves them by one message after the other."""
+        for message in messages:
+            self.take(message.data)
+
+
+def _is_latched(topic: str) -> bool:
+    return topic.endswith("tf_static")
+
+
+def _table(parents: dict[str, str], dynamic: set[str]) -> FrameTable:
+    """Parents first, siblings as they came; the root of the most frames is the fixed one."""
+    children: dict[str, list[str]] = {}
+    for child, parent in parents.items():
+        children.setdefault(parent, []).append(child)
+    orders = [_below(root, children) for root in dict.fromkeys(parents.values()) if root not in parents]
+    if not orders:
+        raise BagError("the bag's transforms go round in a circle; no frame is a root")
+    orders.sort(key=len, reverse=True)
+    names = tuple(name for order in orders for name in order)
+    rows = {name: row for row, name in enumerate(names)}
+    above = np.array([rows[parents[name]] if name in parents else -1 for name in names], dtype=np.int32)
+    return FrameTable(names, above, np.array([name not in dynamic for name in names]))
+
+
+def _below(root: str, children: dict[str, list[str]]) -> list[str]:
+    order, stack = [], [root]
+    while stack:
+        name = stack.pop()
+        order.append(name)
+        stack.extend(reversed(children.get(name, ())))
+    return order

@@ -1,0 +1,98 @@
+"""Shapes as instances: all of one form are one object of the page, and what moves is two arrays a tick."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.viewing.browser.solids import solid
+from sim_node.viewing.shapes import Mesh, Shape
+
+# Where viser's order of a quaternion is in a pose.
+WXYZ = [6, 3, 4, 5]
+
+
+class Batches:
+    """The shapes of a scene below a node of it. Those on frames that stand still are sent once.
+
+    moving (M, 7): the last poses of the others in the fixed frame, in the order of their batches.
+    """
+
+    def __init__(self, scene: Any, node: str, shapes: Sequence[Shape], still: BoolArray, in_root: FloatArray) -> None:
+        groups: dict[Any, list[Shape]] = {}
+        for shape in shapes:
+            if shape.kind != "plane":
+                groups.setdefault((bool(still[shape.row]), shape.colour[3] < 1.0, *_form(shape)), []).append(shape)
+        self._moving: list[tuple[Any, slice]] = []
+        moving: list[Shape] = []
+        for number, ((stands, *_), members) in enumerate(groups.items()):
+            rows, locals_ = _placed(members)
+            handle = _add(scene, f"{node}/{number}", members, pose_math.compose(in_root[rows], locals_))
+            if not stands:
+                self._moving.append((handle, slice(len(moving), len(moving) + len(members))))
+                moving += members
+        self._rows, self._locals = _placed(moving)
+
+    def show(self, in_root: FloatArray) -> None:
+        """Sends where the shapes of moving frames are, given all frames' poses (N, 7) in the fixed frame."""
+        if self._moving:
+            placed = pose_math.compose(in_root[self._rows], self._locals).astype(np.float32)
+            positions, wxyzs = placed[:, :3], placed[:, WXYZ]
+            for handle, members in self._moving:
+                # viser leaves out what is as it was.
+                handle.batched_positions = positions[members]
+                handle.batched_wxyzs = wxyzs[members]
+
+
+def _form(shape: Shape) -> tuple[Any, ...]:
+    """What the shapes of a batch have in common beside their sizes, colours and frames."""
+    return shape.kind, id(shape.mesh) if shape.mesh else shape.file
+
+
+def _placed(shapes: Sequence[Shape]) -> tuple[np.ndarray[tuple[int], np.dtype[np.intp]], FloatArray]:
+    rows = np.array([shape.row for shape in shapes], dtype=np.intp)
+    return rows, np.array([shape.pose for shape in shapes]).reshape(-1, 7)
+
+
+def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> Any:
+    first = shapes[0]
+    common = {
+        "batched_positions": placed[:, :3],
+        "batched_wxyzs": placed[:, WXYZ],
+        "batched_scales": np.array([shape.scale for shape in shapes], dtype=np.float32),
+        "lod": "off",
+        # Shadows cost most of the frame rate where WebGL is drawn in software.
+        "cast_shadow": False,
+        "receive_shadow": False,
+    }
+    if first.kind == "glb":
+        assert first.file is not None
+        return scene.add_batched_glb(name, glb_data=_glb(first.file), **common)
+    mesh: Mesh = first.mesh or solid(first.kind)
+    colours = np.array([shape.colour for shape in shapes])
+    see_through = bool(colours[0, 3] < 1.0)
+    return scene.add_batched_meshes_simple(
+        name,
+        mesh.vertices,
+        mesh.faces,
+        batched_colors=np.round(colours[:, :3] * 255.0).astype(np.uint8),
+        batched_opacities=colours[:, 3].astype(np.float32) if see_through else None,
+        opacity=1.0 if see_through else None,
+        side="double" if first.kind == "mesh" else "front",
+        **common,
+    )
+
+
+def _glb(file: Path) -> bytes:
+    """A file as GLB: as it is, or one of another format made into it."""
+    if file.suffix.lower() == ".glb":
+        return file.read_bytes()
+    import trimesh
+
+    exported: bytes = trimesh.load_scene(file).export(file_type="glb")
+    return exported

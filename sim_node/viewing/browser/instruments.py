@@ -1,0 +1,110 @@
+"""What sees something in a scene: the sensors of a world, or topics whose messages look like theirs."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.sensors import groups_of
+from sim_node.viewing.browser.senses import VIEWS
+from sim_node.world import World
+
+# Of pictures whose camera is not known, rad.
+_FIELD_OF_VIEW = 1.2
+# PointField's numbers of types (sensor_msgs/PointField).
+_POINT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
+_CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
+
+
+class Instrument(NamedTuple):
+    """frame: where it is; kind: of VIEWS; sensor: its parameters, as that kind's sensors have them."""
+
+    frame: str
+    kind: str
+    sensor: Any
+
+
+def instruments_of(world: World) -> dict[str, Instrument]:
+    """The sensors of a world that have something to show, by their names."""
+    return {
+        name: Instrument(name, group.kind, sensor)
+        for group in groups_of(world)
+        if group.kind in VIEWS
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+    }
+
+
+def instrument_from(message: Any, kind: str) -> Instrument:
+    """What a message of a topic comes from, by its first one; kind: its type, in MESSAGES."""
+    frame = message.header.frame_id
+    if kind == "sensor_msgs/msg/LaserScan":
+        count = len(message.ranges)
+        end = message.angle_min + message.angle_increment * (count - 1)
+        fan = SimpleNamespace(angle_min=message.angle_min, angle_max=end, samples=count)
+        return Instrument(frame, "lidar_2d", fan)
+    if kind == "sensor_msgs/msg/Image":
+        size = SimpleNamespace(width=message.width, height=message.height, horizontal_fov=_FIELD_OF_VIEW)
+        return Instrument(frame, "optical_camera", size)
+    return Instrument(frame, "lidar_3d" if kind == "sensor_msgs/msg/PointCloud2" else "rangefinder", None)
+
+
+def values_of(message: Any) -> npt.NDArray[Any]:
+    """A message's numbers, as the views of its kind of instrument take them. Raises ValueError for others."""
+    if hasattr(message, "ranges"):
+        return np.asarray(message.ranges, dtype=np.float64)
+    if hasattr(message, "point_step"):
+        return _points(message)
+    if hasattr(message, "encoding"):
+        return _picture(message)
+    return np.array([message.range], dtype=np.float64)
+
+
+# Types of messages that are shown.
+MESSAGES = (
+    "sensor_msgs/msg/PointCloud2",
+    "sensor_msgs/msg/LaserScan",
+    "sensor_msgs/msg/Range",
+    "sensor_msgs/msg/Image",
+)
+
+
+def _points(message: Any) -> npt.NDArray[Any]:
+    """x, y and z (n, 3) of a PointCloud2, whatever else is in it."""
+    order = ">" if message.is_bigendian else "<"
+    fields = {each.name: each for each in message.fields}
+    if not {"x", "y", "z"} <= set(fields):
+        raise ValueError(f"a cloud of {', '.join(fields)}; x, y and z are needed")
+    places = [fields[name] for name in "xyz"]
+    layout = np.dtype(
+        {
+            "names": list("xyz"),
+            "formats": [order + _POINT_TYPES[each.datatype] for each in places],
+            "offsets": [each.offset for each in places],
+            "itemsize": message.point_step,
+        }
+    )
+    count = message.width * message.height
+    points = np.frombuffer(bytes(message.data), layout, count)
+    return np.stack([points[name].astype(np.float64) for name in "xyz"], axis=-1)
+
+
+def _picture(message: Any) -> npt.NDArray[Any]:
+    """Colours (height, width, 3), or depths (height, width) in m."""
+    data, shape = np.frombuffer(bytes(message.data), np.uint8), (message.height, message.width)
+    rows = data.reshape(message.height, message.step)
+    if message.encoding == "32FC1":
+        depths: npt.NDArray[Any] = rows[:, : 4 * shape[1]].copy().view("<f4")
+        return depths.reshape(shape)
+    if message.encoding == "16UC1":
+        millimetres: npt.NDArray[Any] = rows[:, : 2 * shape[1]].copy().view("<u2")
+        return millimetres.reshape(shape) * 1e-3
+    channels = _CHANNELS.get(message.encoding)
+    if channels is None:
+        raise ValueError(f"pictures encoded as {message.encoding}; known: 32FC1, 16UC1, {', '.join(_CHANNELS)}")
+    pixels = rows[:, : channels * shape[1]].reshape(*shape, channels)
+    if channels == 1:
+        return np.repeat(pixels, 3, axis=-1)
+    return pixels[..., 2::-1] if message.encoding.startswith("bgr") else pixels[..., :3]

@@ -1,0 +1,101 @@
+"""A table of frames in the page: shapes, axes, names, trails, and what sensors see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.browser.axes import Axes, lengths
+from sim_node.viewing.browser.batches import Batches
+from sim_node.viewing.browser.extent import Extent, extent_of
+from sim_node.viewing.browser.ground import add_ground
+from sim_node.viewing.browser.instruments import Instrument
+from sim_node.viewing.browser.names import Names, main_rows
+from sim_node.viewing.browser.senses import View, place, view_of
+from sim_node.viewing.browser.trails import Trails
+from sim_node.viewing.shapes import Shape
+from sim_node.world import FrameTable
+
+# All else hangs on it, so that following a frame moves one node.
+ROOT = "/world"
+NO_PLACES: FloatArray = np.zeros((0, 3))
+
+
+class Scene:
+    """What is in the page. main: the rows that matter most.
+
+    in_root (N, 7): poses of all frames in the fixed frame, of the start; places (P, 3): where frames will go;
+    instruments: what sees something, by the names that its readings have.
+    """
+
+    def __init__(
+        self,
+        scene: Any,
+        frames: FrameTable,
+        in_root: FloatArray,
+        shapes: Sequence[Shape] = (),
+        places: FloatArray = NO_PLACES,
+        instruments: Mapping[str, Instrument] | None = None,
+    ) -> None:
+        self.frames, self.main = frames, main_rows(frames)
+        self.extent: Extent = extent_of(in_root, shapes, places)
+        self.in_root = in_root
+        radius = self.extent.radius
+        self._root = scene.add_frame(ROOT, show_axes=False)
+        add_ground(scene, f"{ROOT}/ground", shapes, in_root, self.extent)
+        self._batches = Batches(scene, f"{ROOT}/shapes", shapes, frames.still, in_root)
+        self.axes = Axes(scene, f"{ROOT}/axes", frames, lengths(frames, in_root, shapes, radius), in_root)
+        self.names = Names(scene, f"{ROOT}/names", frames, self.main)
+        self.trails = Trails(scene, f"{ROOT}/trails", radius)
+        self.views: dict[str, tuple[int, View]] = {
+            name: (frames.index(each.frame), view_of(scene, f"{ROOT}/sensors/{number}", each.kind, each.sensor, radius))
+            for number, (name, each) in enumerate((instruments or {}).items())
+        }
+        self._followed: int | None = None
+        self._turning = False
+        self.trails.choose([row for row in self.main if not frames.still[row]], in_root)
+        self.names.choose(self.names.first, in_root)
+        self.show(in_root)
+
+    def show(self, in_root: FloatArray) -> None:
+        """Sends where everything is: poses (N, 7) in the fixed frame. What has not moved is not sent."""
+        self.in_root = in_root
+        self._batches.show(in_root)
+        self.axes.show(in_root)
+        self.names.show(in_root)
+        self.trails.follow(in_root)
+        for row, view in self.views.values():
+            view.carry(in_root[row])
+        if self._followed is not None:
+            place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
+
+    def sense(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+        """Sends readings: by name the values, and each frame's pose (N, 7) in its parent when they were read."""
+        for name, (values, poses) in told.items():
+            if name in self.views:
+                row, view = self.views[name]
+                view.show(values, self._in_root(row, poses))
+
+    def _in_root(self, row: int, poses: FloatArray) -> FloatArray:
+        pose = np.array(pose_math.IDENTITY)
+        for above in self.frames.chain(row):
+            pose = pose_math.compose(poses[above], pose)
+        return pose
+
+    def follow(self, row: int | None, *, turning: bool = False) -> None:
+        """Keeps a frame in the middle of the page, or nothing; turning: and its heading, too."""
+        self._followed, self._turning = row, turning
+        still = np.array(pose_math.IDENTITY)
+        place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
+
+
+def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:
+    """Where the fixed frame is (7,) as seen from a frame at a pose (7,), upright, and turned with it or not."""
+    yaw = quaternions.to_rpy(pose[3:])[2] if turning else 0.0
+    return pose_math.invert(np.concatenate([pose[:3], quaternions.from_rpy([0.0, 0.0, yaw])]))

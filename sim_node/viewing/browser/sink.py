@@ -1,0 +1,49 @@
+"""A run in the viewer: its world on the page once, then its snapshots."""
+
+from __future__ import annotations
+
+from sim_node.simulation import Loop, Snapshot
+from sim_node.viewing.browser.extent import places_to_be
+from sim_node.viewing.browser.instruments import instruments_of
+from sim_node.viewing.browser.senses import VIEWS
+from sim_node.viewing.browser.stream import Stream, Told
+from sim_node.viewing.browser.transport import LoopTransport
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.shapes import shapes_of
+from sim_node.world import FrameTable, World
+from sim_node.world.layout import lay_out
+
+
+class ViewSink:
+    """Shows a run; its loop is never kept waiting by the page. Closes the viewer with the run."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._stream: Stream | None = None
+
+    def steer(self, loop: Loop) -> None:
+        """Gives the page's buttons the loop that this is a sink of; before it is started."""
+        self._viewer.transport = LoopTransport(loop)
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Puts the world on the page."""
+        poses = lay_out(world).poses
+        places = places_to_be(world, frames, frames.in_root(poses))
+        self._viewer.stage(frames, poses, shapes_of(world, frames), places, instruments_of(world))
+        self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Offers a snapshot to the page."""
+        assert self._stream is not None
+        told: Told = {}
+        for batch in snapshot.readings.batches:
+            if len(batch.values) and batch.kind in VIEWS:
+                poses = snapshot.poses.copy()
+                told.update({name: (batch.values[-1, k].copy(), poses) for k, name in enumerate(batch.names)})
+        self._stream.offer(snapshot.time_ns, snapshot.poses, told)
+
+    def close(self) -> None:
+        """Ends the page."""
+        if self._stream is not None:
+            self._stream.close()
+        self._viewer.close()

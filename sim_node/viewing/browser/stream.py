@@ -1,0 +1,84 @@
+"""From a loop that must not wait to a page that may be slow: the newest instant, in a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+
+RATE = 60.0
+# How often `idle` is called while nothing new comes, s.
+IDLE_S = 0.2
+
+# By sensor: its values, and the poses (N, 7) of all frames in their parents at that instant.
+Told = dict[str, tuple[npt.NDArray[Any], FloatArray]]
+
+
+class Instant(NamedTuple):
+    """time_ns; poses (N, 7): each frame in its parent; told: the last reading of each sensor since the one before."""
+
+    time_ns: int
+    poses: FloatArray
+    told: Told
+
+
+class Stream:
+    """Hands what is offered last to `show`, at most RATE times a second; whoever offers is not kept waiting.
+
+    idle: called when there was nothing new for a while. Both are called from the stream's thread.
+    """
+
+    def __init__(self, frames: int, show: Callable[[Instant], None], idle: Callable[[], None]) -> None:
+        self._show, self._idle = show, idle
+        self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
+        self._time_ns = 0
+        self._told: Told = {}
+        self._offered = threading.Condition()
+        self._is_fresh = self._ended = False
+        self._thread = threading.Thread(target=self._run, name="viewer", daemon=True)
+        self._thread.start()
+
+    def offer(self, time_ns: int, poses: FloatArray, told: Told) -> None:
+        """Takes an instant over, its poses by copy. One that was not shown yet is lost, but not its readings."""
+        with self._offered:
+            np.copyto(self._fresh, poses)
+            self._time_ns = time_ns
+            self._told.update(told)
+            self._is_fresh = True
+            self._offered.notify()
+
+    def close(self) -> None:
+        """Ends the thread."""
+        with self._offered:
+            self._ended = True
+            self._offered.notify()
+        self._thread.join()
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while True:
+            with self._offered:
+                if not self._is_fresh and not self._ended:
+                    self._offered.wait(IDLE_S)
+                if self._ended:
+                    return
+                fresh = self._is_fresh
+                if fresh:
+                    self._fresh, self._shown = self._shown, self._fresh
+                    told, self._told = self._told, {}
+                    instant = Instant(self._time_ns, self._shown, told)
+                    self._is_fresh = False
+            if fresh:
+                self._show(instant)
+            else:
+                self._idle()
+            now = time.monotonic()
+            due = max(due + 1.0 / RATE, now)
+            with self._offered:
+                self._offered.wait_for(lambda: self._ended, due - now)

@@ -1,0 +1,106 @@
+"""The viewer: a server, a scene in its page, and a panel beside it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from threading import RLock
+
+import viser
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.browser.controls import Controls
+from sim_node.viewing.browser.extent import FIELD_OF_VIEW
+from sim_node.viewing.browser.instruments import Instrument
+from sim_node.viewing.browser.look import Look
+from sim_node.viewing.browser.lookup import Lookup
+from sim_node.viewing.browser.plots import Plots
+from sim_node.viewing.browser.scene import NO_PLACES, Scene
+from sim_node.viewing.browser.server import Server
+from sim_node.viewing.browser.stream import Instant
+from sim_node.viewing.browser.transport import Transport
+from sim_node.viewing.shapes import Shape
+from sim_node.world import FrameTable
+
+# Trails, plots and numbers are sent this often; poses with every instant.
+SLOW_S = 0.15
+
+
+class Viewer:
+    """A page at `url`, on this machine. Empty until `stage` has put a scene on it.
+
+    port: as free_port has it. Raises PortTaken.
+    """
+
+    def __init__(self, port: int | None = None, title: str = "sim_node") -> None:
+        self.server = Server(port, title)
+        self.url: str = self.server.url
+        self.lock = RLock()
+        self.transport: Transport | None = None
+        self.scene: Scene | None = None
+        self._instant: Instant | None = None
+        self._slow_due = 0.0
+
+    def stage(
+        self,
+        frames: FrameTable,
+        poses: FloatArray,
+        shapes: Sequence[Shape] = (),
+        places: FloatArray = NO_PLACES,
+        instruments: Mapping[str, Instrument] | None = None,
+    ) -> None:
+        """Puts a scene on the page in the place of the one before, its panel with it.
+
+        poses (N, 7): each frame in its parent at the start; the rest as a Scene has it.
+        """
+        with self.lock:
+            self.server.scene.reset()
+            self.server.gui.reset()
+            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, places, instruments)
+            camera = self.server.initial_camera
+            camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
+            camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 100.0 * scene.extent.radius)
+            gui = self.server.gui
+            self._controls = Controls(gui, self.transport)
+            tabs = gui.add_tab_group()
+            with tabs.add_tab("Look", viser.Icon.EYE):
+                Look(self.server, scene, self.lock)
+            with tabs.add_tab("Plots", viser.Icon.CHART_LINE):
+                self._plots = Plots(gui, scene, self.lock)
+            with tabs.add_tab("Frames", viser.Icon.HIERARCHY):
+                self._lookup = Lookup(gui, scene)
+            self.scene = scene
+
+    def show(self, instant: Instant) -> None:
+        """Sends an instant to all pages. From one thread; the arrays may change after the next call."""
+        scene = self.scene
+        assert scene is not None, "a scene is staged before anything is shown"
+        back = self._instant is not None and instant.time_ns < self._instant.time_ns
+        in_root = scene.frames.in_root(instant.poses)
+        with self.lock, self.server.atomic():
+            if back:
+                scene.trails.clear(in_root)
+            scene.show(in_root)
+            scene.sense(instant.told)
+            self._plots.sample(instant.time_ns, in_root)
+            self._instant = instant
+            self._show_slowly()
+
+    def idle(self) -> None:
+        """Keeps what is written in the panel true while nothing new comes."""
+        with self.lock:
+            self._show_slowly()
+
+    def close(self) -> None:
+        """Ends the server; pages say that they have lost it."""
+        self.server.stop()
+
+    def _show_slowly(self) -> None:
+        now = time.monotonic()
+        if self._instant is None or self.scene is None or now < self._slow_due:
+            return
+        self._slow_due = now + SLOW_S
+        self.scene.trails.show()
+        self._plots.show()
+        self._controls.show(self._instant.time_ns)
+        self._lookup.show(self._instant.poses)

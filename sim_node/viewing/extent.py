@@ -1,0 +1,88 @@
+"""How far a world reaches: where views of all of it look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import World
+from sim_node.world.bodies import Geometry
+from sim_node.world.layout import Layout
+
+# A world of a single point is looked at as if it were so large, m.
+SMALLEST = 1.0
+
+
+def extent(world: World, layout: Layout) -> tuple[FloatArray, float]:
+    """The centre (3,) and radius (m) of a ball in the fixed frame around all that a world has, planes left out.
+
+    Keyframes and waypoints count with all their places, shapes with their sizes. What turns or swings may do so every
+    way: it counts as a ball as large as it is long. Where slides go and what falls is not foreseen.
+    """
+    corners = np.concatenate(list(_corners(world, layout)))
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    return (low + high) / 2.0, max(float(np.linalg.norm(high - low)) / 2.0, SMALLEST)
+
+
+def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
+    """Points (K, 3) that say how far the world reaches."""
+    frames = layout.frames
+    rooted = frames.in_root(layout.poses)
+    yield rooted[frames.still, :3]
+    motions = dict(layout.moving)
+    tops, lengths = _swings(layout)
+    reach = dict.fromkeys(set(tops) - {-1}, 0.0)
+    for row, top in enumerate(tops):
+        if top >= 0:
+            reach[top] = max(reach[top], lengths[row])
+    for body in world.bodies:
+        row = frames.index(body.name)
+        for size, part in ((_size(part), part) for part in body.geometry):
+            if size > 0.0 and tops[row] >= 0:
+                far = lengths[row] + float(np.linalg.norm(part.pose[:3])) + size
+                reach[tops[row]] = max(reach[tops[row]], far)
+            elif size > 0.0:
+                yield _around(poses.apply(rooted[row], part.pose[:3]), size)
+    for top, radius in reach.items():
+        parent = rooted[frames.parents[top]]
+        places = motions[top].poses[:, :3] if top in motions else layout.poses[top, :3]
+        yield _around(poses.apply(parent, places), radius)
+    for vehicle in world.vehicles:
+        if vehicle.pilot is not None and vehicle.pilot.waypoints:
+            row = frames.index(vehicle.body)
+            places = np.array([waypoint.position for waypoint in vehicle.pilot.waypoints])
+            yield _around(poses.apply(rooted[frames.parents[row]], places), reach.get(row, 0.0))
+
+
+def _swings(layout: Layout) -> tuple[list[int], list[float]]:
+    """Of each row: the first frame above it, or itself, that moves (-1 for none), and how far from that it may be."""
+    frames, motions = layout.frames, dict(layout.moving)
+    still, parents = frames.still.tolist(), frames.parents.tolist()
+    tops, lengths = [-1] * len(frames), [0.0] * len(frames)
+    for row, parent in enumerate(parents):
+        if still[row]:
+            continue
+        if still[parent]:
+            tops[row] = row
+            continue
+        places = motions[row].poses[:, :3] if row in motions else layout.poses[row : row + 1, :3]
+        tops[row] = tops[parent]
+        lengths[row] = lengths[parent] + float(np.linalg.norm(places, axis=1).max())
+    return tops, lengths
+
+
+def _around(places: FloatArray, radius: float) -> FloatArray:
+    return np.concatenate([np.atleast_2d(places) - radius, np.atleast_2d(places) + radius])
+
+
+def _size(part: Geometry) -> float:
+    """The radius of a ball that holds a shape; 0 for those without an end or of sizes that only their files say."""
+    size = part.size
+    if part.shape == "box":
+        return float(np.linalg.norm(size)) / 2.0
+    if part.shape in ("cylinder", "capsule"):
+        return float(size[0] + size[1] / 2.0)
+    return float(size.max()) if part.shape in ("sphere", "ellipsoid", "xyz") else 0.0

@@ -1,0 +1,141 @@
+"""Which camera a picture is taken with: one of the world's, a viewpoint, or one that sees what there is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors import groups_of
+from sim_node.sensors.camera import Camera, CameraType
+from sim_node.sensors.setting import Lens
+from sim_node.viewing.stage import Stage
+from sim_node.viewing.view import DEFAULT_FOV, View, fitted, looking
+from sim_node.world.frame_table import FrameTable
+from sim_node.world.model import World
+from sim_node.world.problems import did_you_mean, quoted
+
+# The view of an instant, from the poses (N, 7) of all frames in the fixed one.
+Framing = Callable[[FloatArray], View]
+DEFAULT_SIZE = 1280, 720
+VIEWPOINT = "x,y,z[@x,y,z][,degrees]"
+# What a followed frame has about it, in radii of what hangs on it.
+_ROOM = 1.7
+_MOST_INSTANTS = 100
+_NUMBER = re.compile(r"\s*[-+]?\.?\d")
+
+
+class ShotError(Exception):
+    """A picture that cannot be taken as it is asked for; the message says why, and what is allowed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What pictures are about: a stage, the poses (T, N, 7) of its frames at their instants, in the fixed frame.
+
+    shown: the rows whose axes are drawn; trails (P, 3): points that frames have been at.
+    """
+
+    stage: Stage
+    frames: FrameTable
+    rooted: FloatArray
+    shown: Sequence[int]
+    trails: FloatArray
+
+    def points(self, below: int = 0) -> FloatArray:
+        """Points (P, 3) about what there is to see of a frame and all that hangs on it, at some of the instants.
+
+        The frames themselves where nothing is drawn.
+        """
+        rows = [row for row in range(len(self.frames)) if below in self.frames.chain(row)]
+        some = self.rooted[np.linspace(0, len(self.rooted) - 1, min(_MOST_INSTANTS, len(self.rooted))).astype(int)]
+        corners, of = self.stage.corners(some)
+        mine = np.isin(of, rows)
+        marked = [row for row in rows if row in self.shown] or ([] if mine.any() else rows)
+        points = [corners[:, mine].reshape(-1, 3), some[:, marked, :3].reshape(-1, 3)]
+        return np.concatenate(points if below else [*points, self.trails])
+
+
+def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+    """The camera that `camera` names; with `follow` a viewpoint is relative to that frame's place, and goes with it.
+
+    Raises ShotError and UnknownFrame.
+    """
+    row = content.frames.index(follow) if follow else 0
+    if camera and not _NUMBER.match(camera):
+        if follow:
+            raise ShotError(f"a camera of the world goes with its own frame, not with {follow}: give a viewpoint")
+        return _on_board(camera, size, world, content)
+    start = content.rooted[0, row, :3] if follow else np.zeros(3)
+    view = _viewpoint(camera, size, start, content, row) if camera else _automatic(size, content, row)
+    return (lambda now: view.moved(now[row, :3] - start)) if follow else (lambda now: view)
+
+
+def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[int, int]:
+    """Of the pictures: what is asked for, what the camera has, or the usual."""
+    lens = _lenses(world).get(camera)
+    return size or ((lens.width, lens.height) if lens else DEFAULT_SIZE)
+
+
+def _automatic(size: tuple[int, int], content: Content, row: int) -> View:
+    if row == 0:
+        return fitted(content.points(), size)
+    # Along the way it is the frame that stays in the middle: a box about it that has what hangs on it at the start.
+    middle = content.rooted[0, row, :3]
+    first = replace(content, rooted=content.rooted[:1])
+    reach = max(float(np.linalg.norm(first.points(row) - middle, axis=1).max()), 0.1) * _ROOM
+    return fitted(middle + reach * np.array([[1, 1, 1], [-1, -1, -1], [1, -1, 1], [-1, 1, -1]]) / np.sqrt(3.0), size)
+
+
+def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Content, row: int) -> View:
+    """x,y,z[@x,y,z][,degrees]: from where, at what (the middle of what there is, or the frame), the angle across."""
+    places = [part.split(",") for part in text.split("@")]
+    try:
+        numbers = [[float(number) for number in place] for place in places]
+        fov = numbers[-1].pop() if len(numbers[-1]) == 4 else math.degrees(DEFAULT_FOV)
+        if len(numbers) > 2 or any(len(place) != 3 for place in numbers) or not np.isfinite(numbers).all():
+            raise ValueError
+    except ValueError:
+        raise ShotError(f"camera: {quoted(text)} is no viewpoint; {VIEWPOINT} is needed, in m") from None
+    if not 1.0 <= fov <= 170.0:
+        raise ShotError(f"camera: an angle of {fov:g} degrees; allowed: 1 to 170")
+    eye = start + numbers[0]
+    if len(numbers) == 2:
+        at = start + numbers[1]
+    elif row:
+        at = start
+    else:
+        points = content.points()
+        at = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    try:
+        return looking(eye, at, size, math.radians(fov))
+    except ValueError as error:
+        raise ShotError(f"camera: {error}") from None
+
+
+def _on_board(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
+    """Through a camera of the world, or along the x axis of any other frame."""
+    lenses, frames = _lenses(world), content.frames
+    if name not in frames.names:
+        known = [*lenses, *frames.names]
+        there = f" (cameras: {', '.join(lenses)})" if lenses else ""
+        raise ShotError(f"camera: no frame {quoted(name)}{did_you_mean(name, known)}{there}; or {VIEWPOINT}, in m")
+    row, own = frames.index(name), lenses.get(name, Camera().lens())
+    lens = Lens(*size, own.horizontal_fov, own.near, own.far, depth=False)
+    farthest = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()
+    distance = float(np.clip(farthest, 10.0 * own.near, own.far))
+    return lambda now: View(now[row], lens, distance)
+
+
+def _lenses(world: World) -> dict[str, Lens]:
+    """The cameras of a world."""
+    return {
+        name: sensor.lens()
+        for group in groups_of(world)
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+        if isinstance(sensor, CameraType)
+    }

@@ -1,0 +1,141 @@
+"""A world as rviz markers: what it is made of, where its frames will go, what its sensors see."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.keyframes import KeyframeEngine
+from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
+from sim_node.viewing.robots import robots_of
+from sim_node.viewing.sensor_marks import sensor_marks
+from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
+from sim_node.viewing.urdf_shapes import in_urdf
+from sim_node.wire.marker_messages import Marker, MarkerType
+from sim_node.world import FrameTable, World
+from sim_node.world.model import STILL, Motion
+from sim_node.world.problems import WorldWarning
+
+# The namespaces of markers, as rviz lists them. ROBOTS are what robot_description shows too.
+SHAPES, ROBOTS, PATHS, MISSIONS = "shapes", "robots", "keyframes", "missions"
+# Half an edge of a plane without end (m), where the world is smaller, and its thickness.
+_PLANE, _THIN = 25.0, 0.001
+_GROUND = (0.57, 0.59, 0.58, 1.0)
+_LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
+# Vertices of a curve between two keyframes, and of a whole path.
+_SMOOTH, _MOST_VERTICES = 24, 4000
+
+
+def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
+    """All markers of an assembled world. prefix: before every frame id but the fixed frame's."""
+    markers = [
+        *_shapes(world, frames),
+        *(_path(motion) for motion in world.motions if np.ptp(motion.poses[:, :3], axis=0).max() > STILL),
+        *_missions(world, frames),
+        *sensor_marks(world),
+    ]
+    fixed = world.fixed_frame
+    return [each if each.frame == fixed else replace(each, frame=prefix + each.frame) for each in markers]
+
+
+def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
+    own, whole = _described(world, frames)
+    files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
+    for shape in shapes_of(world, frames):
+        if shape.kind == "mesh" and shape.row in files:
+            continue  # rviz reads the file itself, below
+        group = ROBOTS if shape.row in whole or (shape.row in own and in_urdf(shape)) else SHAPES
+        yield from _solid(frames.names[shape.row], group, shape)
+    for body in world.bodies:
+        for part in body.geometry:
+            if part.file is not None and not part.is_shown_only:
+                group = ROBOTS if frames.index(body.name) in own else SHAPES
+                colour = PLAIN if part.colour is None else tuple(part.colour.tolist())
+                mesh = uri(part.file)
+                yield Marker(
+                    body.name, group, MarkerType.MESH_RESOURCE, part.pose, _three(part.size), colour, mesh=mesh
+                )
+
+
+def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
+    """The rows that are described as far as URDF has words, and those that the text of their own model describes."""
+    own: set[int] = set()
+    whole: set[int] = set()
+    for robot in robots_of(world, frames):
+        (whole if robot.urdf else own).update(robot.rows)
+    return own, whole
+
+
+def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
+    scale = shape.scale
+    if shape.kind == "box":
+        yield Marker(frame, group, MarkerType.CUBE, shape.pose, scale, shape.colour)
+    elif shape.kind == "sphere":
+        yield Marker(frame, group, MarkerType.SPHERE, shape.pose, 2.0 * scale, shape.colour)
+    elif shape.kind == "cylinder":
+        size = scale * (2.0, 2.0, 1.0)
+        yield Marker(frame, group, MarkerType.CYLINDER, shape.pose, size, shape.colour)
+    elif shape.kind == "plane":
+        # A thin box whose upper side is the plane.
+        size = np.array([*np.where(scale[:2] > 0.0, scale[:2], 2.0 * _PLANE), _THIN])
+        below = poses.compose(shape.pose, [0.0, 0.0, -0.5 * _THIN, 0.0, 0.0, 0.0, 1.0])
+        colour = _GROUND if shape.colour == PLAIN else shape.colour
+        yield Marker(frame, group, MarkerType.CUBE, below, size, colour)
+    elif shape.mesh is not None:
+        corners = shape.mesh.vertices[shape.mesh.faces].reshape(-1, 3).astype(np.float64)
+        yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, shape.colour, corners)
+    elif shape.file is not None and shape.file.suffix.lower() in READ_BY_RVIZ:
+        mesh = uri(shape.file)
+        # No colour: the file's own.
+        yield Marker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
+    elif shape.file is not None:
+        try:
+            parts = list(parts_of(shape.file))
+        except Exception as error:  # whatever a library has against a file that others read
+            warnings.warn(WorldWarning(f"{shape.file}: not among the markers: {error}"), stacklevel=2)
+            return
+        for vertices, faces, colour in parts:
+            corners = vertices[faces].reshape(-1, 3)
+            drawn = colour if shape.colour == PLAIN else shape.colour
+            yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
+
+
+def _path(motion: Motion) -> Marker:
+    """The way of a frame through its keyframes, in its parent."""
+    times_ns = motion.times_ns
+    if motion.interpolation == "smooth":
+        between = np.linspace(times_ns[:-1], times_ns[1:], _SMOOTH, endpoint=False, axis=1).ravel()
+        times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
+    every = -(-len(times_ns) // _MOST_VERTICES)
+    times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
+    way = np.zeros((len(times_ns), 1, 7))
+    KeyframeEngine(((0, motion),), 0, 1).write_instants(way, times_ns)
+    line = np.array([_LINE, 0.0, 0.0])
+    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way[:, 0, :3])
+
+
+def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
+    """The waypoints of pilots, in the parent frame of their vehicle."""
+    for vehicle in world.vehicles:
+        if vehicle.pilot is not None and vehicle.pilot.waypoints:
+            body = next(body for body in world.bodies if body.name == vehicle.body)
+            points = np.array([waypoint.position for waypoint in vehicle.pilot.waypoints])
+            ends = points[:1] if vehicle.pilot.after == "loop" else points[:0]
+            line = np.array([_LINE, 0.0, 0.0])
+            way = np.concatenate([points, ends])
+            if len(way) > 1:
+                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=way)
+            for point, waypoint in zip(points, vehicle.pilot.waypoints, strict=True):
+                at = np.concatenate([point, [0.0, 0.0, 0.0, 1.0]])
+                colour = (*_MISSION[:3], 0.25)
+                radius = np.full(3, 2.0 * waypoint.radius)
+                yield Marker(body.parent, MISSIONS, MarkerType.SPHERE, at, radius, colour)
+
+
+def _three(size: FloatArray) -> FloatArray:
+    return np.broadcast_to(size, (3,))

@@ -1,0 +1,74 @@
+"""The way that each vehicle of a run has come, to its topic."""
+
+from __future__ import annotations
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation import Snapshot
+from sim_node.wire.path_message import PathMessageBytes
+from sim_node.wire.qos import Qos
+from sim_node.wire.sensor_topics import topic_of
+from sim_node.wire.stamps import Stamp, simulation_stamp
+from sim_node.wire.topic import Outlet, Send, Topic
+from sim_node.world import FrameTable, World
+
+# Poses per simulated second, and how many of them a path has: those of the last minute.
+RATE, LENGTH = 5, 300
+_PERIOD_NS = 1_000_000_000 // RATE
+
+
+def path_topic(vehicle: str, prefix: str = "") -> Topic:
+    """Where the path of a vehicle goes, below the outlet's namespace."""
+    return Topic(topic_of(prefix + vehicle, "path"), "nav_msgs/msg/Path", Qos(depth=1))
+
+
+class PathSink:
+    """Sends a path per vehicle in the fixed frame, with the first snapshot of each fifth of a second.
+
+    prefix: before the topics. A reset begins new paths.
+    """
+
+    def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
+        self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
+        self._paths: list[tuple[Send, PathMessageBytes, list[int]]] = []
+        self._next_ns: int | None = None
+        self._last_ns = 0
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Lays out the messages."""
+        self._paths = [
+            (
+                self._outlet.advertise(path_topic(vehicle.name, self._prefix)),
+                PathMessageBytes(world.fixed_frame, LENGTH),
+                frames.chain(frames.index(vehicle.body)),
+            )
+            for vehicle in world.vehicles
+        ]
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Adds to the paths and sends them, where that is due."""
+        time_ns = snapshot.time_ns
+        if time_ns < self._last_ns:
+            self._next_ns = None
+        self._last_ns = time_ns
+        if self._next_ns is None:
+            for _, path, _ in self._paths:
+                path.clear()
+        elif time_ns < self._next_ns:
+            return
+        self._next_ns = time_ns - time_ns % _PERIOD_NS + _PERIOD_NS
+        if self._paths:
+            stamp_ns = self._stamp(time_ns)
+            for send, path, chain in self._paths:
+                send(time_ns, path.add(stamp_ns, _rooted(snapshot.poses, chain)))
+
+    def close(self) -> None:
+        """The outlet is its owner's."""
+
+
+def _rooted(frame_poses: FloatArray, chain: list[int]) -> FloatArray:
+    """The pose (7,) in the fixed frame of the first frame of a chain that leads up to it."""
+    pose: FloatArray = frame_poses[chain[0]]
+    for row in chain[1:-1]:
+        pose = poses.compose(frame_poses[row], pose)
+    return pose

@@ -1,0 +1,105 @@
+"""Which frames of a world are robots: its vehicles, and what hangs together by joints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim_node.world import FrameTable, World
+from sim_node.world.layout import Layout, lay_out
+from sim_node.world.models import Model
+
+_JOINT = "/joint"
+
+
+@dataclass(frozen=True)
+class Robot:
+    """A subtree of frames that one robot_description describes.
+
+    rows: of the frame table, the root's first, parents before children. model: the attached model that its root is of.
+    frame_prefix: before all frames on the graph. tf_prefix: what their names there begin with, without the slash after
+    it: the frame of a link is TF_PREFIX/LINK, as rviz and robot_state_publisher have it; empty for none.
+    """
+
+    name: str
+    rows: tuple[int, ...]
+    tf_prefix: str
+    frame_prefix: str = ""
+    model: Model | None = None
+
+    def link(self, frame: str) -> str:
+        """What the description calls a frame of the world."""
+        published = self.frame_prefix + frame
+        return published[len(self.tf_prefix) + 1 :] if self.tf_prefix else published
+
+    @property
+    def urdf(self) -> str:
+        """The text of the URDF model that it is, where that calls the links as it does; empty for others."""
+        if self.model is None or not self.model.urdf or len(self.rows) != len(self.model.links):
+            return ""
+        same = all(self.link(self.model.full_name(link.name)) == link.name for link in self.model.links)
+        return self.model.urdf if same else ""
+
+
+def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot, ...]:
+    """The robots of an assembled world, in the order of their frames. prefix: before every frame's name on the graph.
+
+    A robot begins at what its first joint is fixed to; of what floats free or hangs on the fixed frame itself, which
+    has no prefix, at what moves. Fixed links of its model above that are part of it. Of a URDF model it is the links of
+    the model and nothing that is mounted on them. A single body that floats is none, unless it is a vehicle.
+    """
+    layout = lay_out(world)
+    kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
+    kinds |= {
+        row: "free" if any(joint.kind == "free" for joint in link.link.joints) else "joint"
+        for row, link in layout.links
+        if link.link.joints
+    }
+    links = dict(layout.links)
+    vehicles = {frames.index(vehicle.body): vehicle.name for vehicle in world.vehicles}
+    parents = frames.parents.tolist()
+    roots: list[int] = []
+    for row in sorted(kinds):
+        if not any(above in kinds for above in frames.chain(row)[1:]):
+            root = row if kinds[row] == "free" else _holding(row, layout, parents)
+            while root in links and parents[root] in links and links[parents[root]].model is links[root].model:
+                root = parents[root]
+            if root not in roots:
+                roots.append(root)
+    robots = []
+    for root in roots:
+        rows = _subtree(root, parents)
+        articulated = any(kinds.get(row, "free") != "free" for row in rows)
+        if articulated or root in vehicles:
+            model = links[root].model if root in links else None
+            if model is not None and model.urdf and frames.names[root] == model.full_name(model.links[0].name):
+                rows = tuple(sorted(frames.index(model.full_name(link.name)) for link in model.links))
+            name = vehicles.get(root) or _name(frames.names[root], model)
+            robots.append(Robot(name, rows, _tf_prefix(name, rows, frames, prefix), prefix, model))
+    return tuple(robots)
+
+
+def _holding(row: int, layout: Layout, parents: list[int]) -> int:
+    """What a joint hangs on: a body or a frame, beyond the joint's own frame; what it moves where that is all."""
+    body = next((body for at, body in layout.bodies if at == row), None)
+    holder = parents[row]
+    if body is not None and body.joint_frame != body.parent and parents[holder] > 0:
+        holder = parents[holder]
+    return holder if holder > 0 else row
+
+
+def _subtree(root: int, parents: list[int]) -> tuple[int, ...]:
+    """A frame's row and those below it: frames are laid out depth first, until something hangs further up."""
+    end = next((row for row in range(root + 1, len(parents)) if parents[row] < root), len(parents))
+    return tuple(range(root, end))
+
+
+def _name(root: str, model: Model | None) -> str:
+    """A robot that begins where a model does is called as the model; others as their root."""
+    if model is not None and root == model.full_name(model.links[0].name):
+        return model.prefix.strip("/") or model.name
+    return root.removesuffix(_JOINT)
+
+
+def _tf_prefix(name: str, rows: tuple[int, ...], frames: FrameTable, prefix: str) -> str:
+    common = prefix + (f"{name}/" if all(frames.names[row].startswith(f"{name}/") for row in rows) else "")
+    return common.rpartition("/")[0]

@@ -1,0 +1,93 @@
+"""How rviz shows a topic, by the type of its messages. Names of displays and properties are rviz2's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.wire.topic import Topic
+
+Properties = dict[str, Any]
+
+PLUGINS = "rviz_default_plugins"
+# Messages that wait for their transform: rviz' own 10 overflow where a sensor is faster than /tf ("queue is full").
+FILTER_SIZE = 100
+# Of subscriptions to what is not latched: more than a sensor tells between two pictures of rviz.
+DEPTH = 20
+
+
+def shown(name: str, topic: Topic, *, enabled: bool = True) -> Properties | None:
+    """The display of a topic, whose name is absolute; None where rviz comes without one, as for an Imu."""
+    if topic.type not in DISPLAYS:
+        return None
+    plugin, properties = DISPLAYS[topic.type]
+    return {**head(plugin, name, enabled=enabled), "Topic": subscription(topic), **properties}
+
+
+def head(plugin: str, name: str, *, enabled: bool = True) -> Properties:
+    """What every display begins with."""
+    return {"Class": f"{PLUGINS}/{plugin}", "Name": name, "Enabled": enabled, "Value": enabled}
+
+
+def subscription(topic: Topic) -> Properties:
+    """How rviz subscribes to a topic so that it hears what is sent: as the topic offers it."""
+    qos = topic.qos
+    return {
+        "Value": topic.name,
+        "Depth": qos.depth if qos.latched else max(qos.depth, DEPTH),
+        "Filter size": FILTER_SIZE,
+        "History Policy": "Keep Last",
+        "Reliability Policy": "Reliable" if qos.reliability == "reliable" else "Best Effort",
+        "Durability Policy": "Transient Local" if qos.latched else "Volatile",
+    }
+
+
+_POINTS: Properties = {
+    "Style": "Flat Squares",
+    "Size (m)": 0.04,
+    "Alpha": 1,
+    "Decay Time": 0,
+    "Position Transformer": "XYZ",
+    "Use Fixed Frame": True,
+    "Selectable": True,
+}
+# The newest pose as an arrow; how sure it is can be ticked.
+_ODOMETRY: Properties = {
+    "Keep": 1,
+    "Position Tolerance": 0,
+    "Angle Tolerance": 0,
+    "Covariance": {"Value": False},
+    "Shape": {
+        "Value": "Arrow",
+        "Alpha": 1,
+        "Color": "255; 25; 0",
+        "Shaft Length": 0.4,
+        "Shaft Radius": 0.02,
+        "Head Length": 0.12,
+        "Head Radius": 0.05,
+    },
+}
+
+# The plugin of a type of message (package/msg/Name), and its properties that are not as rviz has them.
+DISPLAYS: dict[str, tuple[str, Properties]] = {
+    "nav_msgs/msg/Odometry": ("Odometry", _ODOMETRY),
+    "nav_msgs/msg/Path": ("Path", {"Line Style": "Lines", "Color": "25; 255; 0", "Buffer Length": 1}),
+    "sensor_msgs/msg/Image": ("Image", {"Normalize Range": True, "Median window": 5}),
+    "sensor_msgs/msg/LaserScan": ("LaserScan", {**_POINTS, "Color Transformer": "AxisColor", "Axis": "Z"}),
+    "sensor_msgs/msg/PointCloud2": (
+        "PointCloud2",
+        {
+            **_POINTS,
+            "Color Transformer": "Intensity",
+            "Channel Name": "intensity",
+            "Autocompute Intensity Bounds": True,
+        },
+    ),
+    "sensor_msgs/msg/Range": ("Range", {"Color": "255; 255; 255", "Alpha": 0.4, "Buffer Length": 1}),
+    "geometry_msgs/msg/PoseStamped": ("Pose", {"Shape": "Axes", "Axes Length": 0.5, "Axes Radius": 0.02}),
+    # 1 N is a centimetre, 1 N m ten.
+    "geometry_msgs/msg/WrenchStamped": (
+        "Wrench",
+        {"Force Arrow Scale": 0.01, "Torque Arrow Scale": 0.1, "Arrow Width": 0.1, "History Length": 1},
+    ),
+    "visualization_msgs/msg/MarkerArray": ("MarkerArray", {}),
+}

@@ -1,0 +1,97 @@
+"""What sensors see, as lines: frustums of cameras, fans of lidars, cones of rangefinders; arrows and names of all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.names import last
+from sim_node.registry import registering
+from sim_node.sensors import groups_of
+from sim_node.wire.marker_messages import Marker, MarkerType
+from sim_node.world import World
+
+# The namespaces of these markers.
+SENSORS, FIELDS, NAMES = "sensors", "fields_of_view", "sensor_names"
+_LINE, _COLOUR, _FIELD, _WHITE = 0.01, (0.3, 0.9, 0.9, 0.9), (0.3, 0.9, 0.9, 0.35), (1.0, 1.0, 1.0, 1.0)
+# How far a camera's frustum is drawn, and how long an arrow and how high a letter is, m.
+_FRUSTUM, _ARROW, _LETTER = 0.5, 0.12, 0.06
+# Vertices of an arc.
+_ARC = 48
+
+# Pairs of points (2 K, 3) in a sensor's frame, lines between which show what it sees.
+Outline = Callable[[Any], FloatArray]
+OUTLINES: dict[str, Outline] = {}
+
+
+def outline(kind: str) -> Callable[[Outline], Outline]:
+    """Registers how a type of sensor is outlined."""
+    return registering(OUTLINES, "outline", kind)
+
+
+def sensor_marks(world: World) -> Iterator[Marker]:
+    """The markers of a world's sensors, in the sensors' frames."""
+    line = np.array([_LINE, 0.0, 0.0])
+    for group in groups_of(world):
+        for name, sensor in zip(group.names, group.sensors, strict=True):
+            if group.kind in OUTLINES:
+                points = OUTLINES[group.kind](sensor)
+                yield Marker(name, FIELDS, MarkerType.LINE_LIST, scale=line, colour=_FIELD, points=points)
+            size = np.array([_ARROW, 0.15 * _ARROW, 0.15 * _ARROW])
+            yield Marker(name, SENSORS, MarkerType.ARROW, scale=size, colour=_COLOUR)
+            above, height = np.array([0.0, 0.0, _ARROW, 0.0, 0.0, 0.0, 1.0]), np.array([0.0, 0.0, _LETTER])
+            yield Marker(name, NAMES, MarkerType.TEXT_VIEW_FACING, above, height, _WHITE, text=last(name))
+
+
+@outline("camera")
+@outline("depth_camera")
+def frustum(camera: Any) -> FloatArray:
+    """The four edges of what is in a picture, as far as half a metre ahead, and the picture there."""
+    lens = camera.lens()
+    depth = min(_FRUSTUM, lens.far)
+    across = depth * np.tan(0.5 * lens.horizontal_fov)
+    up = across * lens.height / lens.width
+    corners = np.array([[depth, y * across, z * up] for y, z in ((1, 1), (-1, 1), (-1, -1), (1, -1))])
+    edges = np.stack([np.zeros((4, 3)), corners], axis=1)
+    return np.concatenate([edges.reshape(-1, 3), _pairs(np.concatenate([corners, corners[:1]]))])
+
+
+@outline("lidar_2d")
+def fan(lidar: Any) -> FloatArray:
+    """The sector that a scan covers, to its farthest range."""
+    return _sector(lidar.angle_min, lidar.angle_max, 0.0, lidar.range_max)
+
+
+@outline("lidar_3d")
+def bands(lidar: Any) -> FloatArray:
+    """The sectors of the lowest and the highest ring."""
+    elevations = sorted({lidar.vertical_min, lidar.vertical_max})
+    angles = lidar.angle_min, lidar.angle_max
+    return np.concatenate([_sector(*angles, elevation, lidar.range_max) for elevation in elevations])
+
+
+@outline("rangefinder")
+def cone(rangefinder: Any) -> FloatArray:
+    """The axis and the rim of the cone that a rangefinder looks into."""
+    turn, off = np.linspace(0.0, 2.0 * np.pi, _ARC), 0.5 * rangefinder.field_of_view
+    rim = np.stack([np.full(_ARC, np.cos(off)), np.sin(off) * np.cos(turn), np.sin(off) * np.sin(turn)], axis=-1)
+    edges = np.stack([np.zeros((4, 3)), rim[:: _ARC // 4][:4]], axis=1).reshape(-1, 3)
+    lines = np.concatenate([edges, _pairs(rim)])
+    return np.asarray(rangefinder.range_max * lines)
+
+
+def _sector(first: float, last: float, elevation: float, reach: float) -> FloatArray:
+    """A circle's arc of constant elevation and the two rays to its ends."""
+    azimuth = np.linspace(first, last, _ARC)
+    flat = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=-1) * np.cos(elevation)
+    arc = reach * np.column_stack([flat, np.full(_ARC, np.sin(elevation))])
+    ends = np.stack([np.zeros((2, 3)), arc[[0, -1]]], axis=1).reshape(-1, 3)
+    return np.concatenate([ends, _pairs(arc)])
+
+
+def _pairs(points: FloatArray) -> FloatArray:
+    """A line through points (K, 3) as the ends (2 K - 2, 3) of its parts."""
+    return np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3)

@@ -1,0 +1,112 @@
+"""What is drawn of a world: shapes, each fixed to a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import FrameTable, World
+from sim_node.world.bodies import Geometry
+from sim_node.world.layout import lay_out
+
+# Of what was given no colour; a propeller's disc; the arrows of a shape "xyz".
+PLAIN, DISC = (0.62, 0.65, 0.70, 1.0), (0.25, 0.28, 0.33, 0.35)
+ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
+# MuJoCo's convention: geoms of these groups are for contact and not for the eye.
+FIRST_HIDDEN_GROUP = 3
+_MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles: vertices (V, 3) m, faces (F, 3)."""
+
+    vertices: npt.NDArray[np.float32]
+    faces: npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A solid on a frame. row: of its frame; pose (7,): in the frame; colour (4,): red, green, blue, opacity.
+
+    kind: box, sphere, cylinder (along z), plane (faces z), mesh or glb. scale (3,): what a cube of edge 1, a ball of
+    radius 1, a cylinder of radius 1 and length 1, the mesh's or the file's own units are multiplied by.
+    """
+
+    row: int
+    kind: str
+    pose: FloatArray
+    scale: FloatArray = field(default_factory=lambda: np.ones(3))
+    colour: tuple[float, ...] = PLAIN
+    mesh: Mesh | None = None
+    file: Path | None = None
+
+
+def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
+    """All that there is to see of an assembled world."""
+    shapes = [*_shown_only(world, frames), *_discs(world, frames)]
+    if world.bodies or world.models:
+        from sim_node.viewing.mujoco_shapes import geoms_of
+
+        shapes += geoms_of(world, lay_out(world))
+    return tuple(shapes)
+
+
+def capsule(row: int, pose: FloatArray, radius: float, length: float, colour: tuple[float, ...]) -> Iterator[Shape]:
+    """A cylinder between two balls."""
+    yield Shape(row, "cylinder", pose, np.array([radius, radius, length]), colour)
+    for end in (-0.5, 0.5):
+        at = poses.compose(pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
+        yield Shape(row, "sphere", at, np.full(3, radius), colour)
+
+
+def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
+    """A colour as given, or the plain one where it is none or MuJoCo's for what has none."""
+    if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
+        return PLAIN
+    return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
+
+
+def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:
+    """Meshes and arrows that physics knows nothing of."""
+    drawn = [(body.name, geometry) for body in world.bodies for geometry in body.geometry if geometry.is_shown_only]
+    drawn += [(model.full_name(link), geometry) for model in world.models for link, geometry in model.shown]
+    for name, geometry in drawn:
+        row = frames.index(name)
+        if geometry.shape == "xyz":
+            yield from _arrows(row, geometry)
+        elif geometry.file is not None:
+            yield Shape(row, "glb", geometry.pose, geometry.size, coloured(geometry.colour), file=geometry.file)
+
+
+def _arrows(row: int, geometry: Geometry) -> Iterator[Shape]:
+    length = float(geometry.size[0])
+    for axis, colour in zip(np.eye(3), ARROWS, strict=True):
+        scale = np.where(axis > 0.0, length, 0.05 * length)
+        middle = np.concatenate([0.5 * length * axis, [0.0, 0.0, 0.0, 1.0]])
+        yield Shape(row, "box", poses.compose(geometry.pose, middle), scale, colour)
+
+
+def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
+    """A disc for each propeller, as large as leaves its neighbours room."""
+    for vehicle in world.vehicles:
+        row = frames.index(vehicle.body)
+        places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
+        apart = np.linalg.norm(places[:, None] - places, axis=-1)
+        apart[apart < 1e-3] = np.inf
+        nearest = float(apart.min()) if np.isfinite(apart).any() else 0.3
+        for rotor in vehicle.rotors:
+            scale = np.array([0.42 * nearest, 0.42 * nearest, 0.006])
+            yield Shape(row, "cylinder", np.concatenate([rotor.position, _upwards(rotor.axis)]), scale, DISC)
+
+
+def _upwards(axis: FloatArray) -> FloatArray:
+    """The shortest turn that takes z to a unit axis."""
+    x, y, z = axis
+    return quaternions.normalise([-y, x, 0.0, 1.0 + z]) if z > -1.0 + 1e-9 else np.array([1.0, 0.0, 0.0, 0.0])

@@ -1,0 +1,187 @@
+"""A world's shapes as MuJoCo draws them, put where the frames are: with a ground, a sky, a sun and its shadows."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.appearance import dressed
+from sim_node.physics.mujoco_model import compile_model
+from sim_node.viewing.rotor_discs import add_rotor_discs
+from sim_node.viewing.shown_meshes import add_shown
+from sim_node.viewing.view import View
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+# Shapes and marks that a picture may have: more are left out.
+MOST_SHAPES = 20_000
+_SAMPLES = 8
+_SHADOW_PIXELS = 4096
+# Of shapes that lie on the ground, m: what rounding and contacts make of that.
+_SUNK = 0.02
+# From here on a millimetre is lost in OpenGL's floats, m.
+_FAR_OUT = 1e3
+# In distances of the view: how far about its middle there are shadows, from where to where all fades into the sky.
+_SHADOWS = 1.5
+_HAZE = 4.0, 20.0
+# The sun's direction, and its radius in rad: three times that of the true one.
+_SUN = np.array([0.42, 0.38, -0.82]) / np.linalg.norm([0.42, 0.38, -0.82])
+_SUN_RADIUS = 0.014
+_AMBIENT, _HEADLIGHT, _SUNLIGHT = [0.38] * 3, [0.22] * 3, [0.62, 0.60, 0.56]
+_CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
+_GROUND = [0.77, 0.79, 0.80], [0.69, 0.71, 0.73]
+_HORIZON = [0.86, 0.91, 0.96, 1.0]
+
+
+class Stage:
+    """The shapes of a laid-out world, drawn by poses and nothing else: a run's, or those that a bag has.
+
+    scene: what is to be drawn, MuJoCo's, up to MOST_SHAPES. is_bare: whether the
+    world has no shapes. Coordinates in the scene are relative to `origin` (3,): far from a world's origin, OpenGL's
+    floats would be too coarse.
+    """
+
+    def __init__(self, world: World, layout: Layout, size: tuple[int, int]) -> None:
+        spec = compile_model(world, layout).spec.copy()
+        add_shown(spec, world)
+        for vehicle in world.vehicles:
+            add_rotor_discs(spec, vehicle)
+        self.is_bare = not spec.geoms
+        if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.geoms):
+            spec.worldbody.add_geom(
+                name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
+            )
+        self.model = _lit(dressed(spec, size)).compile()
+        self.origin = np.zeros(3)
+        self.scene = mujoco.MjvScene(self.model, MOST_SHAPES)
+        self._data = mujoco.MjData(self.model)
+        self._options = mujoco.MjvOption()
+        self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1
+        # Sites and tendons are marks of MuJoCo's own; the poses of frames do not say where they are.
+        self._options.sitegroup[:] = 0
+        self._options.flags[mujoco.mjtVisFlag.mjVIS_TENDON] = 0
+        self._eye = mujoco.MjvCamera()
+        self._eye.type = mujoco.mjtCamera.mjCAMERA_USER
+        self._rows, offsets = _rows_of_bodies(self.model, layout)
+        self._body_offsets = offsets
+        bodies = self.model.geom_bodyid
+        local = np.concatenate([self.model.geom_pos, self.model.geom_quat[:, [1, 2, 3, 0]]], axis=1)
+        self._shape_rows = self._rows[bodies]
+        self._shape_offsets = poses.compose(offsets[bodies], local)
+        self._solid = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < 3)
+        self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")
+
+    def corners(self, rooted: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+        """The corners (T, S, 8, 3) of boxes about all shapes but the ground, and the row (S,) of each one's frame.
+
+        rooted (T, N, 7): the poses of all frames in the fixed one.
+        """
+        boxes = self.model.geom_aabb[self._solid].astype(np.float64)
+        offsets = boxes[:, None, :3] + _CORNERS * boxes[:, None, 3:]
+        return poses.apply(self._solids(rooted)[..., None, :], offsets), self._shape_rows[self._solid]
+
+    def prepare(self, view: View) -> mujoco.MjModel:
+        """What a canvas has to know to draw views like this one."""
+        model = self.model
+        # In these MuJoCo measures how far there are ground, shadows and haze.
+        model.stat.extent, model.vis.map.zfar = view.distance, view.lens.far / view.distance
+        model.vis.map.shadowclip = _SHADOWS
+        model.vis.map.fogstart, model.vis.map.fogend = _HAZE
+        return model
+
+    def lay_ground(self, rooted: FloatArray) -> None:
+        """Where the world has no ground: at z = 0, or below all that is there at poses (T, N, 7)."""
+        if self._added_ground < 0:
+            return
+        corners, _ = self.corners(rooted)
+        # A ball's box turns with it, and its corners are farther out than it is.
+        balls = self._solids(rooted)[..., 2] - self.model.geom_rbound[self._solid]
+        lows = np.maximum(corners[..., 2].min(axis=-1), balls)
+        lowest = min(float(lows.min(initial=0.0)), float(rooted[..., 2].min()))
+        self._shape_offsets[self._added_ground, 2] = lowest if lowest < -_SUNK else 0.0
+
+    def place(self, rooted: FloatArray, view: View) -> None:
+        """Puts all shapes into the scene at the poses (N, 7) of the frames, and the eye."""
+        model, data = self.model, self._data
+        about = poses.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
+        # Whole metres keep the ground's checks where they are.
+        self.origin = origin = np.round(about / 2.0) * 2.0 if np.abs(about).max() > _FAR_OUT else np.zeros(3)
+        shapes = poses.compose(rooted[self._shape_rows], self._shape_offsets)
+        data.geom_xpos[:] = shapes[:, :3] - origin
+        data.geom_xmat[:] = quaternions.to_matrix(shapes[:, 3:]).reshape(-1, 9)
+        bodies = poses.compose(rooted[self._rows], self._body_offsets)
+        data.xpos[:] = bodies[:, :3] - origin
+        data.xquat[:] = bodies[:, [6, 3, 4, 5]]
+        data.xmat[:] = quaternions.to_matrix(bodies[:, 3:]).reshape(-1, 9)
+        self._lit, self._sun_away = about - origin, 1.5 * _SHADOWS * view.distance
+        self._aim(view, origin)
+        every = mujoco.mjtCatBit.mjCAT_ALL
+        mujoco.mjv_updateScene(model, data, self._options, None, self._eye, every, self.scene)
+        for geom in self.scene.geoms[: self.scene.ngeom]:
+            # Decoration casts no shadow: that of the ground on itself is noise.
+            if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
+                geom.category = mujoco.mjtCatBit.mjCAT_DECOR
+
+    def _solids(self, rooted: FloatArray) -> FloatArray:
+        """The poses (T, S, 7) of all shapes but the ground."""
+        return poses.compose(rooted[..., self._shape_rows[self._solid], :], self._shape_offsets[self._solid])
+
+    def shine(self, part: int, parts: int) -> None:
+        """Lets one of so many points of the sun's disc shine: the mean of the pictures has soft shadows.
+
+        They lie on a sunflower's spiral. Vogel, A better way to construct the sunflower head, 1979.
+        """
+        angle, radius = part * np.pi * (3.0 - np.sqrt(5.0)), _SUN_RADIUS * np.sqrt(part / parts)
+        across = np.cross(_SUN, [0.0, 0.0, 1.0])
+        across /= np.linalg.norm(across)
+        direction = _SUN + radius * (np.cos(angle) * across + np.sin(angle) * np.cross(_SUN, across))
+        direction /= np.linalg.norm(direction)
+        for light in self.scene.lights[: self.scene.nlight]:
+            if not light.headlight:
+                light.pos, light.dir = self._lit - self._sun_away * direction, direction
+
+    def _aim(self, view: View, origin: FloatArray) -> None:
+        lens = view.lens
+        forward, _, up = quaternions.to_matrix(view.pose[3:]).T
+        half_width = lens.near * np.tan(0.5 * lens.horizontal_fov)
+        half_height = half_width * lens.height / lens.width
+        for eye in self.scene.camera:
+            eye.pos, eye.forward, eye.up = view.pose[:3] - origin, forward, up
+            eye.frustum_center, eye.frustum_width = 0.0, half_width
+            eye.frustum_bottom, eye.frustum_top = -half_height, half_height
+            eye.frustum_near, eye.frustum_far = lens.near, lens.far
+
+
+def _lit(spec: mujoco.MjSpec) -> mujoco.MjSpec:
+    """Light for pictures that people look at: one sun, whatever lamps a model brings along, and shadows."""
+    view = spec.visual
+    view.quality.offsamples, view.quality.shadowsize = _SAMPLES, _SHADOW_PIXELS
+    view.headlight.ambient, view.headlight.diffuse = _AMBIENT, _HEADLIGHT
+    view.rgba.haze = view.rgba.fog = _HORIZON
+    for texture in spec.textures:
+        if texture.name == "sim_node/ground":
+            texture.rgb1, texture.rgb2 = _GROUND
+    for light in spec.lights[1:]:
+        spec.delete(light)
+    sun = spec.lights[0]
+    sun.type, sun.castshadow = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, True
+    sun.diffuse, sun.ambient, sun.specular = _SUNLIGHT, [0.0] * 3, [0.15] * 3
+    return spec
+
+
+def _rows_of_bodies(model: mujoco.MjModel, layout: Layout) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """The frame that each MuJoCo body hangs on, by its name or that of the nearest above it, and its pose in that."""
+    names = {name: row for row, name in enumerate(layout.frames.names)}
+    rows, offsets = np.zeros(model.nbody, dtype=np.int64), np.tile(poses.IDENTITY, (model.nbody, 1))
+    for body in range(1, model.nbody):
+        row = names.get(model.body(body).name)
+        if row is not None:
+            rows[body] = row
+            continue
+        above = model.body_parentid[body]
+        rest = np.concatenate([model.body_pos[body], model.body_quat[body][[1, 2, 3, 0]]])
+        rows[body], offsets[body] = rows[above], poses.compose(offsets[above], rest)
+    return rows, offsets

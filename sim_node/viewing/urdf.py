@@ -1,0 +1,188 @@
+"""URDF of robots and of whole worlds: what robot_description says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from xml.sax.saxutils import quoteattr
+
+import numpy as np
+
+from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.robots import Robot
+from sim_node.viewing.shapes import ARROWS, DISC, Shape, shapes_of
+from sim_node.viewing.urdf_shapes import in_urdf, numbers, urdf_geometry, urdf_mesh
+from sim_node.world import FrameTable, World
+from sim_node.world.bodies import Body, Geometry
+from sim_node.world.layout import Layout, lay_out
+from sim_node.world.models import ModelLink
+
+# URDF wants limits of every slide. These are none: m, N, m/s.
+_FAR, _STRONG, _FAST = 1e4, 1e9, 1e4
+# What is drawn and is not there.
+_DECORATION = (DISC, *ARROWS)
+
+_Attributes = dict[str, str]
+# What is drawn of a link or touches: an element's name, attributes, pose and colour, and whether it touches.
+_Part = tuple[str, _Attributes, FloatArray, tuple[float, ...], bool]
+# Type, name, pose of the child at zero, and further elements.
+_Joint = tuple[str, str, FloatArray, list[str]]
+# Mass (kg), centre of mass (3,) and inertia about it (3, 3), in the link's axes.
+_Inertial = tuple[float, FloatArray, FloatArray]
+
+
+class UrdfWriter:
+    """Writes parts of one assembled world as URDF."""
+
+    def __init__(self, world: World, frames: FrameTable) -> None:
+        self._world, self._frames = world, frames
+        self._layout: Layout = lay_out(world)
+        self._bodies = dict(self._layout.bodies)
+        self._links = dict(self._layout.links)
+        self._inertials = _inertials(world, self._layout)
+        self._parts: dict[int, list[_Part]] = {}
+        for row, part in _parts(world, frames):
+            self._parts.setdefault(row, []).append(part)
+
+    def robot(self, robot: Robot) -> str:
+        """The description of a robot. Of an attached URDF model it is the text of its own file, meshes resolved."""
+        return robot.urdf or self._text(robot.name, robot.rows, robot.link)
+
+    def whole(self) -> str:
+        """The whole world, its fixed frame the root link; links are called as frames."""
+        return self._text(self._world.name, range(len(self._frames)), lambda frame: frame)
+
+    def _text(self, name: str, rows: Iterable[int], link: Callable[[str], str]) -> str:
+        root, *rest = rows
+        lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(name)}>"]
+        for row in (root, *rest):
+            lines += self._link(row, link(self._frames.names[row]))
+        for row in rest:
+            lines += self._joint(row, link(self._frames.names[self._frames.parents[row]]), link)
+        return "\n".join([*lines, "</robot>", ""])
+
+    def _link(self, row: int, name: str) -> Iterator[str]:
+        inside = [*_inertial(self._inertials.get(row)), *_drawn(self._parts.get(row, ()), row)]
+        if not inside:
+            yield f"  <link name={quoteattr(name)}/>"
+            return
+        yield f"  <link name={quoteattr(name)}>"
+        yield from inside
+        yield "  </link>"
+
+    def _joint(self, row: int, parent: str, link: Callable[[str], str]) -> Iterator[str]:
+        frame = self._frames.names[row]
+        joint: _Joint | None = None
+        if self._frames.static[row]:
+            joint = "fixed", f"{frame}_fixed", self._layout.poses[row], []
+        elif row in self._bodies:
+            joint = _of_body(self._bodies[row])
+        elif row in self._links:
+            joint = _of_link(self._links[row])
+        kind, name, pose, inside = joint or ("floating", f"{frame}_floating", self._layout.poses[row], [])
+        yield f'  <joint name={quoteattr(name)} type="{kind}">'
+        yield f"    <parent link={quoteattr(parent)}/>"
+        yield f"    <child link={quoteattr(link(frame))}/>"
+        yield f"    {_origin(pose)}"
+        yield from (f"    {line}" for line in inside)
+        yield "  </joint>"
+
+
+def _of_body(body: Body) -> _Joint | None:
+    """A hinge or slide through the body's origin, from its joint frame; None for what URDF has no joint for."""
+    parts = body.type.parts
+    if len(parts) != 1 or parts[0].kind == "ball":
+        return None
+    axis = body.type.axes(body.axes)[0]
+    if parts[0].kind == "slide":
+        return "prismatic", body.name, poses.IDENTITY, [_axis(axis), _limit(-_FAR, _FAR)]
+    if body.anchor.any():
+        return None
+    return "continuous", body.name, poses.IDENTITY, [_axis(axis)]
+
+
+def _of_link(link: ModelLink) -> _Joint | None:
+    joints = link.link.joints
+    if len(joints) != 1 or joints[0].kind not in ("hinge", "slide"):
+        return None
+    joint = joints[0]
+    # Where it is at q = 0, which for MuJoCo need not be where it is drawn.
+    pose, name = link.link.at({joint.name: np.zeros(1)}), link.model.full_name(joint.name)
+    if joint.kind == "slide":
+        return "prismatic", name, pose, [_axis(joint.axis), _limit(*(joint.limits or (-_FAR, _FAR)))]
+    if joint.anchor.any():
+        return None
+    if joint.limits is None:
+        return "continuous", name, pose, [_axis(joint.axis)]
+    return "revolute", name, pose, [_axis(joint.axis), _limit(*joint.limits)]
+
+
+def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
+    """What is drawn of each row and can be said in URDF; what is drawn touches."""
+    for shape in shapes_of(world, frames):
+        if in_urdf(shape):
+            yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, shape.colour not in _DECORATION)
+    for body in world.bodies:
+        for part in body.geometry:
+            if part.file is not None and not part.is_shown_only:
+                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), True)
+
+
+def _colour(part: Geometry) -> tuple[float, ...]:
+    return Shape.colour if part.colour is None else tuple(part.colour.tolist())
+
+
+def _drawn(parts: Iterable[_Part], row: int) -> Iterator[str]:
+    for number, (tag, attributes, pose, colour, touches) in enumerate(parts):
+        shape = f"<{tag}{''.join(f' {key}={quoteattr(value)}' for key, value in attributes.items())}/>"
+        lines = [f"      {_origin(pose)}", f"      <geometry>{shape}</geometry>"]
+        rgba = " ".join(f"{part:g}" for part in colour)
+        yield "    <visual>"
+        yield from lines
+        yield f'      <material name="{row}_{number}"><color rgba="{rgba}"/></material>'
+        yield "    </visual>"
+        if touches:
+            yield from ("    <collision>", *lines, "    </collision>")
+
+
+def _inertial(inertial: _Inertial | None) -> Iterator[str]:
+    if inertial is None:
+        return
+    mass, centre, tensor = inertial
+    upper = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
+    moments = " ".join(f'{key}="{tensor[at] + 0.0:.17g}"' for key, at in upper.items())
+    yield "    <inertial>"
+    yield f'      <origin xyz="{numbers(centre)}" rpy="0 0 0"/>'
+    yield f'      <mass value="{mass:.17g}"/>'
+    yield f"      <inertia {moments}/>"
+    yield "    </inertial>"
+
+
+def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
+    """Of each row that is a body, what MuJoCo makes of its shapes and of what the world says."""
+    if not world.bodies and not world.models:
+        return {}
+    from sim_node.physics.mujoco_model import compile_model
+
+    model = compile_model(world, layout).model
+    found = {}
+    named = [*((row, body.name) for row, body in layout.bodies), *((row, link.name) for row, link in layout.links)]
+    for row, name in named:
+        body = model.body(name).id
+        if model.body_mass[body] > 0.0:
+            turn = quaternions.to_matrix(model.body_iquat[body][[1, 2, 3, 0]])
+            tensor = (turn * model.body_inertia[body]) @ turn.T
+            found[row] = float(model.body_mass[body]), np.array(model.body_ipos[body]), (tensor + tensor.T) / 2.0
+    return found
+
+
+def _origin(pose: FloatArray) -> str:
+    return f'<origin xyz="{numbers(pose[:3])}" rpy="{numbers(quaternions.to_rpy(pose[3:]))}"/>'
+
+
+def _axis(axis: FloatArray) -> str:
+    return f'<axis xyz="{numbers(axis)}"/>'
+
+
+def _limit(low: float, high: float) -> str:
+    return f'<limit lower="{low:.17g}" upper="{high:.17g}" effort="{_STRONG:g}" velocity="{_FAST:g}"/>'

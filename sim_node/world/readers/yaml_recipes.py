@@ -1,0 +1,91 @@
+"""The `recipes` of a world file: programs that may be started beside it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from sim_node.world.problems import quoted, shown_key
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_values import NULL, Value
+from sim_node.world.recipes import LONGEST_DELAY_S, RESTARTS, Recipe
+
+RECIPE_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
+# Of a recipe, which names its log file, and of an environment variable.
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+@section("recipes")
+def read_recipes(value: Value, context: Context) -> None:
+    """A mapping of names to programs."""
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping of names to programs is needed, found {value.found()}")
+        return
+    for name, (key, node) in value.node.entries.items():
+        errors = len(value.report.errors)
+        if not _NAME.fullmatch(name):
+            at = Value(key, value.report, shown_key(name), value)
+            at.error("is no name of a recipe; letters, digits, and _ . - behind the first are allowed")
+        entry = Value(node, value.report, shown_key(name), value)
+        recipe = _recipe(name, entry)
+        if len(value.report.errors) == errors:
+            context.recipes.append(recipe)
+
+
+def _recipe(name: str, entry: Value) -> Recipe:
+    table = entry.table(RECIPE_KEYS, required=("command",))
+    command, cwd, env, log, delay = (table.get(key) for key in ("command", "cwd", "env", "log", "delay"))
+    return Recipe(
+        name,
+        () if command is None else _command(command),
+        "" if cwd is None else _word(cwd),
+        () if env is None else _environment(env),
+        table.choice("restart", RESTARTS, "never"),
+        "" if log is None else _word(log),
+        0.0 if delay is None else delay.number(0.0, LONGEST_DELAY_S),
+        entry.place,
+    )
+
+
+def _command(value: Value) -> tuple[str, ...]:
+    """A list of words, or one text that is split as a shell would, but read by none."""
+    if isinstance(value.node, Sequence):
+        words = tuple(_word(item) for item in value.items())
+    else:
+        errors = len(value.report.errors)
+        text = value.text()
+        try:
+            words = tuple(shlex.split(text))
+        except ValueError as error:
+            value.error(f"{quoted(text)} cannot be split into words: {error}")
+            return ()
+        if len(value.report.errors) > errors:
+            return ()
+    if not words or not words[0]:
+        value.error("is empty; the name of a program is needed")
+    return words
+
+
+def _environment(value: Value) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value.node, Mapping):
+        value.error(f"a mapping of variables to texts is needed, found {value.found()}")
+        return ()
+    variables = []
+    for name, (key, node) in value.node.entries.items():
+        if not _VARIABLE.fullmatch(name):
+            Value(key, value.report, shown_key(name), value).error("is no name of an environment variable")
+        variables.append((name, _word(Value(node, value.report, shown_key(name), value))))
+    return tuple(variables)
+
+
+def _word(value: Value) -> str:
+    """Any scalar, as it is spelt: what a program is handed is text, numbers too."""
+    node = value.node
+    if not isinstance(node, Scalar) or (node.plain and node.text in NULL):
+        value.error(f"a text is needed, found {value.found()}")
+        return ""
+    if "\0" in node.text:
+        value.error("a null character cannot be handed to a program")
+    return node.text

@@ -1,0 +1,277 @@
+"""The built-in autopilot's flight on the simulation itself, step by step and without links: where it truly flies."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from sim_node.autopilot.builtin.craft import Craft, from_json, to_json
+from sim_node.autopilot.builtin.flight import Flight, Refused
+from sim_node.autopilot.builtin.mission import Mission, fault
+from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Tilt
+from sim_node.autopilot.builtin.world import craft_in
+from sim_node.simulation import Simulation
+from sim_node.world import load
+
+ORIGIN = (47.397742, 8.545594, 488.0)
+# Of the Earth at that latitude, m per degree: WGS84's radii of curvature.
+E2, A = 6.69437999014e-3, 6378137.0
+_W = math.sqrt(1.0 - E2 * math.sin(math.radians(ORIGIN[0])) ** 2)
+PER_LATITUDE = math.radians(1.0) * (A * (1.0 - E2) / _W**3 + ORIGIN[2])
+PER_LONGITUDE = math.radians(1.0) * (A / _W + ORIGIN[2]) * math.cos(math.radians(ORIGIN[0]))
+
+
+@pytest.fixture(scope="module")
+def craft() -> Craft:
+    world = load("guided")
+    return replace(craft_in(world, world.vehicles[0]), mission=None)
+
+
+class Flown:
+    """A vehicle of the world `guided` and its flight."""
+
+    def __init__(self, craft: Craft) -> None:
+        self.simulation = Simulation(load("guided"), sensors=False)
+        self.flight = Flight(craft, lambda severity, text: self.said.append(text))
+        self.said: list[str] = []
+        self._motors = self.simulation.vehicles["drone"].command
+        self._observe = self.simulation.observer(["drone/base_link"])
+        self.path: list[list[float]] = []
+        self.run(0.1)
+
+    def run(self, seconds: float) -> None:
+        for _ in range(round(seconds * 250)):
+            state = self._observe()
+            pose, velocity = state.pose[0], state.twist[0, :3]
+            rate = Rotation.from_quat(pose[3:]).inv().apply(state.twist[0, 3:])
+            time_us = 1_000_000 + self.simulation.time_ns // 1000
+            self._motors[:] = self.flight.step(time_us, pose[:3], pose[3:], velocity, rate)
+            self.path.append([*pose, *velocity])
+            self.simulation.step()
+
+    @property
+    def pose(self) -> np.ndarray:
+        return np.array(self.path[-1][:7])
+
+    @property
+    def velocity(self) -> np.ndarray:
+        return np.array(self.path[-1][7:])
+
+    def in_the_air(self, height: float = 5.0) -> None:
+        self.flight.arm()
+        self.flight.take_off(height)
+        self.run(8.0)
+
+
+@pytest.fixture
+def flown(craft: Craft) -> Iterator[Flown]:
+    return Flown(craft)
+
+
+def item(command: int, *params: float, east: float = 0.0, north: float = 0.0, up: float = 0.0) -> dict[str, Any]:
+    """A MISSION_ITEM_INT near the origin, its place by the Earth's radii of curvature; up above home."""
+    values = {f"param{n}": v for n, v in enumerate((*params, *[0.0] * (4 - len(params))), start=1)}
+    x = round((ORIGIN[0] + north / PER_LATITUDE) * 1e7) if north or east else round(ORIGIN[0] * 1e7)
+    y = round((ORIGIN[1] + east / PER_LONGITUDE) * 1e7)
+    return {"frame": 6, "command": command, "autocontinue": 1, **values, "x": x, "y": y, "z": up}
+
+
+def test_a_craft_survives_json(craft: Craft) -> None:
+    again = from_json(to_json(craft))
+    assert to_json(again) == to_json(craft)
+    assert again.airframe.mass == 1.5
+    for text in ("", "[]", "{}", '{"name": "a"}', to_json(craft).replace('"centre"', '"center"')):
+        with pytest.raises(ValueError, match=r"craft|JSON|Expecting"):
+            from_json(text)
+
+
+def test_what_it_refuses(flown: Flown, craft: Craft) -> None:
+    flight = flown.flight
+    with pytest.raises(Refused, match="no state yet"):
+        Flight(craft).arm()
+    with pytest.raises(Refused, match="not armed"):
+        flight.take_off(3.0)
+    for mode, why in ((Mode.AUTO, "no mission"), (Mode.RTL, "on the ground"), (Mode.LAND, "on the ground")):
+        with pytest.raises(Refused, match=why):
+            flight.set_mode(mode)
+    flown.in_the_air()
+    with pytest.raises(Refused, match="in the air"):
+        flight.disarm()
+    with pytest.raises(Refused, match="already"):
+        flight.take_off(3.0)
+    with pytest.raises(Refused, match="no mission item 0"):
+        flight.fly_item(0)
+    flight.disarm(force=True)
+    flown.run(0.1)
+    assert not flown.flight.commands.any()
+
+
+def test_armed_it_idles_and_takes_off_to_a_height_above_home(flown: Flown) -> None:
+    flown.flight.arm()
+    flown.run(0.5)
+    assert 0.0 < flown.flight.commands.max() < 0.2
+    home = flown.pose[2]
+    flown.flight.take_off(5.0)
+    flown.run(10.0)
+    np.testing.assert_allclose(flown.pose[:3], [0.0, 0.0, home + 5.0], atol=0.05)
+    heights = np.array(flown.path)[:, 2]
+    assert heights.max() < home + 5.0 + 0.15  # without overshoot to speak of
+
+
+def test_a_place_is_reached_within_its_limits_from_any_motion(flown: Flown, craft: Craft) -> None:
+    flown.in_the_air()
+    flown.flight.guide(Drift((4.0, -3.0, 0.0)))
+    flown.run(3.0)
+    began = len(flown.path)
+    flown.flight.guide(Go(np.array([-5.0, 8.0, 7.0]), yaw=2.0, speed=craft.speed))
+    flown.run(20.0)  # what the integral held against drag takes some seconds to go
+    np.testing.assert_allclose(flown.pose[:3], [-5.0, 8.0, 7.0], atol=0.1)
+    assert Rotation.from_quat(flown.pose[3:]).as_euler("ZYX")[0] == pytest.approx(2.0, abs=0.03)
+    speeds = np.linalg.norm(np.array(flown.path)[began:, 7:], axis=1)
+    assert speeds.max() < 1.1 * max(craft.speed, 5.0)
+
+
+def test_a_velocity_is_flown(flown: Flown) -> None:
+    flown.in_the_air()
+    flown.flight.guide(Drift((2.0, 1.0, -0.2), yaw_rate=0.3))
+    flown.run(4.0)
+    np.testing.assert_allclose(flown.velocity, [2.0, 1.0, -0.2], atol=0.1)
+    before = Rotation.from_quat(flown.pose[3:]).as_euler("ZYX")[0]
+    flown.run(2.0)
+    assert Rotation.from_quat(flown.pose[3:]).as_euler("ZYX")[0] - before == pytest.approx(0.6, abs=0.05)
+    flown.flight.set_mode(Mode.HOLD)
+    flown.run(12.0)
+    place = flown.pose[:3]
+    flown.run(2.0)
+    np.testing.assert_allclose(flown.pose[:3], place, atol=0.05)
+
+
+def test_an_acceleration_is_flown(flown: Flown) -> None:
+    """Less the drag of the rotors at the speed that carries 1.5 kg: v' = a - k v."""
+    flown.in_the_air()
+    flown.flight.guide(Accelerate((1.0, 0.0, 0.0)))
+    flown.run(1.0)
+    before = flown.velocity[0]
+    flown.run(1.0)
+    k = 4 * 8.06428e-5 * math.sqrt(1.5 * 9.81 / 4 / 5.84e-6) / 1.5
+    assert flown.velocity[0] == pytest.approx(1 / k + (before - 1 / k) * math.exp(-k), abs=0.05)
+
+
+def test_an_attitude_is_held(flown: Flown, craft: Craft) -> None:
+    """At the thrust that carries its weight: sqrt of the part is the part of the speed, squared again by the rotors."""
+    flown.in_the_air(20.0)
+    lean = Rotation.from_euler("ZYX", [0.0, 0.1, 0.0])
+    most = 4 * 5.84e-6 * 1100.0**2 / 1.5
+    flown.flight.guide(Tilt(lean.as_quat(), (0.0, 0.0, 0.0), 9.81 / most / math.cos(0.1)))
+    flown.run(1.5)
+    assert (Rotation.from_quat(flown.pose[3:]).inv() * lean).magnitude() < 0.01
+    climbs = abs(flown.velocity[2])
+    assert climbs < 0.3
+    flown.flight.guide(Tilt(lean.as_quat(), (0.0, 0.0, 0.5), 9.81 / most))
+    flown.run(1.0)
+    turned = lean.inv() * Rotation.from_quat(flown.pose[3:])
+    assert turned.as_rotvec()[2] == pytest.approx(0.5, abs=0.1)
+    flown.flight.set_mode(Mode.HOLD)
+    flown.run(5.0)
+    assert np.linalg.norm(flown.velocity) < 0.1
+
+
+def test_it_lands_and_disarms_where_it_is(flown: Flown) -> None:
+    flown.in_the_air(3.0)
+    ground = flown.path[0][2]
+    flown.flight.set_mode(Mode.LAND)
+    flown.run(8.0)
+    assert not flown.flight.armed
+    assert flown.pose[2] == pytest.approx(ground, abs=0.03)
+    assert "landed" in flown.said
+    rates = np.diff(np.array(flown.path)[:, 2])[-1500:] * 250.0
+    assert rates.min() > -1.5 * flown.flight.craft.landing_speed
+
+
+def test_it_returns_above_home_and_lands_there(flown: Flown) -> None:
+    flown.in_the_air(2.0)
+    flown.flight.guide(Go(np.array([12.0, 5.0, 2.0]), speed=5.0))
+    flown.run(8.0)
+    began = len(flown.path)
+    flown.flight.set_mode(Mode.RTL)
+    flown.run(25.0)
+    path = np.array(flown.path)[began:]
+    assert path[:, 2].max() > 5.0
+    np.testing.assert_allclose(flown.pose[:2], [0.0, 0.0], atol=0.1)
+    assert not flown.flight.armed
+
+
+def test_a_mission_goes_by_its_items(flown: Flown) -> None:
+    flight = flown.flight
+    nan = math.nan
+    items = [
+        item(22, 0, 0, 0, nan, up=4.0),
+        item(178, 1, 3.0, -1),
+        item(16, 1.0, 0.3, 0, 90.0, east=10.0, north=5.0, up=6.0),
+        item(16, 0, 0.3, 0, nan, east=10.0, north=-5.0, up=6.0),
+        item(177, 2, 1),
+        item(20),
+    ]
+    assert not any(fault(each, len(items), flight) for each in items)
+    flight.mission = Mission(items)
+    flight.arm()
+    flight.set_mode(Mode.AUTO)
+    flown.run(50.0)
+    path = np.array(flown.path)
+    home = path[0, 2]
+    for east, north in ((10.0, 5.0), (10.0, -5.0)):
+        away = np.linalg.norm(path[:, :3] - [east, north, home + 6.0], axis=1)
+        assert away.min() < 0.2
+        # Once by itself and once by the jump.
+        near = away < 0.5
+        assert np.count_nonzero(np.diff(near.astype(int)) == 1) == 2
+    at_first = path[np.argmin(np.linalg.norm(path[:, :3] - [10.0, 5.0, home + 6.0], axis=1))]
+    assert Rotation.from_quat(at_first[3:7]).as_euler("ZYX")[0] == pytest.approx(0.0, abs=0.1)  # east
+    speeds = np.linalg.norm(path[2500:, 7:], axis=1)
+    assert speeds.max() < 3.3
+    assert not flight.armed
+    np.testing.assert_allclose(flown.pose[:2], [0.0, 0.0], atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        (item(42), "MAV_CMD 42 is not flown here"),
+        (item(16) | {"frame": 99}, "MAV_FRAME 99 is not known"),
+        (item(16) | {"z": math.inf}, "not finite"),
+        (item(177, 7, -1), "jump to item 7 of 3"),
+        (item(177, math.nan, 1), "jump to item nan"),
+    ],
+)
+def test_items_that_are_not_taken(flown: Flown, entry: dict[str, Any], why: str) -> None:
+    assert why in fault(entry, 3, flown.flight)
+
+
+def test_a_mission_that_jumps_in_a_circle_ends(flown: Flown) -> None:
+    flown.flight.mission = Mission([item(177, 0, -1)])
+    flown.flight.arm()
+    flown.flight.set_mode(Mode.AUTO)
+    flown.run(0.1)
+    assert flown.flight.mode is Mode.AUTO
+    assert not flown.flight.airborne
+
+
+def test_another_flight_goes_on_from_its_memory(flown: Flown, craft: Craft) -> None:
+    flown.flight.mission = Mission([item(22, up=5.0), item(16, 60.0, 0.3, up=5.0)])
+    flown.flight.arm()
+    flown.flight.set_mode(Mode.AUTO)
+    flown.run(6.0)
+    memory = flown.flight.memory()
+    flown.flight = Flight(craft)
+    flown.flight.take_back(memory)
+    flown.run(6.0)
+    assert (flown.flight.armed, flown.flight.mode, flown.flight.mission.current) == (True, Mode.AUTO, 1)
+    assert flown.flight.places.home == memory["home"]
+    assert np.array(flown.path)[1500:, 2].min() > 4.0

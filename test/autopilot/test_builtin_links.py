@@ -1,0 +1,380 @@
+"""The built-in autopilot as a process on real sockets: flown by pymavlink, cut off, killed, and the same each time."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from pymavlink.dialects.v20 import common as mavlink
+
+from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
+from sim_node.simulation import Loop, Simulation
+from sim_node.world import WorldError, load
+
+WORLD = """\
+origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
+time: {{step: 0.004}}
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles:
+  - name: v
+    model: iris
+    pose: {{position: [0, 0, 0.13]}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}}}
+    pilot: {pilot}
+"""
+MISSION = "{take_off: 3, wait: 0.5, waypoints: [[6, 0, 4], [6, 6, 4]], after: hold}"
+SIMULATOR_PORT, GROUND_PORT = 4560, 14540
+
+
+def free_instance() -> int:
+    for instance in range(60, 250):
+        with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, suppress(OSError):
+            tcp.bind(("127.0.0.1", SIMULATOR_PORT + instance))
+            udp.bind(("127.0.0.1", GROUND_PORT + instance))
+            return instance
+    raise AssertionError("no free ports")
+
+
+class Run:
+    """A simulation with its autopilot. instance: which one; said: what was told of it."""
+
+    def __init__(self, folder: Path, pilot: str, start: bool) -> None:
+        self.instance = free_instance()
+        self.world = folder / f"w{self.instance}.yaml"
+        self.world.write_text(WORLD.format(instance=self.instance, pilot=pilot, start=str(start).lower()))
+        self.said: list[str] = []
+        self.simulation = Simulation(load(self.world), seed=5)
+        (self.peer,) = attach_autopilots(self.simulation, self.said.append)
+        self._row = self.simulation.frames.names.index("v/base_link")
+
+    @property
+    def place(self) -> np.ndarray:
+        return self.simulation.snapshot().poses[self._row, :3]
+
+    def path(self, seconds: float, meanwhile: Callable[[int], None] = lambda step: None) -> np.ndarray:
+        """The poses after each step."""
+        poses = []
+        for step in range(round(seconds * 250)):
+            self.simulation.step()
+            poses.append(self.simulation.snapshot().poses[self._row])
+            meanwhile(step)
+        return np.array(poses)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
+    with ExitStack() as opened:
+
+        def make(pilot: str = MISSION, start: bool = True) -> Run:
+            made = Run(tmp_path, pilot, start)
+            opened.callback(made.simulation.close)
+            return made
+
+        yield make
+
+
+def autopilots() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "autopilot" in child.cmdline()]
+
+
+class Ground:
+    """A ground station of pymavlink on the autopilot's port; the simulation runs in a loop meanwhile."""
+
+    def __init__(self, run: Run, speed: float = 0.0) -> None:
+        self.system = run.instance + 1
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", GROUND_PORT + run.instance))
+        self._socket.settimeout(0.2)
+        self._mav = mavlink.MAVLink(None, 255, 190)
+        self._to: Any = None
+        self.heard: list[Any] = []
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def send(self, message: Any) -> None:
+        data = message.pack(self._mav)
+        self._mav.seq = (self._mav.seq + 1) % 256
+        self._socket.sendto(data, self._to)
+
+    def wait(self, kind: str, fits: Callable[[Any], Any] = lambda message: True, timeout: float = 15.0) -> Any:
+        """The next message of a kind that fits; the last heartbeat is as good as the next."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            with suppress(TimeoutError):
+                data, self._to = self._socket.recvfrom(2048)
+                found = None
+                for message in self._mav.parse_buffer(data) or []:
+                    self.heard.append(message)
+                    if message.get_type() == kind and fits(message):
+                        found = message
+                if found is not None:
+                    return found
+        texts = [message.text for message in self.heard if message.get_type() == "STATUSTEXT"]
+        raise AssertionError(f"no {kind} within {timeout} s; texts {texts}")
+
+    def command(self, command: int, *params: float) -> tuple[int, str]:
+        """The result and the words that came before it."""
+        before = len(self.heard)
+        values = [*params, *[0.0] * (7 - len(params))]
+        self.send(self._mav.command_long_encode(self.system, 1, command, 0, *values))
+        ack = self.wait("COMMAND_ACK", lambda message: message.command == command)
+        words = [m.text for m in self.heard[before:] if m.get_type() == "STATUSTEXT" and m.severity <= 4]
+        return ack.result, "; ".join(words)
+
+
+@contextmanager
+def flying(run: Run, speed: float = 4.0) -> Iterator[Ground]:
+    loop = Loop(run.simulation, (), real_time_factor=speed)
+    loop.start()
+    ground = Ground(run)
+    try:
+        ground.wait("HEARTBEAT", timeout=30.0)
+        ground.wait("LOCAL_POSITION_NED", timeout=30.0)
+        yield ground
+    finally:
+        ground.close()
+        loop.stop()
+
+
+def test_it_is_what_it_says(run: Callable[..., Run]) -> None:
+    flown = run("none")
+    with flying(flown) as ground:
+        beat = ground.wait("HEARTBEAT")
+        assert (beat.get_srcSystem(), beat.get_srcComponent()) == (flown.instance + 1, 1)
+        assert (beat.type, beat.autopilot, beat.base_mode & 129) == (2, 0, 1)
+        local = ground.wait("LOCAL_POSITION_NED")
+        assert (local.x, local.y, local.z) == pytest.approx((0.0, 0.0, -0.13), abs=0.02)
+        earth = ground.wait("GLOBAL_POSITION_INT")
+        assert (earth.lat, earth.lon) == pytest.approx((473977420, 85455940), abs=5)
+        angles = ground.wait("ATTITUDE")
+        assert (angles.roll, angles.pitch, angles.yaw) == pytest.approx((0.0, 0.0, np.pi / 2), abs=0.01)  # looks east
+        imu = ground.wait("HIGHRES_IMU")
+        assert imu.zacc == pytest.approx(-9.81, abs=0.3)
+        for kind in ("GPS_RAW_INT", "SYS_STATUS", "EXTENDED_SYS_STATE", "SERVO_OUTPUT_RAW", "HOME_POSITION"):
+            ground.wait(kind)
+        sent = ground._mav.timesync_encode(0, 12345)
+        ground.send(sent)
+        answer = ground.wait("TIMESYNC")
+        assert answer.ts1 == 12345
+        assert answer.tc1 > 0
+
+
+def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
+    with flying(run("none")) as ground:
+        assert ground.command(22, 0, 0, 0, 0, 0, 0, 3.0) == (1, "nav takeoff: not armed")
+        assert ground.command(176, 1, 3) == (1, "do set mode: no mission")
+        assert ground.command(176, 1, 77)[0] == 2
+        assert ground.command(31000)[0] == 3
+        assert ground.command(512, 148) == (0, "")
+        assert any(message.get_type() == "AUTOPILOT_VERSION" for message in ground.heard)
+        assert ground.command(512, 99999)[0] == 2
+        # ODOMETRY, which nobody gets unasked: 20 a simulated second, at four times real time.
+        assert ground.command(511, 331, 50_000.0)[0] == 0
+        ground.wait("ODOMETRY")  # one at once, then on a grid, at the first step of 4 ms after each of its points
+        times = [ground.wait("ODOMETRY").time_usec for _ in range(3)]
+        assert set(np.diff(times).tolist()) == {48_000, 52_000}
+        assert ground.command(510, 331)[0] == 0
+        ground.send(ground._mav.param_request_list_encode(ground.system, 1))
+        assert ground.wait("PARAM_VALUE", lambda m: m.param_id == "MASS").param_value == 1.5
+        ground.send(ground._mav.param_set_encode(ground.system, 1, b"SPEED", 2.0, 9))
+        ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("SPEED", 2.0))
+
+
+def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
+    flown = run("none")
+    with flying(flown) as ground:
+        assert ground.command(400, 1.0)[0] == 0
+        assert ground.command(22, 0, 0, 0, 0, 0, 0, 4.0)[0] == 0
+        ground.wait("LOCAL_POSITION_NED", lambda m: m.z < -3.5)
+        assert ground.command(400, 0.0) == (1, "component arm disarm: in the air")
+        for _ in range(10):
+            # Velocity, north.
+            ground.send(
+                ground._mav.set_position_target_local_ned_encode(
+                    0, ground.system, 1, 1, 0b010111000111, 0, 0, 0, 2.0, 0, 0, 0, 0, 0, 0, 0
+                )
+            )
+            ground.wait("LOCAL_POSITION_NED")
+        ground.wait("STATUSTEXT", lambda m: m.text == "setpoints stopped: holding")
+        moved = ground.wait("LOCAL_POSITION_NED")
+        assert moved.x > 0.2
+        ground.wait("LOCAL_POSITION_NED", lambda m: abs(m.vx) < 0.05)
+        assert ground.command(21)[0] == 0
+        ground.wait("HEARTBEAT", lambda m: not m.base_mode & 128, timeout=30.0)
+        assert abs(flown.place[2] - 0.13) < 0.05
+
+
+def test_a_flight_is_the_same_each_time_and_after_a_reset(run: Callable[..., Run]) -> None:
+    """The world's seed is the only thing that it depends on."""
+    first, second = run(), run()
+    path = first.path(8.0)
+    assert path[-1, 2] > 2.0
+    np.testing.assert_array_equal(path, second.path(8.0))
+    first.simulation.reset()
+    np.testing.assert_array_equal(path, first.path(8.0))
+
+
+class Relay:
+    """TCP from a port of its own to another, cut on demand."""
+
+    def __init__(self, port: int) -> None:
+        self._to = ("127.0.0.1", port)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port = self._server.getsockname()[1]
+        self.cuts = 0
+        self._pair: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._server.accept()
+                try:
+                    far = socket.create_connection(self._to)
+                except OSError:
+                    near.close()
+                    continue
+                self._pair = [near, far]
+                for one, other in ((near, far), (far, near)):
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pump(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                other.sendall(data)
+        for end in (one, other):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def cut(self) -> None:
+        self.cuts += 1
+        for end in self._pair:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._server.close()
+        self.cut()
+
+
+def by_hand(run: Run, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "sim_node.cli.main", "autopilot", "--world", str(run.world)]
+    return subprocess.Popen(
+        [*command, "--instance", str(run.instance), *more], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def test_a_link_that_is_cut_fifty_times_changes_nothing(run: Callable[..., Run]) -> None:
+    """The flight is the very same as over a link that holds: the simulation waits, no step is missed or made twice."""
+    steady = run().path(10.0)
+    broken = run(start=False)
+    relay = Relay(SIMULATOR_PORT + broken.instance)
+    process = by_hand(broken, "--sim", f"tcp:127.0.0.1:{relay.port}")
+    try:
+        cut_at = set(np.random.default_rng(1).choice(np.arange(500, 2400), 50, replace=False).tolist())
+
+        def cut(step: int) -> None:
+            if step in cut_at:
+                # At once, or while the next step is under way.
+                relay.cut() if step % 2 else threading.Timer(1e-4, relay.cut).start()
+
+        flown = broken.path(10.0, cut)
+        assert relay.cuts == 50
+        assert broken.peer.wait.lost >= 40
+        np.testing.assert_array_equal(flown, steady)
+    finally:
+        process.terminate()
+        relay.close()
+        process.wait(5.0)
+
+
+def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> None:
+    flown = run()
+    flown.path(5.0)
+    assert flown.place[2] > 2.5
+    for _ in range(2):
+        (process,) = autopilots()
+        process.send_signal(signal.SIGKILL)
+        heights = flown.path(2.0)[:, 2]
+        assert heights.min() > 2.5
+    flown.path(12.0)
+    np.testing.assert_allclose(flown.place, [6.0, 6.0, 4.0], atol=0.3)
+    assert flown.peer.wait.lost == 2
+
+
+def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run]) -> None:
+    flown = run()
+    flown.path(1.0)
+    second = by_hand(flown)
+    try:
+        lines: list[str] = []
+        reader = threading.Thread(target=lambda: lines.extend(iter(second.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
+        reader.start()
+        deadline = time.monotonic() + 20.0
+        while not any("is turned away" in line for line in flown.said) and time.monotonic() < deadline:
+            flown.path(0.5)
+        assert any("a second one" in line and "is turned away" in line for line in flown.said)
+    finally:
+        second.terminate()
+        assert second.wait(5.0) == 0
+    reader.join(5.0)
+    assert any("hung up at once: another autopilot flies this vehicle" in line for line in lines), lines
+    assert flown.peer.wait.lost == 0
+
+
+def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> None:
+    flown = run()
+    before = len(autopilots())
+    with pytest.raises(WorldError, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
+        VehiclePeer(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
+    assert len(autopilots()) == before
+
+
+def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
+    flown = run()
+    flown.path(0.1)
+    (process,) = autopilots()
+    began = time.monotonic()
+    flown.simulation.close()
+    assert time.monotonic() - began < 2.0
+    assert not process.is_running()
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", SIMULATOR_PORT + flown.instance))
+
+
+def test_a_process_without_its_simulation_ends(tmp_path: Path) -> None:
+    """Where that was killed, and could not stop it."""
+    from sim_node.autopilot.builtin.craft import to_json
+    from sim_node.autopilot.builtin.world import craft_in
+
+    world = load("guided")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "sim_node.cli.main", "autopilot", "--craft", "-", "--instance", "254"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(to_json(craft_in(world, world.vehicles[0])) + "\n")
+    process.stdin.flush()
+    assert process.stdout.readline().startswith("drone: system 255")
+    process.stdin.close()
+    assert process.wait(5.0) == 0
+    process.stdout.close()

@@ -1,0 +1,172 @@
+"""sim_node render: files, their pictures, and mistakes; without a display, and without OpenGL."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+from PIL import Image
+
+from sim_node.cli.main import main
+from sim_node.viewing.canvas import Canvas, NoOpenGL
+
+# A red ball on a frame that goes from y = -2 to y = 2 at z = 2, in 4 s.
+CROSSING = """
+world: crossing
+time: {start: 1.0, step: 0.01}
+motions:
+  - frame: base
+    keyframes:
+      - {t: 1, position: [0, -2, 2]}
+      - {t: 5, position: [0, 2, 2]}
+bodies:
+  - {name: ball, parent: base, geometry: [{sphere: 0.15, color: [0.9, 0.05, 0.05]}]}
+sensors:
+  - {name: CAM_WEST, parent: map, type: camera, width: 320, height: 240, pose: {position: [-6, 0, 2]}}
+"""
+WIDTH, HEIGHT = 320, 180
+EYE = ["--camera=-6,0,2@0,0,2,60", "--size", f"{WIDTH}x{HEIGHT}"]
+FOCAL = 160.0 / np.tan(np.radians(30.0))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> str:
+    path = tmp_path / "crossing.yaml"
+    path.write_text(CROSSING)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def _gl() -> None:
+    try:
+        with Canvas((16, 16)):
+            pass
+    except NoOpenGL as error:
+        pytest.skip(f"no OpenGL here: {error}")
+
+
+def column(image: np.ndarray) -> float:
+    """The middle of what is red."""
+    image = image.astype(int)
+    return float(np.nonzero((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60))[1].mean())
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_picture_is_written_and_told(world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """At 2 s the ball is at y = -1."""
+    out = tmp_path / "there.png"
+    assert main(["render", world, "--at", "2", *EYE, "-o", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: at 2 s, ")
+    with Image.open(out) as image:
+        assert image.size == (WIDTH, HEIGHT)
+        assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_camera_of_the_world_gives_its_own_size(world: str, tmp_path: Path) -> None:
+    out = tmp_path / "seen.png"
+    assert main(["render", world, "--camera", "CAM_WEST", "-o", str(out)]) == 0
+    with Image.open(out) as image:
+        assert image.size == (320, 240)
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> None:
+    """Twice as fast, 12 pictures a second, 2 s from 2 s on: picture k is of 2 + k / 6 s, when y = k / 6 - 1."""
+    out = tmp_path / "film.mp4"
+    asked = ["--from", "2", "--duration", "2", "--fps", "12", "--speed", "2"]
+    assert main(["render", world, *EYE, *asked, "--video", str(out)]) == 0
+    with av.open(str(out)) as container:
+        images = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
+        stream = container.streams.video[0]
+        assert (stream.average_rate, stream.duration * stream.time_base) == (12, 1)
+    assert len(images) == 12
+    for k, image in enumerate(images):
+        y = k / 6.0 - 1.0
+        assert abs(column(image) - (0.5 * (WIDTH - 1) - FOCAL * y / 6.0)) < 1.5
+
+
+@pytest.mark.usefixtures("_gl")
+def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
+    """A vehicle in gusts, in two processes."""
+    out = [tmp_path / f"{name}.png" for name in "ab"]
+    for path in out:
+        asked = ["formation", "--at", "4", "--seed", "7", "--size", "320x180", "--trail", "alpha/base_link", "--time"]
+        subprocess.run([sys.executable, "-m", "sim_node.cli.main", "render", *asked, "-o", path], check=True)
+    assert out[0].read_bytes() == out[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (["-o", "a.bmp"], "no picture ends in '.bmp'; allowed: .jpeg, .jpg, .png, .webp"),
+        (["-o", "a.mp4"], "(a film goes to --video); allowed: "),
+        (["--video", "a.avi"], "no film ends in '.avi'; allowed: .gif, .mp4, .webp"),
+        (["-o", "nowhere/a.png"], "there is no folder nowhere"),
+        (["-o", "a.png", "--at", "0.5"], "0.5 s is before the world's start at 1 s"),
+        (["-o", "a.png", "--at", "3e9"], "3e+09 s is beyond the last time that a stamp can tell, 2147483647 s"),
+        (["-o", "a.png", "--camera", "CAM_WST"], "no frame 'CAM_WST'; did you mean CAM_WEST? (cameras: CAM_WEST)"),
+        (["-o", "a.png", "--follow", "bas"], "no frame 'bas'; did you mean base?"),
+        (["-o", "a.png", "--fps", "30"], "--fps is of films; a picture has --at"),
+        (["--video", "a.mp4", "--at", "3"], "--at is of pictures; a film has --from and --duration"),
+        (["--video", "a.mp4", "--duration", "0"], "a time above zero is needed"),
+        (["--video", "a.mp4", "--duration", "1e9"], "allowed: up to 200000"),
+        (["--video", "a.mp4", "--size", "321x180", "--duration", "0.1"], "even width and height, found 321x180"),
+    ],
+)
+@pytest.mark.usefixtures("_gl")
+def test_mistakes_are_told_in_one_line_and_leave_nothing(
+    world: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: list[str],
+    told: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["render", world, *asked]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") == 1
+    assert os.listdir(tmp_path) == ["crossing.yaml"]
+
+
+def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> None:
+    """glvnd finds the drivers of EGL by files; here it is told that there are none."""
+    environment = {**os.environ, "__EGL_VENDOR_LIBRARY_FILENAMES": "/dev/null"}
+    environment.pop("MUJOCO_GL", None)
+    ran = subprocess.run(
+        [sys.executable, "-m", "sim_node.cli.main", "render", world, "-o", tmp_path / "a.png"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert "apt install libegl1 libgl1-mesa-dri libopengl0" in ran.stderr
+    assert ran.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == ["crossing.yaml"]
+
+
+@pytest.mark.usefixtures("_gl")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
+    asked = ["render", world, *EYE, "--duration", "600", "--video", str(tmp_path / "film.mp4")]
+    process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
+    try:
+        # The file is there when the drawing is under way: nothing else tells.
+        while process.poll() is None and not any(path.suffix == ".part" for path in tmp_path.iterdir()):
+            time.sleep(0.02)
+        process.send_signal(number)
+        assert process.wait(10) == 130, process.stderr.read()
+    finally:
+        process.kill()
+        process.stderr.close()
+    assert os.listdir(tmp_path) == ["crossing.yaml"]

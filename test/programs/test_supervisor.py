@@ -1,0 +1,263 @@
+"""Programs are started, watched, started again and ended, with real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from sim_node.programs import Program, ProgramFault, Supervisor
+from sim_node.programs.program import log_folder
+
+
+class Told:
+    """Lines that a supervisor tells."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._grew = threading.Condition()
+
+    def __call__(self, line: str) -> None:
+        with self._grew:
+            self.lines.append(line)
+            self._grew.notify_all()
+
+    def wait_for(self, text: str, times: int = 1, timeout: float = 30.0) -> str:
+        with self._grew:
+            assert self._grew.wait_for(lambda: len(self._with(text)) >= times, timeout), self.lines
+        return self._with(text)[times - 1]
+
+    def _with(self, text: str) -> list[str]:
+        return [line for line in self.lines if text in line]
+
+
+@pytest.fixture
+def told() -> Told:
+    return Told()
+
+
+@pytest.fixture
+def supervisor(told: Told) -> Iterator[Supervisor]:
+    with Supervisor(told) as supervisor:
+        yield supervisor
+
+
+@pytest.fixture(autouse=True)
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "log"))
+    return tmp_path / "log"
+
+
+def python(name: str, script: str, **more: object) -> Program:
+    return Program(name, (sys.executable, "-u", "-c", textwrap.dedent(script)), **more)  # type: ignore[arg-type]
+
+
+def appeared(file: Path, timeout: float = 30.0) -> str:
+    """The text of a file once there is one."""
+    deadline = time.monotonic() + timeout
+    while not (file.exists() and file.read_text()):
+        assert time.monotonic() < deadline, f"{file} did not appear"
+        time.sleep(0.01)
+    return file.read_text()
+
+
+def gone(pid: int, timeout: float = 10.0) -> bool:
+    deadline = time.monotonic() + timeout
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
+def test_output_goes_to_the_log_and_the_end_is_told(supervisor: Supervisor, told: Told, logs: Path) -> None:
+    supervisor.start(python("px4", "import sys; print('booting'); print('no airframe', file=sys.stderr); sys.exit(3)"))
+    line = told.wait_for("ended")
+    assert line.startswith("px4: ended with exit code 3 after ")
+    assert "booting | no airframe" in line
+    assert str(logs / "px4.log") in line
+    assert (logs / "px4.log").read_text() == "booting\nno airframe\n"
+
+
+def test_the_last_log_is_kept(supervisor: Supervisor, told: Told, logs: Path) -> None:
+    logs.mkdir()
+    (logs / "px4.log").write_text("before")
+    supervisor.start(python("px4", "print('now')"))
+    told.wait_for("ended with exit code 0")
+    assert (logs / "px4.log.1").read_text() == "before"
+    assert (logs / "px4.log").read_text() == "now\n"
+
+
+def test_a_signal_is_told_by_its_name(supervisor: Supervisor, told: Told) -> None:
+    supervisor.start(python("px4", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"))
+    assert "signal SIGSEGV" in told.wait_for("ended")
+
+
+def test_arguments_environment_and_folder_reach_it_whole(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+    script = "import os, sys; print([sys.argv[1:], os.environ['WHO'], os.getcwd(), sys.stdin.read()])"
+    words = ("two words", "$HOME", ";", "*", "")
+    program = Program(
+        "one", (sys.executable, "-c", script, *words), tmp_path, {"WHO": "me & you"}, log=tmp_path / "log.txt"
+    )
+    supervisor.start(program)
+    told.wait_for("ended with exit code 0")
+    assert (tmp_path / "log.txt").read_text().strip() == str([list(words), "me & you", str(tmp_path), ""])
+
+
+@pytest.mark.parametrize(
+    ("restart", "code", "starts"), [("never", 1, 1), ("on-failure", 0, 1), ("on-failure", 1, 2), ("always", 0, 2)]
+)
+def test_it_is_started_again_as_asked(supervisor: Supervisor, told: Told, restart: str, code: int, starts: int) -> None:
+    running = supervisor.start(python("px4", f"raise SystemExit({code})", restart=restart))
+    told.wait_for("started, its", times=starts)
+    assert ("started again in 1 s" in told.wait_for("ended")) is (starts == 2)
+    if starts == 1:
+        assert running.ended.wait(5.0)
+    assert running.starts == starts
+
+
+def test_pauses_between_starts_grow(supervisor: Supervisor, told: Told) -> None:
+    supervisor.start(python("px4", "raise SystemExit(1)", restart="always"))
+    told.wait_for("again in 1 s")
+    told.wait_for("again in 2 s")
+
+
+STUBBORN = """
+    import os, signal, subprocess, sys, time
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    deaf = "import signal, time; signal.signal(15, signal.SIG_IGN); print('up', flush=True); time.sleep(600)"
+    child = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+    child.stdout.readline()
+    print(os.getpid(), child.pid, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_does_not_heed_sigterm_is_killed_after_two_seconds_all_at_once(
+    supervisor: Supervisor, told: Told, tmp_path: Path
+) -> None:
+    """Three programs with a child each, none of which heeds SIGTERM: 2 s for all, not for each."""
+    logs = [tmp_path / f"{number}.txt" for number in range(3)]
+    for number, log in enumerate(logs):
+        supervisor.start(python(f"p{number}", STUBBORN, log=log))
+    pids = [int(word) for log in logs for word in appeared(log).split()]
+    started = time.monotonic()
+    supervisor.stop()
+    assert 1.9 < time.monotonic() - started < 3.5
+    assert len(pids) == 6
+    assert not any(map(psutil.pid_exists, pids))
+
+
+def test_sigterm_comes_first(supervisor: Supervisor, tmp_path: Path) -> None:
+    script = """
+        import signal, sys, time
+        signal.signal(signal.SIGTERM, lambda *_: (print("landed", flush=True), sys.exit(0)))
+        print("flies", flush=True)
+        time.sleep(600)
+    """
+    log = tmp_path / "log.txt"
+    supervisor.start(python("px4", script, log=log))
+    appeared(log)
+    started = time.monotonic()
+    supervisor.stop()
+    assert time.monotonic() - started < 1.5
+    assert log.read_text() == "flies\nlanded\n"
+
+
+def test_what_it_leaves_behind_is_ended_with_it(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+    """A program that ends and leaves a child in its group: ports would stay taken for the next start."""
+    log = tmp_path / "log.txt"
+    supervisor.start(
+        python("px4", "import subprocess, sys; print(subprocess.Popen(['sleep', '600']).pid, flush=True)", log=log)
+    )
+    told.wait_for("ended with exit code 0")
+    assert gone(int(log.read_text()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells processes that another one was killed")
+@pytest.mark.parametrize("victim", ["supervisor", "guard"])
+def test_nothing_outlives_a_kill(victim: str, tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    script = f"""
+        import sys, time
+        from pathlib import Path
+        from sim_node.programs import Program, Supervisor
+        command = ({sys.executable!r}, "-c", {textwrap.dedent(STUBBORN)!r})
+        one = Supervisor().start(Program("one", command, log=Path({str(log)!r})))
+        while one.pid is None:
+            time.sleep(0.01)
+        print(one.pid, flush=True)
+        time.sleep(600)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        guard = int(running.stdout.readline())
+        program, child = map(int, appeared(log).split())
+        os.kill({"supervisor": running.pid, "guard": guard}[victim], signal.SIGKILL)
+        assert gone(program), "outlived"
+        if victim == "supervisor":
+            assert gone(child)
+            assert gone(guard)
+        else:
+            os.kill(child, signal.SIGKILL)  # the kernel ends the guard's own child only
+        running.kill()
+
+
+def test_a_terminals_ctrl_c_is_not_for_programs(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+    """They are in sessions of their own: the signal to a terminal's group does not reach them."""
+    log = tmp_path / "log.txt"
+    running = supervisor.start(
+        python("px4", "import os, time; print(os.getpid(), flush=True); time.sleep(600)", log=log)
+    )
+    pid = int(appeared(log))
+    assert running.pid is not None
+    assert len({os.getsid(0), os.getsid(pid), os.getsid(running.pid)}) == 3
+    assert os.getpgid(pid) == pid
+
+
+def test_a_delayed_start_can_be_called_off(supervisor: Supervisor, told: Told) -> None:
+    running = supervisor.start(Program("late", ("true",), delay_s=600.0))
+    supervisor.stop()
+    assert running.starts == 0
+    assert not told.lines
+
+
+def test_faults_are_told_before_anything_runs(supervisor: Supervisor, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("text")
+    (tmp_path / "plain").chmod(0o644)
+    for program, message in (
+        (Program("p", ("no-such-program",)), "no program 'no-such-program' on PATH"),
+        (Program("p", ("./absent",), tmp_path), f"no program {tmp_path}/absent"),
+        (Program("p", ("./plain",), tmp_path), "plain may not be executed"),
+        (Program("p", ("true",), tmp_path / "absent"), "there is no such folder"),
+        (Program("p", ("true",), log=tmp_path / "plain" / "x.log"), "cannot write its log"),
+    ):
+        with pytest.raises(ProgramFault, match=message):
+            supervisor.start(program)
+    assert not supervisor.running
+
+
+def test_logs_go_where_ros_has_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """rcl_logging: $ROS_LOG_DIR, else $ROS_HOME/log; XDG Base Directory Specification 0.8 for the rest."""
+    assert log_folder() == tmp_path / "log"
+    monkeypatch.delenv("ROS_LOG_DIR")
+    monkeypatch.setenv("ROS_HOME", str(tmp_path / "ros"))
+    assert log_folder() == tmp_path / "ros" / "log"
+    monkeypatch.delenv("ROS_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert log_folder() == tmp_path / "state" / "sim_node" / "log"
+    monkeypatch.setenv("XDG_STATE_HOME", "relative")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert log_folder() == tmp_path / ".local" / "state" / "sim_node" / "log"

@@ -1,0 +1,185 @@
+"""The whole loop as people start it: a world, its autopilot's process, and the bridge, flown from the graph alone."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from diagnostic_msgs.msg import DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from listening import Listener, listener
+from nav_msgs.msg import Odometry
+from processes import Program, program, sim_node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Bool, Float64, String
+from std_srvs.srv import SetBool, Trigger
+
+SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=100)
+WORLD = """\
+origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
+time: {{step: 0.004}}
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles:
+  - name: drone
+    model: iris
+    pose: {{position: [0, 0, 0.13]}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}}}
+sensors: [{{name: drone/TRUTH, type: ground_truth, rate: 50}}]
+"""
+MISSION = """\
+frame: enu
+items:
+  - {type: takeoff, height: 4}
+  - {type: waypoint, position: [8, 0, 4], radius: 0.3}
+  - {type: waypoint, position: [8, 8, 6], radius: 0.3, hold: 1}
+  - {type: land}
+"""
+# Home lies where the vehicle stood, a hand above the ground.
+STANDS = 0.13
+
+
+def free_instance() -> int:
+    for instance in range(60, 250):
+        with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, suppress(OSError):
+            tcp.bind(("127.0.0.1", 4560 + instance))
+            udp.bind(("127.0.0.1", 14540 + instance))
+            return instance
+    raise AssertionError("no free ports")
+
+
+class Drone:
+    """What the graph knows of the vehicle: topics of the bridge, and the simulation's own truth."""
+
+    def __init__(self, ears: Listener) -> None:
+        self.ears = ears
+        self.truth = ears.subscribe(Odometry, "/drone/truth/odom", SENSOR)
+        self.told = ears.subscribe(PoseStamped, "/drone/local_position/pose", SENSOR)
+        self.results = ears.subscribe(DiagnosticStatus, "/drone/command_result", RELIABLE)
+        self.armed = ears.subscribe(Bool, "/drone/armed", LATCHED)
+        self.mode = ears.subscribe(String, "/drone/mode", LATCHED)
+
+    @property
+    def place(self) -> np.ndarray:
+        position = self.truth[-1][1].pose.pose.position
+        return np.array([position.x, position.y, position.z])
+
+    def path(self) -> np.ndarray:
+        positions = [message.pose.pose.position for _, message in self.truth]
+        return np.array([[p.x, p.y, p.z] for p in positions])
+
+    def call(self, name: str) -> Trigger.Response:
+        return self.ears.call(Trigger, f"/drone/{name}", Trigger.Request())
+
+    def say(self, kind: type, topic: str, message: object) -> None:
+        publisher = self.ears.node.create_publisher(kind, topic, RELIABLE)
+        self.ears.spin_until(lambda: publisher.get_subscription_count() > 0, what=f"a listener of {topic}")
+        publisher.publish(message)
+        self.ears.spin_until(lambda: publisher.wait_for_all_acked(), what=f"{topic} taken")
+
+    def ended(self, name: str) -> list[DiagnosticStatus]:
+        done = [status for _, status in self.results if status.values and status.values[0].value == "true"]
+        return [status for status in done if status.name == name]
+
+
+@contextmanager
+def drone(tmp_path: Path, *options: str) -> Iterator[tuple[Program, Drone, int]]:
+    instance = free_instance()
+    world = tmp_path / "w.yaml"
+    world.write_text(WORLD.format(instance=instance))
+    with listener() as ears, program(sim_node("run", world, *options)) as node:
+        made = Drone(ears)
+        ears.spin_until(lambda: bool(made.truth and made.told), timeout=40.0, what="truth and telemetry")
+        yield node, made, instance
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path) -> None:
+    with drone(tmp_path, "--speed", "4") as (_, flown, _instance):
+        ears = flown.ears
+        refused = flown.call("cmd/takeoff")
+        assert (refused.success, refused.message) == (False, "temporarily rejected: nav takeoff: not armed")
+
+        assert flown.call("cmd/guided").success
+        assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
+        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=4.0))
+        ears.spin_until(lambda: flown.place[2] > STANDS + 3.8, what="takeoff")
+
+        goal = PoseStamped()
+        goal.header.frame_id = "map"
+        goal.pose.position.x, goal.pose.position.y, goal.pose.position.z = 6.0, -4.0, 5.0
+        goal.pose.orientation.w = 1.0
+        flown.say(PoseStamped, "/drone/goto", goal)
+        ears.spin_until(lambda: bool(flown.ended("goto")), what="goto's end")
+        assert flown.ended("goto")[0].message.startswith("reached")
+        ears.spin_until(
+            lambda: bool(np.linalg.norm(flown.place - [6.0, -4.0, STANDS + 5.0]) < 0.15), what="where it was sent"
+        )
+
+        flown.say(String, "/drone/mission/upload", String(data=MISSION))
+        ears.spin_until(lambda: bool(flown.ended("mission upload")), what="the upload")
+        assert flown.ended("mission upload")[0].message == "4 items"
+        waypoints = ears.subscribe(String, "/drone/mission/waypoints", LATCHED)
+        assert flown.call("mission/pull").success
+        ears.spin_until(lambda: bool(waypoints))
+        assert waypoints[0][1].data.count('"waypoint"') == 2
+        began = len(flown.truth)
+        assert flown.call("mission/start").success
+        ears.spin_until(lambda: not flown.armed[-1][1].data, timeout=40.0, what="the mission's landing")
+
+        path = flown.path()[began:]
+        for place in ([8.0, 0.0, STANDS + 4.0], [8.0, 8.0, STANDS + 6.0]):
+            assert np.linalg.norm(path - place, axis=1).min() < 0.3
+        np.testing.assert_allclose(flown.place, [8.0, 8.0, STANDS], atol=0.3)
+
+        # What the bridge tells is where the vehicle is, in the world's own frame.
+        told = flown.told[-1][1]
+        assert told.header.frame_id == "map"
+        position = told.pose.position
+        np.testing.assert_allclose([position.x, position.y, position.z], flown.place, atol=0.05)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
+    with drone(tmp_path, "--speed", "2") as (node, flown, _):
+        ears = flown.ears
+        assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
+        flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=5.0))
+        ears.spin_until(lambda: flown.place[2] > STANDS + 4.5, what="takeoff")
+        began = len(flown.truth)
+        (autopilot,) = [p for p in psutil.Process(node.process.pid).children() if "autopilot" in p.cmdline()]
+        autopilot.send_signal(signal.SIGKILL)
+        node.wait_for("is gone")
+        heard = len(flown.truth)
+        ears.spin_until(lambda: len(flown.truth) > heard + 100, what="the simulation goes on")
+        assert flown.path()[began:, 2].min() > STANDS + 4.0
+        assert flown.call("cmd/land").success
+        ears.spin_until(lambda: not flown.armed[-1][1].data, timeout=30.0, what="landing")
+        assert abs(flown.place[2] - STANDS) < 0.05
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_ctrl_c_leaves_no_process_and_no_port(tmp_path: Path) -> None:
+    with drone(tmp_path) as (node, _, instance):
+        children = psutil.Process(node.process.pid).children(recursive=True)
+        assert children
+        code, took = node.stop()
+        assert code == 0
+        assert took < 2.0
+        deadline = time.monotonic() + 1.0
+        while any(child.is_running() for child in children) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert not [child for child in children if child.is_running()]
+        for kind, port in ((socket.SOCK_STREAM, 4560 + instance), (socket.SOCK_DGRAM, 14540 + instance)):
+            with socket.socket(socket.AF_INET, kind) as probe:
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                probe.bind(("127.0.0.1", port))

@@ -1,0 +1,264 @@
+"""PX4 and ArduPilot themselves, started by recipes and flown through the bridge alone, against the simulation's truth.
+
+They are too large to come with the project: PX4_DIR and ARDUPILOT_DIR name checkouts in which they are built for
+software in the loop; without one, what needs it is skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from listening import Listener, listener
+from nav_msgs.msg import Odometry
+from processes import Program, program, sim_node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_msgs.msg import Bool, String
+from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
+
+SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=100)
+TF = QoSProfile(depth=200)
+
+# Of the same field for both kinds, in the world file's axes.
+ORIGIN = "{latitude: -35.363262, longitude: 149.165238, altitude: 584.0}"
+HOME = "-35.363262,149.165238,584,0"
+PARAMETERS = "${ARDUPILOT_DIR}/Tools/autotest/default_params"
+PX4_BUILD = "${PX4_DIR}/build/px4_sitl_default"
+
+PX4 = """
+  px4_{instance}:
+    command: ["{build}/bin/px4", -i, {instance}, -d, "{build}/etc"]
+    cwd: ${{STATE_DIR}}
+    env: {{PX4_SYS_AUTOSTART: 10016, PX4_SIM_MODEL: none_iris}}
+"""
+ARDUPILOT = """
+  ardupilot_{instance}:
+    command: ["${{ARDUPILOT_DIR}}/build/sitl/bin/arducopter", --model, JSON:127.0.0.1, -I, {instance}, --wipe,
+      --sysid, {system}, --home, "{home}", --defaults, "{parameters}/copter.parm,{parameters}/copter-X.parm"]
+    cwd: ${{STATE_DIR}}
+"""
+
+
+@dataclass
+class Flown:
+    """One vehicle: where it stands in the world, and how the bridge reaches it."""
+
+    kind: str
+    instance: int
+    system: int
+    start: tuple[float, float]
+    truth: list[np.ndarray] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}_{self.instance}"
+
+    @property
+    def topics(self) -> str:
+        return f"/vehicle{self.system}"
+
+    @property
+    def url(self) -> str:
+        if self.kind == "px4":
+            return f"udpin:127.0.0.1:{14540 + self.instance}"
+        return f"tcp:127.0.0.1:{5760 + 10 * self.instance}"
+
+    @property
+    def recipe(self) -> str:
+        text = PX4 if self.kind == "px4" else ARDUPILOT
+        return text.format(
+            instance=self.instance, system=self.system, home=HOME, parameters=PARAMETERS, build=PX4_BUILD
+        )
+
+    @property
+    def takeoff_needs_guided(self) -> bool:
+        return self.kind == "ardupilot"
+
+    def moved(self) -> np.ndarray:
+        """Metres east, north, up of where it stood."""
+        return self.truth[-1] - (*self.start, self.truth[0][2])
+
+
+def needs(*kinds: str) -> Any:
+    missing = [variable for kind in kinds if (variable := f"{kind.upper()}_DIR") not in os.environ]
+    return pytest.mark.skipif(bool(missing), reason=f"set {' and '.join(missing)} to a checkout with a SITL build")
+
+
+@contextmanager
+def fleet(vehicles: list[Flown], folder: Path) -> Iterator[tuple[Listener, Program, Program]]:
+    """A world with the vehicles, their autopilots, the bridge, and somebody on the graph."""
+    lines = [
+        "world: fleet", f"origin: {ORIGIN}", "time: {step: 0.001}", "physics: {integrator: euler, timestep: 0.001}",
+        "bodies:", "  - {name: ground, geometry: [{plane: true}]}", "vehicles:",
+    ]  # fmt: skip
+    for one in vehicles:
+        pose = f"{{position: [{one.start[0]}, {one.start[1]}, 0.13], rpy_deg: [0, 0, 90]}}"
+        autopilot = f"{{type: {one.kind}, instance: {one.instance}}}"
+        lines.append(f"  - {{name: {one.name}, model: iris, pose: {pose}, autopilot: {autopilot}}}")
+    world = folder / "fleet.yaml"
+    world.write_text("\n".join(lines) + "\nrecipes:" + "".join(one.recipe for one in vehicles), encoding="utf-8")
+    plan = folder / "survey.yaml"
+    plan.write_text(MISSION, encoding="utf-8")
+    urls = [word for one in vehicles for word in ("--url", one.url)]
+    bridge_command = sim_node("bridge", *urls, "--ros-args", "-p", f"mission_file:={plan}")
+    environment = {"XDG_STATE_HOME": str(folder / "state"), "ROS_LOG_DIR": str(folder / "log")}
+    with (
+        program(sim_node("run", world, "--recipes"), **environment) as simulation,
+        program(bridge_command, **environment) as bridge,
+        listener() as ears,
+    ):
+        places = {f"{one.name}/base_link": one for one in vehicles}
+
+        def see(message: TFMessage) -> None:
+            for transform in message.transforms:
+                seen = places.get(transform.child_frame_id)
+                if seen is not None:
+                    at = transform.transform.translation
+                    seen.truth.append(np.array([at.x, at.y, at.z]))
+
+        ears.node.create_subscription(TFMessage, "/tf", see, TF)
+        try:
+            yield ears, simulation, bridge
+        except BaseException:
+            print(simulation.output, bridge.output, sep="\n")
+            for log in sorted((folder / "log").glob("*.log")):
+                print(log.name, log.read_text(errors="replace")[-1500:])
+            raise
+        assert "Traceback" not in simulation.output + bridge.output
+
+
+MISSION = """
+frame: enu
+items:
+  - {type: takeoff, height: 8}
+  - {type: speed, speed: 5}
+  - {type: waypoint, position: [15, 0, 8]}
+  - {type: waypoint, position: [15, 15, 12], radius: 1}
+  - {type: land, position: [0, 15, 0]}
+"""
+
+
+class Pilot:
+    """Flies one vehicle by its services and topics only."""
+
+    def __init__(self, ears: Listener, one: Flown) -> None:
+        self.ears, self.one = ears, one
+        self.results = ears.subscribe(DiagnosticStatus, f"{one.topics}/command_result", RELIABLE)
+        self.armed = ears.subscribe(Bool, f"{one.topics}/armed", LATCHED)
+        self.odometry = ears.subscribe(Odometry, f"{one.topics}/local_position/odom", SENSOR)
+        self.goto_topic = ears.node.create_publisher(PoseStamped, f"{one.topics}/goto", RELIABLE)
+
+    def call(self, name: str) -> Any:
+        return self.ears.call(Trigger, f"{self.one.topics}/{name}", Trigger.Request())
+
+    def insist(self, name: str, what: Any = None, timeout: float = 90.0) -> None:
+        """Asks again until the autopilot's checks pass: they take a while to."""
+        deadline = time.monotonic() + timeout
+        while True:
+            kind = Trigger if what is None else SetBool
+            request = Trigger.Request() if what is None else SetBool.Request(data=what)
+            answer = self.ears.call(kind, f"{self.one.topics}/{name}", request)
+            if answer.success:
+                return
+            assert time.monotonic() < deadline, f"{self.one.name} {name}: {answer.message}"
+            self.settle(1.0)
+
+    def up(self, height: float, timeout: float = 60.0) -> None:
+        self.ears.spin_until(lambda: self.one.moved()[2] > height, timeout, f"{self.one.name} above {height} m")
+
+    def goto(self, target: tuple[float, float, float], timeout: float = 90.0) -> None:
+        ears, since = self.ears, len(self.results)
+        ears.spin_until(lambda: self.goto_topic.get_subscription_count() > 0)
+        message = PoseStamped()
+        message.header.frame_id = "map"
+        message.pose.position.x, message.pose.position.y, message.pose.position.z = target
+        message.pose.orientation.w = 1.0
+        self.goto_topic.publish(message)
+
+        def ended() -> bool:
+            return any(r.name == "goto" and r.values[0].value == "true" for _, r in self.results[since:])
+
+        ears.spin_until(ended, timeout, f"{self.one.name}: goto's end")
+        last = next(r for _, r in self.results[since:] if r.name == "goto" and r.values[0].value == "true")
+        assert last.message.startswith("reached"), last.message
+
+    def landed(self, timeout: float = 90.0) -> None:
+        self.ears.spin_until(lambda: bool(self.armed) and not self.armed[-1][1].data, timeout, "disarmed on the ground")
+
+    def settle(self, seconds: float) -> None:
+        over = time.monotonic() + seconds
+        self.ears.spin_until(lambda: time.monotonic() > over)
+
+
+FLEETS = {
+    "px4": [("px4", 0, 1)],
+    "ardupilot": [("ardupilot", 0, 1)],
+    "several of several kinds": [("px4", 0, 1), ("px4", 1, 2), ("ardupilot", 0, 3), ("ardupilot", 1, 4)],
+}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize(
+    "members",
+    [pytest.param(members, marks=needs(*{kind for kind, *_ in members}), id=name) for name, members in FLEETS.items()],
+)
+def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, int, int]], tmp_path: Path) -> None:
+    vehicles = [Flown(*member, start=(4.0 * number, 0.0)) for number, member in enumerate(members)]
+    with fleet(vehicles, tmp_path) as (ears, simulation, _):
+        diagnostics = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
+        pilots = [Pilot(ears, one) for one in vehicles]
+        ears.spin_until(lambda: all(pilot.odometry for pilot in pilots), 90.0, "local positions of all")
+        for pilot in pilots:
+            if pilot.one.takeoff_needs_guided:
+                pilot.insist("cmd/guided")
+            pilot.insist("cmd/arming", True)
+            pilot.insist("cmd/takeoff")
+        for pilot in pilots:
+            pilot.up(9.0)
+        for number, pilot in enumerate(pilots):
+            target = (10.0, -8.0 - 3.0 * number, 12.0)
+            pilot.goto(target)
+            pilot.settle(5.0)
+            off = pilot.one.moved() - target
+            ended, error = pilot.one.moved().round(2), float(np.linalg.norm(off))
+            print(f"{pilot.one.name}: goto {target} ended at {ended}, off by {error:.2f} m")
+            # How far PX4's estimate may be off is what its gps is; ArduPilot makes its own of the truth.
+            assert error < (6.0 if pilot.one.kind == "px4" else 1.5)
+            assert abs(attitude_yaw(pilot.odometry[-1][1]) - 0.0) < math.radians(8.0), "looks east, as asked"
+        for pilot in pilots:
+            assert pilot.call("mission/push").success
+            down = ears.subscribe(String, f"{pilot.one.topics}/mission/waypoints", LATCHED)
+            assert pilot.call("mission/pull").success
+            ears.spin_until(lambda down=down: bool(down))
+            kinds = [entry["type"] for entry in json.loads(down[0][1].data)["items"]]
+            assert kinds == ["takeoff", "speed", "waypoint", "waypoint", "land"]
+            assert pilot.call("mission/start").success
+        for pilot in pilots:
+            pilot.landed(180.0)
+            off = np.linalg.norm(pilot.one.moved()[:2] - (0.0, 15.0))
+            print(f"{pilot.one.name}: mission ended {off:.2f} m from where it was to land")
+            assert off < (6.0 if pilot.one.kind == "px4" else 1.5)
+        pace = [s for _, array in diagnostics for s in array.status if s.name == "/simulation: pace"][-1]
+        print({value.key: value.value for value in pace.values}, "lost" if "is gone" in simulation.output else "")
+        assert "is gone" not in simulation.output
+
+
+def attitude_yaw(odometry: Any) -> float:
+    """Yaw (rad) counterclockwise from east."""
+    q = odometry.pose.pose.orientation
+    return math.atan2(2.0 * (q.w * q.z + q.x * q.y), 1.0 - 2.0 * (q.y * q.y + q.z * q.z))

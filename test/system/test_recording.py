@@ -1,0 +1,178 @@
+"""Recording as people start it: the command and the nodes, beside what is heard on the graph."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import time
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+import rclpy.qos as ros_qos
+from listening import Listener, listener
+from mcap.reader import make_reader
+from processes import Program, program, sim_node
+from rclpy.serialization import deserialize_message
+from recordings import EXCERPT
+from rosbags.rosbag2 import Reader
+from std_msgs.msg import Int64, String
+from std_srvs.srv import Trigger
+from tf2_msgs.msg import TFMessage
+
+LATCHED = ros_qos.QoSProfile(depth=1, durability=ros_qos.DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = ros_qos.QoSProfile(depth=1000)
+
+
+def by_topic(folder: Path) -> dict[str, list[bytes]]:
+    found = defaultdict(list)
+    for path in sorted(folder.glob("*.mcap")):
+        with path.open("rb") as stream:
+            for _, channel, message in make_reader(stream, validate_crcs=True).iter_messages(log_time_order=False):
+                found[channel.topic].append(message.data)
+    return found
+
+
+def ended(running: Program) -> None:
+    code, seconds = running.stop()
+    assert (code, seconds < 4.0) == (0, True), running.output
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
+    """The bytes of every message of two simulated seconds, topic by topic."""
+    for how, folder in (["--no-ros"], "alone"), ([], "node"):
+        command = sim_node("run", "quadrotor", "--speed", "max", "--duration", "2", "--record", tmp_path / folder, *how)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        assert f"messages to {tmp_path / folder}" in ran.stdout
+    alone, node = by_topic(tmp_path / "alone"), by_topic(tmp_path / "node")
+    assert len(alone) == 9
+    assert alone == node
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("messages", ["serialised", "typed"])
+def test_what_is_heard_is_what_is_recorded(tmp_path: Path, messages: str) -> None:
+    """Raw /tf as a subscriber gets it is an unbroken part of the bag's."""
+    folder = tmp_path / "bag"
+    command = sim_node("run", "orbit", "--record", folder, "--ros-args", "-p", f"tf_messages:={messages}")
+    with program(command) as node, listener() as ears:
+        got: list[bytes] = []
+        ears.node.create_subscription(TFMessage, "/tf", got.append, RELIABLE, raw=True)
+        ears.spin_until(lambda: len(got) >= 30, what=node.output)
+        ended(node)
+    # As messages: rclpy pads those that are sent as objects in its own way.
+    recorded = [deserialize_message(data, TFMessage) for data in by_topic(folder)["/tf"]]
+    heard = [deserialize_message(data, TFMessage) for data in got]
+    first = recorded.index(heard[0])
+    assert recorded[first : first + len(heard)] == heard
+
+
+@pytest.mark.parametrize("how", [["--no-ros"], []])
+@pytest.mark.usefixtures("ros_domain")
+def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> None:
+    (tmp_path / "precious").write_text("x")
+    command = sim_node("run", "orbit", "--duration", "1", "--record", tmp_path, *how)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2
+    assert "is there already; a recording goes into a new folder" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--split-size", "5"], "--split-size goes with --record DIR"),
+        (["--record", "DIR", "--record-topics", "re:("], "is no regular expression"),
+        (["--record", "DIR", "--max-disk", "-1"], "a number above zero is needed"),
+        (["--record", "DIR", "--max-disk", "0.01"], "at least 100000 bytes are needed"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], message: str) -> None:
+    given = [str(tmp_path / "bag") if each == "DIR" else each for each in arguments]
+    ran = subprocess.run(sim_node("run", "orbit", "--no-ros", *given), capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, message in ran.stderr) == (2, True), ran.stderr
+    assert not (tmp_path / "bag").exists()
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    with program(sim_node("run", "orbit", "--record", folder, "--snapshot", "0.5")) as node, listener() as ears:
+        heard = ears.subscribe(TFMessage, "/tf", RELIABLE)
+        ears.spin_until(lambda: len(heard) > 60, what=node.output)
+        reply = ears.call(Trigger, "/simulation/snapshot", Trigger.Request())
+        assert reply.success, reply.message
+        assert f"messages to {folder}" in reply.message
+        node.process.send_signal(signal.SIGUSR1)
+        node.wait_for("snapshot:")
+        ended(node)
+    found = by_topic(folder)
+    assert len(list(folder.glob("*.mcap"))) == 2
+    assert len(found["/tf_static"]) == 2
+    assert 30 <= len(found["/tf"]) < 90
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
+    command = sim_node("run", "quadrotor", "--no-ros", "--speed", "max", "--record", tmp_path / "bag")
+    command += ["--max-disk", "0.3", "--when-full", "end"]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 1
+    assert ran.stderr.count("recording stopped: the bag has reached the 300000 bytes") == 1
+    assert sum(path.stat().st_size for path in (tmp_path / "bag").iterdir()) <= 300_000
+    with Reader(tmp_path / "bag") as reader:
+        assert reader.message_count > 100
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_telemetry_is_recorded_by_the_bridge(tmp_path: Path) -> None:
+    folder = tmp_path / "bag"
+    command = sim_node("bridge", "--tlog", EXCERPT, "--speed", "max", "--ros-args", "-p", f"record:={folder}")
+    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    with Reader(folder) as reader:
+        found = {each.topic: each.msgtype for each in reader.connections if each.msgcount}
+    assert found["/vehicle1/imu/data"] == "sensor_msgs/msg/Imu"
+    assert found["/tf_static"] == "tf2_msgs/msg/TFMessage"
+
+
+def spinning(ears: Listener, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    ears.spin_until(lambda: time.monotonic() > until)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
+    """A latched topic from before, one that comes later, best effort; bytes, types and QoS of the publishers."""
+    folder = tmp_path / "bag"
+    with listener("talker") as ears:
+        ears.node.create_publisher(String, "/map_name", LATCHED).publish(String(data="yard"))
+        with program(sim_node("record", folder, "--live", "--exclude", "/rosout", "/parameter_events")) as node:
+            node.wait_for("records /map_name")
+            profile = ros_qos.QoSProfile(depth=50, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
+            numbers = ears.node.create_publisher(Int64, "/later/number", profile)
+            node.wait_for("records /later/number")
+            ears.spin_until(lambda: numbers.get_subscription_count() == 1)
+            for number in range(20):
+                numbers.publish(Int64(data=number))
+                spinning(ears, 0.01)
+            spinning(ears, 0.3)
+            ended(node)
+    found = by_topic(folder)
+    assert set(found) == {"/map_name", "/later/number"}
+    assert [deserialize_message(data, String).data for data in found["/map_name"]] == ["yard"]
+    assert [struct.unpack_from("<q", data, 4)[0] for data in found["/later/number"]] == list(range(20))
+    with Reader(folder) as reader:
+        qos = {each.topic: each.ext.offered_qos_profiles for each in reader.connections}
+        assert {each.msgtype for each in reader.connections} == {"std_msgs/msg/String", "std_msgs/msg/Int64"}
+    assert [each.durability.name for each in qos["/map_name"]] == ["TRANSIENT_LOCAL"]
+    assert [each.reliability.name for each in qos["/later/number"]] == ["BEST_EFFORT"]
+
+
+def test_live_is_asked_for_by_name(tmp_path: Path) -> None:
+    ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, "record takes --live" in ran.stderr) == (2, True)

@@ -1,0 +1,210 @@
+"""The viewer in a real browser: what is on the screen, what the buttons do, what goes over the network, how it ends."""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlparse
+
+import numpy as np
+import psutil
+import pytest
+from PIL import Image
+from processes import Program, program, sim_node
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt install chromium")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+)
+# A drone like no other thing in the picture, at 0.5 m/s along a line.
+START, VELOCITY, RADIUS = np.array([-2.0, 1.0, 1.5]), np.array([0.4, 0.0, 0.3]), 0.4
+WORLD = f"""
+world: flight
+time: {{step: 0.01}}
+motions:
+  - frame: drone
+    keyframes:
+      - {{t: 0, position: {START.tolist()}}}
+      - {{t: 100, position: {(START + 100 * VELOCITY).tolist()}}}
+bodies:
+  - {{name: ball, parent: drone, geometry: [{{sphere: {RADIUS}, color: [1, 0, 1]}}]}}
+  - {{name: ground, geometry: [{{plane: true}}]}}
+"""
+# The camera that the test sets: where, looking where, its angle of view upright, rad.
+EYE, TARGET, FIELD_OF_VIEW = np.array([0.0, -9.0, 3.0]), np.array([0.0, 0.0, 2.0]), 0.8
+
+
+class Seen(NamedTuple):
+    """The middle of the drone in the picture, and how wide it is, pixels."""
+
+    x: float
+    y: float
+    width: float
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    path = tmp_path / "flight.yaml"
+    path.write_text(WORLD, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        # Playwright's own headless flag is of another Chromium than Debian's.
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+def url_of(viewer: Program) -> str:
+    viewer.wait_for("viewer: http://127.0.0.1:")
+    found = re.search(r"http://127\.0\.0\.1:\d+", viewer.output)
+    assert found
+    return found[0]
+
+
+def opened(browser: Any, url: str) -> Any:
+    """A page whose camera is the test's."""
+    page = browser.new_page(viewport={"width": 900, "height": 600})
+    eye, target = (",".join(str(part) for part in place.tolist()) for place in (EYE, TARGET))
+    camera = f"initialCameraPosition={eye}&initialCameraLookAt={target}&initialCameraFov={FIELD_OF_VIEW}"
+    page.goto(f"{url}/?{camera}")
+    page.get_by_role("button", name="Play").wait_for()
+    return page
+
+
+def seen(page: Any) -> Seen | None:
+    """Where there is magenta."""
+    pixels = np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+    red, green, blue = pixels[..., 0], pixels[..., 1], pixels[..., 2]
+    rows, columns = np.nonzero((red > 90) & (blue > 90) & (green < 0.5 * red) & (green < 0.5 * blue))
+    if not len(rows):
+        return None
+    (left, right), (top, bottom) = np.percentile(columns, (0.5, 99.5)), np.percentile(rows, (0.5, 99.5))
+    return Seen(0.5 * (left + right), 0.5 * (top + bottom), right - left + 1)
+
+
+def projected(page: Any, position: np.ndarray) -> Seen:
+    """A pinhole camera: a ball's middle, and its width, in pixels of the canvas."""
+    canvas = page.locator("canvas:visible").first.bounding_box()
+    forward = (TARGET - EYE) / np.linalg.norm(TARGET - EYE)
+    right = np.cross(forward, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    down = np.cross(forward, right)
+    focal = 0.5 * canvas["height"] / np.tan(0.5 * FIELD_OF_VIEW)
+    ray = position - EYE
+    depth = ray @ forward
+    return Seen(
+        canvas["x"] + 0.5 * canvas["width"] + focal * (ray @ right) / depth,
+        canvas["y"] + 0.5 * canvas["height"] + focal * (ray @ down) / depth,
+        2.0 * focal * RADIUS / depth,
+    )
+
+
+def settled(page: Any) -> Seen:
+    """What is seen when two pictures in a row are alike."""
+    before = None
+    for _ in range(60):
+        now = seen(page)
+        if now is not None and now == before:
+            return now
+        before = now
+        page.wait_for_timeout(250)
+    raise AssertionError("the picture does not come to rest")
+
+
+def assert_seen_at(page: Any, position: np.ndarray) -> Seen:
+    found, expected = settled(page), projected(page, position)
+    assert found.width == pytest.approx(expected.width, rel=0.2)
+    assert (found.x, found.y) == pytest.approx((expected.x, expected.y), abs=5.0)
+    return found
+
+
+def shown_time(page: Any, until: Callable[[float, str], bool]) -> float:
+    """The time in the panel, s, once something is true of it and the words behind it."""
+    for _ in range(240):
+        text = page.locator("text=/^\\d+\\.\\d\\d s$/").first.locator("xpath=..").inner_text()
+        found = re.match(r"(\d+\.\d\d) s(.*)", text, re.DOTALL)
+        if found and until(float(found[1]), found[2]):
+            return float(found[1])
+        page.wait_for_timeout(100)
+    raise AssertionError(f"waited in vain; the panel says {text!r}")
+
+
+@needs_chromium
+def test_the_drone_is_on_the_pixels_where_it_is_in_the_world(world: Path, browser: Any) -> None:
+    with program(sim_node("view", world, "--port", "0", "--paused")) as viewer:
+        url = url_of(viewer)
+        page = opened(browser, url)
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("websocket", lambda websocket: asked.append(websocket.url))
+        page.reload()
+        page.get_by_role("button", name="Play").wait_for()
+        begin = assert_seen_at(page, START)
+
+        page.get_by_role("button", name="Play").click()
+        shown_time(page, lambda time_s, _: time_s > 2.0)
+        page.get_by_role("button", name="Pause").click()
+        time_s = shown_time(page, lambda _, words: "paused" in words)
+        there = assert_seen_at(page, START + VELOCITY * time_s)
+        assert there.x > begin.x + 30.0
+        assert there.y < begin.y - 20.0
+        page.wait_for_timeout(1000)
+        assert seen(page) == there
+
+        page.get_by_role("button", name="Reset").click()
+        shown_time(page, lambda time_s, _: time_s == 0.0)
+        assert_seen_at(page, START)
+
+        # Nothing but this machine was asked for anything.
+        hosts = {urlparse(each.removeprefix("blob:")).netloc for each in asked if not each.startswith("data:")}
+        assert hosts == {urlparse(url).netloc}
+
+
+@needs_chromium
+def test_pages_come_and_go_and_ctrl_c_ends_all_within_two_seconds(world: Path, browser: Any) -> None:
+    with program(sim_node("run", world, "--no-ros", "--view", "0")) as viewer:
+        url = url_of(viewer)
+        opened(browser, url).close()
+        first, second = opened(browser, url), opened(browser, url)
+        for page in (first, second):
+            shown_time(page, lambda time_s, _: time_s > 0.5)
+        family = [psutil.Process(viewer.process.pid), *psutil.Process(viewer.process.pid).children(recursive=True)]
+        code, took = viewer.stop(signal.SIGINT)
+        assert code == 0, viewer.output
+        assert took < 2.0
+        assert "Traceback" not in viewer.output
+        _, alive = psutil.wait_procs(family, timeout=0)
+        assert not alive
+    with socket.socket() as port:
+        port.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        port.bind(("127.0.0.1", int(url.rpartition(":")[2])))
+
+
+def test_a_taken_port_is_told_in_one_line_and_nothing_is_started(world: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with program(sim_node("view", world, "--port", str(port))) as viewer:
+            assert viewer.wait() == 2
+            assert viewer.lines == [
+                f"sim_node: port {port}: something else listens there; another port, or 0 for any, is needed"
+            ]

@@ -1,0 +1,109 @@
+"""A page without a browser: connects as viser's does, and keeps what it is sent."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+import numpy as np
+import viser
+import zstandard
+from websockets.sync.client import ClientConnection, connect
+
+
+class Page:
+    """What the server has sent so far: messages in order, their arrays in place."""
+
+    def __init__(self, connection: ClientConnection) -> None:
+        self._connection = connection
+        self.messages: list[dict[str, Any]] = []
+
+    def until(self, found: Callable[[Page], bool], timeout: float = 20.0) -> None:
+        """Takes in messages until something is true of them; fails after `timeout` seconds."""
+        end = time.monotonic() + timeout
+        while not found(self):
+            self.messages += decoded(self._connection.recv(max(end - time.monotonic(), 0.0)))
+
+    def take_in(self, seconds: float) -> None:
+        """Takes in all that comes for a while."""
+        end = time.monotonic() + seconds
+        with suppress(TimeoutError):
+            while True:
+                self.messages += decoded(self._connection.recv(max(end - time.monotonic(), 0.0)))
+
+    def has(self, kind: str, **fields: Any) -> bool:
+        """Whether a message of a type, with these fields, has come."""
+        return any(self.all(kind, **fields))
+
+    def all(self, kind: str, **fields: Any) -> Iterator[dict[str, Any]]:
+        """The messages of a type that have these fields, in order."""
+        for message in self.messages:
+            if message["type"] == kind and all(message.get(key) == value for key, value in fields.items()):
+                yield message
+
+    def prop(self, node: str, name: str) -> Any:
+        """A property of a node of the scene as it stands: as it was added, or as it was updated last."""
+        found = None
+        for message in self.messages:
+            if message.get("name") == node:
+                found = message.get("props", message.get("updates", {})).get(name, found)
+        return found
+
+    def send(self, message: dict[str, Any]) -> None:
+        """What a page sends when somebody uses it."""
+        self._connection.send(msgspec.msgpack.encode(message))
+
+    def element(self, label: str) -> dict[str, Any]:
+        """The element of the panel with a label, once it is there."""
+        self.until(lambda page: any(m.get("props", {}).get("label") == label for m in page.messages))
+        return next(message for message in self.messages if message.get("props", {}).get("label") == label)
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Page]:
+    """A page that has got all that was there when it came."""
+    protocol = f"viser-v{viser.__version__}"
+    with connect(url.replace("http", "ws"), subprotocols=[protocol], max_size=None, compression=None) as connection:
+        page = Page(connection)
+        # By this the server knows somebody's page.
+        page.send(
+            {
+                "type": "ViewerCameraMessage",
+                "wxyz": (1.0, 0.0, 0.0, 0.0),
+                "position": (0.0, 0.0, 0.0),
+                "fov": 1.0,
+                "near": 0.01,
+                "far": 1000.0,
+                "image_height": 480,
+                "image_width": 640,
+                "look_at": (0.0, 0.0, 1.0),
+                "up_direction": (0.0, 0.0, 1.0),
+            }
+        )
+        page.until(lambda page: page.has("ReplayDoneMessage"))
+        yield page
+
+
+def decoded(data: bytes | str) -> list[dict[str, Any]]:
+    """viser's wire format: sizes, a compressed message pack, and the arrays that it refers to, each at 8 bytes."""
+    assert isinstance(data, bytes)
+    size, packed = np.frombuffer(data, "<u8", 2).tolist()
+    inner = zstandard.ZstdDecompressor().decompress(data[16 : 16 + packed], max_output_size=size)
+    content = msgspec.msgpack.decode(inner)
+    arrays, at = [], 16 + packed
+    for length in content["binaryBufferLengths"]:
+        at += -at % 8
+        arrays.append(data[at : at + length])
+        at += length
+    return [_filled(message, arrays) for message in content["messages"]]
+
+
+def _filled(value: Any, arrays: list[bytes]) -> Any:
+    if isinstance(value, dict):
+        if "__binary_index" in value:
+            return np.frombuffer(arrays[value["__binary_index"]], value["dtype"])
+        return {key: _filled(each, arrays) for key, each in value.items()}
+    return [_filled(each, arrays) for each in value] if isinstance(value, list) else value

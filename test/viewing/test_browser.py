@@ -1,0 +1,342 @@
+"""The viewer as a page sees it, over its websocket."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from page import Page, opened
+
+from sim_node.simulation import Loop, Simulation
+from sim_node.viewing.browser.server import DEFAULT_PORT, HOST, PortTaken, Server, free_port
+from sim_node.viewing.browser.sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import World, load
+
+# A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.
+WORLD = """
+world: test
+time: {step: 0.01}
+motions:
+  - frame: cart
+    keyframes: [{t: 0, position: [0, 0, 0]}, {t: 1000, position: [0, 500, 0]}]
+  - frame: crane
+    parent: cart
+    keyframes:
+      - {t: 0, position: [0, 0, 2]}
+      - {t: 1, position: [1, 0, 2], rpy_deg: [0, 0, 90]}
+      - {t: 2, position: [2, 0, 2], rpy_deg: [0, 0, 180]}
+bodies:
+  - {name: post, geometry: [{cylinder: [0.1, 1], pose: {position: [3, 0, 0.5]}}]}
+  - {name: box, parent: crane, geometry: [{box: [0.2, 0.3, 0.4], pose: {position: [0.5, 0, 0]}, color: [1, 0, 1]}]}
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    path = tmp_path / "test.yaml"
+    path.write_text(WORLD, encoding="utf-8")
+    return load(path)
+
+
+@pytest.fixture
+def run(world: World) -> Iterator[tuple[Loop, str]]:
+    """A paused run in the viewer, and where its page is."""
+    viewer = Viewer(0, "test")
+    sink = ViewSink(viewer)
+    loop = Loop(Simulation(world), (sink,), paused=True)
+    sink.steer(loop)
+    loop.start()
+    yield loop, viewer.url
+    loop.stop()
+
+
+def matrix(pose: np.ndarray) -> np.ndarray:
+    """The textbook's homogeneous matrix of [x y z qx qy qz qw]."""
+    x, y, z, w = pose[3:]
+    made = np.eye(4)
+    made[:3, 3] = pose[:3]
+    made[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
+    return made
+
+
+def box_node(page: Page) -> str:
+    """The node of the magenta box."""
+    return next(
+        m["name"]
+        for m in page.all("BatchedMeshesMessage")
+        if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
+    )
+
+
+def steps_to(loop: Loop, page: Page, steps: int) -> None:
+    """Steps a paused run, and waits until the page has heard of it."""
+    before = len(page.messages)
+    loop.step(steps)
+    page.until(lambda page: any("updates" in message for message in page.messages[before:]))
+    page.take_in(0.3)
+
+
+def test_a_shape_is_where_the_product_of_the_matrices_says(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+        node = box_node(page)
+        for steps in (50, 70, 30):
+            steps_to(loop, page, steps)
+            t = loop.simulation.steps * 0.01
+            turn = np.pi / 2 * min(t, 2.0) / 2.0
+            cart = matrix(np.array([0, 0.5 * t, 0, 0, 0, 0, 1.0]))
+            crane = matrix(np.array([min(t, 2.0), 0, 2, 0, 0, np.sin(turn), np.cos(turn)]))
+            expected = cart @ crane @ matrix(np.array([0.5, 0, 0, 0, 0, 0, 1.0]))
+            position = page.prop(node, "batched_positions")
+            w, x, y, z = page.prop(node, "batched_wxyzs")
+            assert position == pytest.approx(expected[:3, 3], abs=1e-5)
+            assert matrix(np.array([*position, x, y, z, w])) == pytest.approx(expected, abs=1e-5)
+
+
+def test_geometry_is_sent_once_and_what_stands_still_never_again(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+        made = len(list(page.all("BatchedMeshesMessage")))
+        still = {m["name"] for m in page.all("BatchedMeshesMessage")} - {box_node(page)}
+        for _ in range(5):
+            steps_to(loop, page, 10)
+        assert len(list(page.all("BatchedMeshesMessage"))) == made
+        assert still
+        assert not any(page.has("SceneNodeUpdateMessage", name=name) for name in still)
+        updates = [set(m["updates"]) for m in page.all("SceneNodeUpdateMessage", name=box_node(page))]
+        assert updates
+        assert all(keys <= {"batched_positions", "batched_wxyzs"} for keys in updates)
+
+
+def test_nothing_is_sent_while_nothing_moves(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+        steps_to(loop, page, 10)
+        before = len(page.messages)
+        page.take_in(1.0)
+        assert [message["type"] for message in page.messages[before:]] == []
+
+
+def test_nothing_casts_a_shadow(run: tuple[Loop, str]) -> None:
+    with opened(run[1]) as page:
+        cast = [
+            message["props"]["cast_shadow"] for message in page.messages if "cast_shadow" in message.get("props", {})
+        ]
+        assert cast
+        assert not any(cast)
+
+
+def test_buttons_play_pause_step_and_reset_the_run(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+
+        def press(button: str) -> None:
+            page.send({"type": "GuiUpdateMessage", "uuid": page.element("Run")["uuid"], "updates": {"value": button}})
+
+        def until(true: object) -> None:
+            end = time.monotonic() + 10.0
+            while not true():  # type: ignore[operator]
+                assert time.monotonic() < end
+                page.take_in(0.02)
+
+        press("Play")
+        until(lambda: not loop.paused and loop.simulation.steps > 20)
+        press("Pause")
+        until(lambda: loop.paused)
+        at = loop.simulation.steps
+        press("Step")
+        # A sixtieth of a second in whole steps of 10 ms.
+        until(lambda: loop.simulation.steps == at + 2)
+        press("Reset")
+        until(lambda: loop.simulation.steps == 0)
+        assert loop.paused
+
+
+def test_a_speed_is_kept(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+        page.send({"type": "GuiUpdateMessage", "uuid": page.element("Speed")["uuid"], "updates": {"value": "5"}})
+        page.take_in(0.3)
+        loop.resume()
+        time.sleep(1.0)
+        assert loop.pace().real_time_factor == pytest.approx(5.0, rel=0.2)
+
+
+def test_a_page_that_comes_late_sees_the_present(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as first:
+        steps_to(loop, first, 100)
+    with opened(url) as second, opened(url) as third:
+        node = box_node(second)
+        expected = [1.0 + 0.5 * np.cos(np.pi / 2), 0.5 + 0.5, 2.0]
+        assert second.prop(node, "batched_positions") == pytest.approx(expected, abs=1e-5)
+        assert third.prop(node, "batched_positions") == pytest.approx(expected, abs=1e-5)
+
+
+def test_following_a_frame_keeps_it_in_the_middle(run: tuple[Loop, str]) -> None:
+    loop, url = run
+    with opened(url) as page:
+        page.send({"type": "GuiUpdateMessage", "uuid": page.element("Follow")["uuid"], "updates": {"value": "crane"}})
+        page.until(lambda page: page.has("SetPositionMessage", name="/world"))
+        steps_to(loop, page, 100)
+        *_, root = page.all("SetPositionMessage", name="/world")
+        assert root["position"] == pytest.approx([-1.0, -0.5, -2.0], abs=1e-6)
+
+
+def test_the_lookup_is_tf2s(run: tuple[Loop, str]) -> None:
+    """crane in map at 1 s: (1, 0.5, 2), turned by 90 degrees."""
+    loop, url = run
+    with opened(url) as page:
+        page.send({"type": "GuiUpdateMessage", "uuid": page.element("Source")["uuid"], "updates": {"value": "crane"}})
+        page.take_in(0.5)
+        steps_to(loop, page, 100)
+        page.take_in(0.5)
+        told = [
+            m["updates"].get("_markdown", m["updates"].get("content", ""))
+            for m in page.all("GuiUpdateMessage")
+            if "`crane` in `map`" in str(m["updates"])
+        ]
+        assert "| 1.000 | 0.500 | 2.000 |" in told[-1]
+        assert "| 0.00 | 0.00 | 90.00 |" in told[-1]
+
+
+def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
+    from sim_node.viewing.browser.plots import SAMPLES, Plot
+
+    class Gui:
+        def add_uplot(self, data: object, series: object, **more: object) -> Gui:
+            return self
+
+    plot = Plot(Gui(), "a", 0, "velocity (m/s)")
+    for k in range(2 * SAMPLES):
+        plot.sample(0.1 * k, np.array([[0.3 * k, 0, -0.1 * k, 0, 0, 0, 1.0]]))
+    plot.show()
+    time_s, *velocity = plot.handle.data
+    assert len(time_s) == SAMPLES
+    assert time_s[-1] == pytest.approx(0.1 * (2 * SAMPLES - 1))
+    assert np.stack(velocity, axis=1) == pytest.approx(np.tile([3.0, 0.0, -1.0], (SAMPLES, 1)))
+    plot.sample(0.0, np.array([[0, 0, 0, 0, 0, 0, 1.0]]))
+    plot.show()
+    assert len(plot.handle.data[0]) == 0
+
+
+def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
+    from sim_node.viewing.browser.trails import POINTS, Trails
+
+    class Lines:
+        points: np.ndarray
+
+    class FakeScene:
+        def add_line_segments(self, node: str, points: np.ndarray, colours: np.ndarray, **more: object) -> Lines:
+            assert colours.shape == points.shape
+            return Lines()
+
+    trails = Trails(FakeScene(), "/trails", 1.0)
+    angles = np.linspace(0.0, 30.0, 3000)
+    circle = np.zeros((len(angles), 1, 7))
+    circle[:, 0, 0], circle[:, 0, 1], circle[:, 0, 6] = np.cos(angles), np.sin(angles), 1.0
+    trails.choose([0], circle[0])
+    for pose in circle:
+        trails.follow(pose)
+    trails.show()
+    segments = trails._handle.points
+    assert segments.shape == (POINTS - 1, 2, 3)
+    assert segments[-1, 1] == pytest.approx(circle[-1, 0, :3], abs=1e-6)
+    assert np.linalg.norm(segments, axis=-1) == pytest.approx(1.0, abs=1e-6)
+    assert segments[1:, 0] == pytest.approx(segments[:-1, 1])
+
+
+def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
+    from sim_node.viewing.browser.stream import Instant, Stream
+
+    busy, go_on = threading.Event(), threading.Event()
+    shown: list[tuple[int, float, set[str]]] = []
+    enough = threading.Event()
+
+    def show(instant: Instant) -> None:
+        shown.append((instant.time_ns, float(instant.poses[0, 0]), set(instant.told)))
+        busy.set()
+        go_on.wait()
+        if instant.time_ns == 1000:
+            enough.set()
+
+    stream = Stream(1, show, lambda: None)
+    pose = np.zeros((1, 7))
+    stream.offer(0, pose, {})
+    assert busy.wait(5.0)
+    for k in range(1, 1001):  # would never end if it waited: nothing is shown until go_on
+        pose[0, 0] = k
+        stream.offer(k, pose, {"lidar": (np.zeros(1), pose)} if k == 7 else {})
+    go_on.set()
+    assert enough.wait(5.0)
+    stream.close()
+    assert shown == [(0, 0.0, set()), (1000, 1000.0, {"lidar"})]
+
+
+def test_the_start_camera_sees_all_frames_of_every_world() -> None:
+    """By a pinhole of the viewer's angle of view, in a page twice as wide as it is high."""
+    from sim_node.viewing.browser.extent import FIELD_OF_VIEW, extent_of
+
+    rng = np.random.default_rng(3)
+    for size in (0.01, 1.0, 300.0):
+        poses = np.zeros((40, 7))
+        poses[:, :3], poses[:, 6] = rng.uniform(-size, size, (40, 3)) + rng.uniform(-1e3, 1e3, 3), 1.0
+        extent = extent_of(poses, (), np.zeros((0, 3)))
+        forward = extent.centre - extent.camera
+        forward /= np.linalg.norm(forward)
+        right = np.cross(forward, [0, 0, 1])
+        right /= np.linalg.norm(right)
+        seen = poses[:, :3] - extent.camera
+        depth = seen @ forward
+        assert (depth > 0.0).all()
+        half = np.tan(FIELD_OF_VIEW / 2)
+        assert (np.abs(seen @ np.cross(right, forward)) < half * depth).all()
+        assert (np.abs(seen @ right) < 2 * half * depth).all()
+
+
+def test_the_server_listens_on_this_machine_alone_and_lets_its_port_go() -> None:
+    server = Server(0, "test")
+    port = server.get_port()
+    with socket.create_connection((HOST, port), timeout=5.0):
+        pass
+    listening = Path("/proc/net/tcp").read_text(encoding="ascii").splitlines()
+    rows = [line.split()[1] for line in listening if f":{port:04X} " in line and line.split()[3] == "0A"]
+    assert rows == [f"0100007F:{port:04X}"]
+    server.stop()
+    assert free_port(port) == port
+
+
+def test_a_port_that_is_taken_is_refused_by_name_and_the_default_one_moves_on() -> None:
+    with socket.socket() as other:
+        other.bind((HOST, 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(PortTaken, match=f"port {port}: something else listens there"):
+            Server(port, "test")
+    with socket.socket() as other:
+        try:
+            other.bind((HOST, DEFAULT_PORT))
+            other.listen()
+        except OSError:
+            pass  # something else does already, which is the case in question
+        assert free_port(None) > DEFAULT_PORT
+
+
+def test_no_page_can_have_the_server_open_a_tunnel_to_another_host() -> None:
+    server = Server(0, "test")
+    with opened(server.url) as page:
+        page.send({"type": "ShareUrlRequest"})
+        page.take_in(0.5)
+        assert not page.has("ShareUrlUpdated")
+    assert server._share_tunnel is None
+    server.stop()

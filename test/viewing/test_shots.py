@@ -1,0 +1,206 @@
+"""Pictures of worlds beside the pinhole: where balls, frames, trails and meshes are seen."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from sim_node.viewing.canvas import Canvas, NoOpenGL
+from sim_node.viewing.framing import ShotError
+from sim_node.viewing.shots import Shot, draw
+from sim_node.world import Body, Geometry, Motion, Sensor, StaticFrame, UnknownFrame, World, WorldWarning
+
+SIZE = (640, 480)
+# From 6 m west of the origin and 2 m up, due east, 60 degrees across: x is ahead, y to the left, z up.
+EYE = "-6,0,2@0,0,2,60"
+FOCAL = 320.0 / np.tan(np.radians(30.0))
+RED = np.array([0.9, 0.05, 0.05, 1.0])
+LEVEL = (0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _gl() -> None:
+    try:
+        with Canvas(SIZE):
+            pass
+    except NoOpenGL as error:
+        pytest.skip(f"no OpenGL here: {error}")
+
+
+def pinhole(x: float, y: float, z: float) -> np.ndarray:
+    """The pixel of a point as EYE sees it."""
+    return np.array([319.5 - FOCAL * y / (x + 6.0), 239.5 - FOCAL * (z - 2.0) / (x + 6.0)])
+
+
+def ball(x: float, y: float, z: float, name: str = "ball", parent: str = "map") -> Body:
+    return Body(name, parent, pose=[x, y, z, *LEVEL], geometry=(Geometry("sphere", [0.1], colour=RED),))
+
+
+def picture(world: World, at: float = 0.0, **asked) -> np.ndarray:
+    return next(draw(world, Shot(**{"camera": EYE, "size": SIZE, **asked}), [round(at * 1e9)]))
+
+
+def red(image: np.ndarray) -> np.ndarray:
+    """Where the picture is much redder than green and blue."""
+    image = image.astype(int)
+    return (image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60)
+
+
+def middle(mask: np.ndarray) -> np.ndarray:
+    rows, columns = np.nonzero(mask)
+    assert len(rows) > 0
+    return np.array([columns.mean(), rows.mean()])
+
+
+@pytest.mark.parametrize("place", [(0.0, 0.0, 2.0), (0.0, 1.5, 2.5), (2.0, -2.0, 1.0), (-2.0, 0.5, 2.8)])
+def test_a_ball_is_where_the_pinhole_has_it(place: tuple[float, float, float]) -> None:
+    """A ball a metre off the axis looks a little farther out than its centre, by less than a pixel here."""
+    np.testing.assert_allclose(middle(red(picture(World("w", bodies=(ball(*place),))))), pinhole(*place), atol=1.0)
+
+
+def test_a_ball_is_as_large_as_the_pinhole_has_it() -> None:
+    """On the axis, a radius r at distance d spans the angle asin(r / d) to each side."""
+    mask = red(picture(World("w", bodies=(ball(0.0, 0.0, 2.0),))))
+    width = np.ptp(np.nonzero(mask)[1]) + 1
+    assert abs(width - 2 * FOCAL * np.tan(np.arcsin(0.1 / 6.0))) < 2.0
+
+
+def test_far_from_the_origin_a_picture_is_the_same() -> None:
+    """At 5000 km, where a float tells half a metre; whole metres, as the ground's checks repeat after two."""
+    near = picture(World("w", bodies=(ball(0.0, 1.0, 2.0),)))
+    far = picture(World("w", bodies=(ball(5e6, 1.0, 2.0),)), camera="4999994,0,2@5000000,0,2,60")
+    np.testing.assert_allclose(middle(red(far)), middle(red(near)), atol=0.05)
+
+
+def test_a_body_without_joint_follows_its_keyframes() -> None:
+    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
+    world = World("w", motions=(moving,), bodies=(ball(0.0, 0.0, 0.0, parent="base"),))
+    for at in (0.0, 1.0, 3.0):
+        np.testing.assert_allclose(middle(red(picture(world, at))), pinhole(0.0, at - 2.0, 2.0), atol=1.0)
+
+
+def test_a_falling_ball_falls_by_half_g_t_squared() -> None:
+    falling = replace(ball(0.0, 0.0, 3.0), joint="free", geometry=(Geometry("sphere", [0.1], 1.0, colour=RED),))
+    seen = middle(red(picture(World("w", bodies=(falling,)), at=0.4)))
+    np.testing.assert_allclose(seen, pinhole(0.0, 0.0, 3.0 - 0.5 * 9.81 * 0.4**2), atol=1.0)
+
+
+def test_through_a_camera_of_the_world() -> None:
+    """Its own size and angle: a ball 4 m ahead of it, 1 m to the right."""
+    camera = Sensor(
+        "CAM", "map", [0, 0, 2, *LEVEL], type="camera", parameters={"width": 320, "height": 200, "horizontal_fov": 1.0}
+    )
+    image = picture(World("w", bodies=(ball(4.0, -1.0, 2.0),), sensors=(camera,)), camera="CAM", size=None)
+    assert image.shape == (200, 320, 3)
+    np.testing.assert_allclose(middle(red(image)), [159.5 + 160 / np.tan(0.5) / 4, 99.5], atol=1.0)
+
+
+def test_following_keeps_a_moving_frame_where_it_is() -> None:
+    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -9, 2, *LEVEL], [30, 2, 2, 0, 0, 1, 0]])
+    world = World("w", motions=(moving,), bodies=(ball(0.0, 0.0, 0.0, parent="base"),))
+    shot = Shot(camera="-6,0,0,60", follow="base", size=SIZE)
+    for image in draw(world, shot, [0, 1_000_000_000, 4_000_000_000]):
+        np.testing.assert_allclose(middle(red(image)), [319.5, 239.5], atol=1.0)
+
+
+def test_a_view_of_everything_has_every_ball() -> None:
+    corners = itertools.product((-5.0, 5.0), (-3.0, 3.0), (0.5, 4.0))
+    world = World("w", bodies=tuple(ball(*corner, name=f"ball{k}") for k, corner in enumerate(corners)))
+    mask = red(picture(world, camera=""))
+    seen = trimesh.graph.connected_components(  # neighbours across and downwards
+        np.concatenate([pairs(mask, 0), pairs(mask, 1)]), nodes=np.flatnonzero(mask)
+    )
+    assert len(seen) == 8
+    assert not mask[[0, -1]].any()
+    assert not mask[:, [0, -1]].any()
+
+
+def pairs(mask: np.ndarray, axis: int) -> np.ndarray:
+    numbers = np.arange(mask.size).reshape(mask.shape)
+    a, b = (np.take(numbers, range(k, mask.shape[axis] - 1 + k), axis) for k in (0, 1))
+    both = mask.ravel()[a] & mask.ravel()[b]
+    return np.stack([a[both], b[both]], axis=1)
+
+
+def test_frames_are_axes_in_the_colours_of_rviz() -> None:
+    """A world without shapes shows all its frames: x red away from the eye, y green to the left, z blue upwards."""
+    turned = StaticFrame("turned", "map", [0, 0, 2, 0, 0, -np.sqrt(0.5), np.sqrt(0.5)])  # its x axis to the right
+    image = picture(World("w", frames=(turned,)), frames=("turned",)).astype(int)
+    origin = pinhole(0.0, 0.0, 2.0)
+    red_at, blue_at = middle(red(image)), middle((image[..., 2] - image[..., 0] > 90) & (image[..., 1] < 150))
+    assert red_at[0] > origin[0] + 5
+    assert abs(red_at[1] - origin[1]) < 2
+    assert blue_at[1] < origin[1] - 5
+    assert abs(blue_at[0] - origin[0]) < 2
+
+
+def test_names_stand_beside_their_frames() -> None:
+    """Ink to the right of and below the origin, and none where no name is asked for."""
+    world = World("w", frames=(StaticFrame("here", "map", [0, 0.5, 2, *LEVEL]),), bodies=(ball(0, 3, 1),))
+    column, row = pinhole(0.0, 0.5, 2.0).round().astype(int)
+    for names, least in (((), 0), (("here",), 20)):
+        image = picture(world, frames=names)[row + 2 : row + 24, column + 4 : column + 60]
+        assert ((image.max(axis=-1) < 60).sum() > 0) == (least > 0)
+        assert (image.max(axis=-1) < 60).sum() >= least
+
+
+def test_a_trail_is_where_the_frame_has_been() -> None:
+    """A frame went from y = -2 to y = 1 at z = 2; the trail is level there, and ends where it is."""
+    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
+    image = picture(World("w", motions=(moving,)), at=3.0, frames=(), trails=("base",)).astype(int)
+    orange = (image[..., 0] - image[..., 2] > 100) & (image[..., 1] > 90)
+    rows, columns = np.nonzero(orange)
+    assert abs(rows.mean() - 239.5) < 1.5
+    begin, end = pinhole(0.0, -2.0, 2.0)[0], pinhole(0.0, 1.0, 2.0)[0]
+    np.testing.assert_allclose([columns.max(), columns.min()], [begin, end], atol=3.0)
+
+
+def test_a_mesh_that_is_only_shown_is_drawn(tmp_path: Path) -> None:
+    """A GLB of a red box, 0.4 m, on a frame that keyframes move."""
+    box = trimesh.creation.box((0.4, 0.4, 0.4))
+    box.visual = trimesh.visual.TextureVisuals(
+        material=trimesh.visual.material.PBRMaterial(baseColorFactor=[230, 20, 20, 255])
+    )
+    file = tmp_path / "box.glb"
+    file.write_bytes(trimesh.Scene([box]).export(file_type="glb"))
+    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
+    shown = Body("hull", "base", geometry=(Geometry("mesh", [1.0, 1.0, 1.0], file=file),))
+    mask = red(picture(World("w", motions=(moving,), bodies=(shown,)), at=3.0))
+    np.testing.assert_allclose(middle(mask), pinhole(0.0, 1.0, 2.0), atol=3.0)
+    height = np.ptp(np.nonzero(mask)[0]) + 1
+    assert abs(height - FOCAL * 0.4 / 5.8) < 3.0  # its near side is 5.8 m away
+
+
+def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "hull.glb"
+    file.write_bytes(b"glTF\2\0\0\0")
+    hull = Body("hull", "map", geometry=(Geometry("mesh", [1.0, 1.0, 1.0], file=file),))
+    with pytest.warns(WorldWarning, match=r"hull\.glb is not drawn"):
+        picture(World("w", bodies=(hull, ball(0, 0, 2))))
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({"camera": "CAM_FRNT"}, ShotError, r"no frame 'CAM_FRNT'; did you mean CAM_FRONT\?"),
+        ({"camera": "1,2"}, ShotError, "'1,2' is no viewpoint; x,y,z"),
+        ({"camera": "1,2,3@1,2,x"}, ShotError, "is no viewpoint"),
+        ({"camera": "1,2,3@1,2,3"}, ShotError, "one point"),
+        ({"camera": "1,2,3@0,0,0,200"}, ShotError, "200 degrees; allowed: 1 to 170"),
+        ({"camera": "CAM_FRONT", "follow": "ball"}, ShotError, "give a viewpoint"),
+        ({"follow": "bal"}, UnknownFrame, r"no frame 'bal'; did you mean ball\?"),
+        ({"trails": ("bal",)}, UnknownFrame, r"did you mean ball\?"),
+        ({"frames": ("mat",)}, UnknownFrame, r"did you mean map\?"),
+        ({"at": -1.0}, ShotError, "-1 s is before the world's start at 0 s"),
+        ({"at": 1e10}, ShotError, "beyond the last time that a stamp can tell"),
+    ],
+)
+def test_what_cannot_be_taken_is_told(asked: dict, error: type[Exception], message: str) -> None:
+    camera = Sensor("CAM_FRONT", "map", [0, 0, 2, *LEVEL])
+    with pytest.raises(error, match=message):
+        picture(World("w", bodies=(ball(0, 0, 2),), sensors=(camera,)), **asked)
