@@ -35,6 +35,7 @@ from written import LATCHED, T0, TYPES, Row, header, make, pose_stamped, qos, se
 from written import time as stamp
 
 from sim_node.nodes.tf2 import Buffer, TransformListener
+from sim_node.recording.opening import open_bag
 from sim_node.tree import TransformTree
 
 MS = 10**6
@@ -137,6 +138,31 @@ def test_at_full_speed_every_message_arrives_byte_for_byte(
         assert got["/imu"]
         remaining = iter(wanted["/imu"])
         assert all(data in remaining for data in got["/imu"])
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_recording_of_a_replay_is_the_recording(tmp_path: Path, flight: Path) -> None:
+    """Recorded from the graph by `sim_node record --live`, replayed at full speed and recorded again."""
+    reliable = [topic for topic in TOPICS if topic != "/imu"]
+
+    def again(played: Path, folder: Path) -> dict[str, list[bytes]]:
+        with program(sim_node("record", folder, "--live", *reliable)) as recorder:
+            recorder.wait_for("recording to")
+            replay = sim_node("replay", played, "--rate", "max", "--topics", *reliable, "--wait", *reliable)
+            with program(replay) as running:
+                assert running.wait(60.0) == 0, running.output
+            assert recorder.stop()[0] == 0, recorder.output
+        with open_bag(folder) as bag:
+            found: dict[str, list[bytes]] = {topic.name: [] for topic in bag.topics}
+            for message in bag.messages():
+                found[bag.topics[message.topic].name].append(message.data)
+        return found
+
+    first = again(flight, tmp_path / "first")
+    assert {topic: len(messages) for topic, messages in first.items()} == {
+        "/pose": 200, "/tf": 200, "/tf_static": 1, "/status": 1,
+    }  # fmt: skip
+    assert again(tmp_path / "first", tmp_path / "second") == first
 
 
 @pytest.mark.usefixtures("ros_domain")
