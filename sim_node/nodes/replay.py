@@ -16,7 +16,7 @@ from sim_node.nodes import qos
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault, declare
 from sim_node.nodes.replay_diagnostics import ReplayDiagnostics
-from sim_node.nodes.replay_parameters import SPECS, awaited, chosen, opened, span_ns
+from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.nodes.replay_stage import ReplayStage
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import Bag
@@ -37,8 +37,7 @@ class ReplayNode(LoopNode):
     """Plays a bag.
 
     Its parameters are sim_node.nodes.replay_parameters.SPECS; `parameters` override what the command line gives.
-    shown: told of the player ten times a second. skipped: a line for each reason why topics are left out. Raises
-    ParameterFault.
+    shown: told of the player ten times a second. Raises ParameterFault.
     """
 
     loop: Player
@@ -79,12 +78,13 @@ class ReplayNode(LoopNode):
             why = self.stage.add(row, topic, offer(topic))
             if why:
                 left_out[why].append(topic.name)
-        self.skipped = [f"{why}: left out {', '.join(names)}" for why, names in left_out.items()]
+        skipped = [f"{why}: left out {', '.join(names)}" for why, names in left_out.items()]
         if not self.stage.sends:
-            raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *self.skipped]))
+            raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *skipped]))
         played = [bag.topics[row].name for row in self.stage.sends]
+        check_awaited(values, [*played, *(["/clock"] if values["clock"] else [])])
         playback = Playback(bag, topics=played, start_ns=start_ns, stop_ns=stop_ns)
-        for line in (*self.skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
+        for line in (*skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
             self.get_logger().warning(line)
         self.loop = player = Player(
             playback,

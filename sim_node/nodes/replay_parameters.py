@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from sim_node.nodes.parameters import ParameterFault, Spec
+from sim_node.nodes.replay_stage import ANY
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.opening import open_bag
 from sim_node.world.problems import did_you_mean
@@ -73,3 +74,11 @@ def chosen(bag: Bag, values: Mapping[str, Any]) -> list[int]:
 def awaited(values: Mapping[str, Any]) -> list[str]:
     """The topics that need subscribers."""
     return [name for name in values["wait_for"] if name]
+
+
+def check_awaited(values: Mapping[str, Any], played: Sequence[str]) -> None:
+    """Raises ParameterFault for a topic that nobody will ever be found to subscribe to, as it is not played."""
+    for name in awaited(values):
+        if name != ANY and name not in played:
+            hint = did_you_mean(name, played) or f"; played are {', '.join(played)}"
+            raise ParameterFault(f"parameter wait_for: {name} is not played{hint}")

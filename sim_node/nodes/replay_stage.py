@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from importlib.util import find_spec
+from pathlib import Path
 
 from rclpy.duration import Duration
+from rclpy.exceptions import NameValidationException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
@@ -47,11 +49,15 @@ class ReplayStage:
         """Publishes a topic; if that is not possible, why not."""
         if topic.encoding != "cdr":
             return f"its messages are {topic.encoding}, not cdr"
-        kind = _installed(topic.type)
-        if kind is None:
-            package, _, name = topic.type.partition("/msg/")
-            return f"{package} is not installed" if not _has(package) else f"{package} as installed has no {name}"
-        publisher = self._node.create_publisher(kind, topic.name, profile(qos))
+        package, _, name = topic.type.partition("/msg/")
+        if not _has_messages(package):
+            return f"{package or 'its type'} is not installed"
+        try:
+            publisher = self._node.create_publisher(message_class(topic.type), topic.name, profile(qos))
+        except (ImportError, AttributeError):
+            return f"{package} as installed has no {name}"
+        except NameValidationException as error:
+            return f"its name is none: {str(error).splitlines()[0]}"
         here = self._hash(publisher)
         if topic.type_hash and here and here != topic.type_hash:
             self._node.destroy_publisher(publisher)
@@ -132,14 +138,10 @@ class _Reliable:
                     return
 
 
-def _installed(type: str) -> Any:
-    try:
-        return message_class(type)
-    except (ImportError, AttributeError):
-        return None
-
-
-def _has(package: str) -> bool:
-    from importlib.util import find_spec
-
-    return find_spec(package) is not None
+def _has_messages(package: str) -> bool:
+    """Whether there is a package of messages of that name. A bag may name anything: nothing is imported to find out."""
+    if not package.isidentifier():
+        return False
+    found = find_spec(package)
+    places = found.submodule_search_locations if found else None
+    return any(Path(place, "msg").is_dir() for place in places or ())

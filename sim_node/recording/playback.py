@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from sim_node.recording.bag import Bag, Message
 from sim_node.recording.offers import offer
@@ -77,7 +78,8 @@ class Playback:
             topic = self.bag.topics[row]
             if topic.type == TF_MESSAGE:
                 try:
-                    found[row] = Statics(self.bag.messages([topic.name]))
+                    # They tend to be at the beginning: a bag without an index is not read to its end for them.
+                    found[row] = Statics(islice(self.bag.messages([topic.name]), topic.count or None))
                 except ValueError as error:
                     self.unmerged[topic.name] = str(error)
         return found

@@ -28,17 +28,9 @@ class Statics:
         rows: list[tuple[bytes, dict[str, _Transform]]] = []
         first: dict[str, _Transform] = {}
         for message in messages:
-            batch = reader.read(message.data)
-            told = {
-                child: (parent, stamp, tuple(pose))
-                for parent, child, stamp, pose in zip(
-                    batch.names.parents,
-                    batch.names.children,
-                    batch.stamps_ns.tolist(),
-                    batch.poses.tolist(),
-                    strict=True,
-                )
-            }
+            names, stamps_ns, poses = reader.read(message.data)
+            transforms = zip(names.parents, stamps_ns.tolist(), map(tuple, poses.tolist()), strict=True)
+            told = dict(zip(names.children, transforms, strict=True))
             rows.append((message.data, told))
             self._times.append(message.time_ns)
             first = {**told, **first}
@@ -60,7 +52,7 @@ class Statics:
 
     def after(self, count: int) -> bytes | None:
         """What holds after so many messages, None in a bag without any."""
-        return self._states[count - 1] if count else self._initial
+        return self._states[min(count, len(self._states)) - 1] if count else self._initial
 
 
 def _serialised(transforms: dict[str, _Transform]) -> bytes:
