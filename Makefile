@@ -64,6 +64,7 @@ pictures: .venv/.ready
 	$(BIN)/python tools/draw_assembly.py
 	$(BIN)/python tools/draw_physics.py
 	$(BIN)/python tools/draw_scene.py
+	$(BIN)/python tools/draw_viewer.py
 
 lock:
 	tools/lock.sh
