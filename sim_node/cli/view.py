@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from pathlib import Path
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
@@ -55,7 +56,7 @@ def _world(arguments: argparse.Namespace) -> int:
 
 def _bag(arguments: argparse.Namespace) -> int:
     _refuse(arguments, "a bag", "randomised", "seed")
-    viewer = opened(arguments.port, arguments.world)
+    viewer = opened(arguments.port, Path(arguments.world).resolve().name)
     from sim_node.viewing.browser.bag_view import BagView
 
     view = BagView(arguments.world, viewer, partial(print, flush=True))

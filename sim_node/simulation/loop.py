@@ -115,6 +115,11 @@ class Loop:
         """Changes the rate from now on. Raises ValueError."""
         self._ask(lambda: self._set_publish_rate(rate))
 
+    @property
+    def real_time_factor(self) -> float:
+        """The speed as it was set."""
+        return self._pacer.factor
+
     def pace(self) -> Pace:
         """How the loop keeps up."""
         return self._pacer.pace()

@@ -101,6 +101,11 @@ class Pacer:
         self._factor = factor
 
     @property
+    def factor(self) -> float:
+        """Its speed as it was set."""
+        return self._factor
+
+    @property
     def free(self) -> bool:
         """Whether it runs as fast as possible."""
         return self._factor == 0.0

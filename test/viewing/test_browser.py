@@ -52,6 +52,7 @@ def run(world: World) -> Iterator[tuple[Loop, str]]:
     loop = Loop(Simulation(world), (sink,), paused=True)
     sink.steer(loop)
     loop.start()
+    loop.pause()  # is answered once the world is on the page
     yield loop, viewer.url
     loop.stop()
 
@@ -281,6 +282,14 @@ def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
     assert enough.wait(5.0)
     stream.close()
     assert shown == [(0, 0.0, set()), (1000, 1000.0, {"lidar"})]
+
+
+def test_colours_are_made_linear() -> None:
+    """IEC 61966-2-1: half of a screen's full value is 21.4 % of its light, and 0.04045 is 0.313 %."""
+    from sim_node.viewing.browser.colours import linear
+
+    assert linear(np.array([0.0, 1.0, 0.5])).tolist() == [0, 255, round(0.21404 * 255)]
+    assert linear(np.array([0.04045, 0.2, 0.8])).tolist() == [round(0.00313 * 255), round(0.03310 * 255), 154]
 
 
 def test_the_start_camera_sees_all_frames_of_every_world() -> None:

@@ -1,1 +1,13 @@
-"""A viewer in the browser, by viser: a page of its own, served on this machine, which needs no other host."""
+"""A viewer in the browser, by viser: a page of its own, served on this machine, which needs no other host.
+
+viewer = Viewer()
+sink = ViewSink(viewer)
+loop = Loop(Simulation(load("quadrotor")), (sink,))
+sink.steer(loop)
+"""
+
+from sim_node.viewing.browser.server import PortTaken
+from sim_node.viewing.browser.sink import ViewSink
+from sim_node.viewing.browser.viewer import Viewer
+
+__all__ = ["PortTaken", "ViewSink", "Viewer"]

@@ -9,8 +9,8 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.viewing.browser.tables import table_of
 from sim_node.wire.tf_message_reader import TfMessageReader
-from sim_node.world import FrameTable
 
 TYPE = "tf2_msgs/msg/TFMessage"
 
@@ -42,7 +42,10 @@ class BagFrames:
                     low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
         if not parents:
             raise BagError("the bag has no transforms, so there is nothing to see it by")
-        self.table = _table(parents, dynamic)
+        try:
+            self.table = table_of(parents, dynamic)
+        except ValueError as error:
+            raise BagError(f"the bag's transforms: {error}") from None
         self.poses = np.array([first.get(name, pose_math.IDENTITY) for name in self.table.names])
         self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
         self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
@@ -64,27 +67,3 @@ class BagFrames:
 
 def _is_latched(topic: str) -> bool:
     return topic.endswith("tf_static")
-
-
-def _table(parents: dict[str, str], dynamic: set[str]) -> FrameTable:
-    """Parents first, siblings as they came; the root of the most frames is the fixed one."""
-    children: dict[str, list[str]] = {}
-    for child, parent in parents.items():
-        children.setdefault(parent, []).append(child)
-    orders = [_below(root, children) for root in dict.fromkeys(parents.values()) if root not in parents]
-    if not orders:
-        raise BagError("the bag's transforms go round in a circle; no frame is a root")
-    orders.sort(key=len, reverse=True)
-    names = tuple(name for order in orders for name in order)
-    rows = {name: row for row, name in enumerate(names)}
-    above = np.array([rows[parents[name]] if name in parents else -1 for name in names], dtype=np.int32)
-    return FrameTable(names, above, np.array([name not in dynamic for name in names]))
-
-
-def _below(root: str, children: dict[str, list[str]]) -> list[str]:
-    order, stack = [], [root]
-    while stack:
-        name = stack.pop()
-        order.append(name)
-        stack.extend(reversed(children.get(name, ())))
-    return order

@@ -41,6 +41,7 @@ class BagView:
         self._decoders: dict[int, Callable[[bytes], Any]] = {}
         self._due: dict[int, float] = {}
         self._told: Told = {}
+        self._speed = 1.0
         instruments = self._instruments(self._sought)
         self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in instruments]
         playback = Playback(self._bag, topics=self._topics)
@@ -80,6 +81,11 @@ class BagView:
         """Seconds of the bag per second, as measured."""
         return self._player.pace().real_time_factor
 
+    @property
+    def speed_set(self) -> float:
+        """As it was set last."""
+        return self._speed
+
     def play(self) -> None:
         """Goes on."""
         self._player.resume()
@@ -100,6 +106,7 @@ class BagView:
     def set_speed(self, speed: float) -> None:
         """Seconds of the bag per second, 0 for as fast as possible."""
         self._player.set_rate(speed)
+        self._speed = speed
 
     def seek(self, time_ns: int) -> None:
         """Goes to a time, and shows what was known then even while paused."""

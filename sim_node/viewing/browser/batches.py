@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.viewing.browser.colours import linear
 from sim_node.viewing.browser.solids import solid
 from sim_node.viewing.shapes import Mesh, Shape
 
@@ -80,7 +81,7 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
         name,
         mesh.vertices,
         mesh.faces,
-        batched_colors=np.round(colours[:, :3] * 255.0).astype(np.uint8),
+        batched_colors=linear(colours[:, :3]),
         batched_opacities=colours[:, 3].astype(np.float32) if see_through else None,
         opacity=1.0 if see_through else None,
         side="double" if first.kind == "mesh" else "front",

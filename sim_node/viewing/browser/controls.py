@@ -28,10 +28,15 @@ class Controls:
             self._slider.on_update(self._sought)
         self._buttons = gui.add_button_group("Run", tuple(_BUTTONS))
         self._buttons.on_click(lambda event: _ask(event, getattr(transport, _BUTTONS[self._buttons.value])))
-        self._speed = gui.add_dropdown("Speed", tuple(SPEEDS), initial_value="1")
+        speeds = dict(SPEEDS)
+        now = next((name for name, speed in speeds.items() if speed == transport.speed_set), None)
+        if now is None:
+            now = f"{transport.speed_set:g}"
+            speeds[now] = transport.speed_set
+        self._speed = gui.add_dropdown("Speed", tuple(speeds), initial_value=now)
         self._speed.on_update(
             lambda event: (
-                _ask(event, lambda: transport.set_speed(SPEEDS[self._speed.value]))
+                _ask(event, lambda: transport.set_speed(speeds[self._speed.value]))
                 if event.client_id is not None
                 else None
             )

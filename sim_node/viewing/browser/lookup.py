@@ -22,7 +22,7 @@ class Lookup:
         self._scene = scene
         names = scene.frames.names
         self._target = gui.add_dropdown("Target", names, initial_value=names[0])
-        self._source = gui.add_dropdown("Source", names, initial_value=names[scene.main[0] if scene.main else 0])
+        self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
         self._answer = gui.add_markdown("")
         self._told = ""
         gui.add_markdown(f"```\n{hierarchy(scene)}\n```")

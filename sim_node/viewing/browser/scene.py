@@ -44,6 +44,8 @@ class Scene:
         instruments: Mapping[str, Instrument] | None = None,
     ) -> None:
         self.frames, self.main = frames, main_rows(frames)
+        # What to look at first: what moves, if anything does.
+        self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         self.extent: Extent = extent_of(in_root, shapes, places)
         self.in_root = in_root
         radius = self.extent.radius

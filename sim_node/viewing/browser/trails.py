@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.browser.colours import linear
 
 # Points of a trail; how far apart they are at least, of a scene's radius; trails at once.
 POINTS, APART, MOST = 600, 0.004, 32
@@ -34,7 +35,7 @@ class Trails:
             self._handle.remove()
             self._handle = None
         if len(self._rows):
-            colours = np.array([COLOURS[k % len(COLOURS)] for k in range(len(self._rows))], dtype=np.uint8)
+            colours = linear(np.array([COLOURS[k % len(COLOURS)] for k in range(len(self._rows))]) / 255.0)
             self._handle = self._scene.add_line_segments(
                 self._node,
                 self._segments(),

@@ -23,7 +23,11 @@ class Transport(Protocol):
 
     @property
     def speed(self) -> float:
-        """Seconds of it per second, as measured or as set."""
+        """Seconds of it per second, as measured."""
+
+    @property
+    def speed_set(self) -> float:
+        """Seconds of it per second, as set; 0 for as fast as possible."""
 
     def play(self) -> None:
         """Lets time go on."""
@@ -38,7 +42,7 @@ class Transport(Protocol):
         """Back to the start."""
 
     def set_speed(self, speed: float) -> None:
-        """One of SPEEDS."""
+        """Changes the speed; 0 for as fast as possible."""
 
     def seek(self, time_ns: int) -> None:
         """To a time within the span."""
@@ -62,6 +66,11 @@ class LoopTransport:
     def speed(self) -> float:
         """Its real time factor, as measured."""
         return 0.0 if self._loop.paused else self._loop.pace().real_time_factor
+
+    @property
+    def speed_set(self) -> float:
+        """Its real time factor, as set."""
+        return self._loop.real_time_factor
 
     def play(self) -> None:
         """Resumes."""

@@ -1,0 +1,148 @@
+"""The running graph in the viewer: its transforms, and the topics of sensors that can be shown."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import qos_profile_sensor_data
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import Image, LaserScan, PointCloud2, Range
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry.arrays import FloatArray
+from sim_node.nodes.discovery import prepare
+from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.tf2 import Buffer, TransformListener
+from sim_node.tree import TransformError, TransformTree
+from sim_node.viewing.browser.instruments import Instrument, instrument_from, values_of
+from sim_node.viewing.browser.stream import RATE, Instant, Told
+from sim_node.viewing.browser.tables import table_of
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import FrameTable
+
+TYPES = {f"sensor_msgs/msg/{each.__name__}": each for each in (PointCloud2, LaserScan, Range, Image)}
+# How often the graph is asked for new topics and the tree for new frames, s.
+LOOK_S = 1.0
+# Least time between two messages of a topic that are shown, s.
+APART_S = 0.05
+ROOT = "map"
+
+
+class LiveView:
+    """Follows the graph on a viewer's page until it is closed; the page begins anew where frames or topics come."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        prepare()
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        self._node = rclpy.create_node("sim_node_view", start_parameter_services=False)
+        self._tree = TransformTree(detect_jumps=True)
+        self._clock = GraphClock(self._node)
+        self._listener = TransformListener(Buffer(tree=self._tree), self._node, spin_thread=False)
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self._node)
+        self._lock = threading.Lock()
+        self._subscribed: dict[str, Any] = {}
+        self._due: dict[str, float] = {}
+        self._told: dict[str, Any] = {}
+        self._instruments: dict[str, Instrument] = {}
+        self._staged: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
+        self._frames = FrameTable((ROOT,), np.array([-1], np.int32), np.array([True]))
+        self._poses = np.array([pose_math.IDENTITY])
+        viewer.stage(self._frames, self._poses)
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._executor.spin, name="listen", daemon=True),
+            threading.Thread(target=self._draw, name="draw", daemon=True),
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Leaves the graph and ends the page."""
+        self._ended.set()
+        self._executor.shutdown(timeout_sec=1.0)
+        for thread in self._threads:
+            thread.join(1.0)
+        self._listener.unregister()
+        self._node.destroy_node()
+        rclpy.try_shutdown()
+        self._viewer.close()
+
+    def _draw(self) -> None:
+        look_at = time.monotonic()
+        while not self._ended.wait(1.0 / RATE):
+            if time.monotonic() >= look_at:
+                look_at = time.monotonic() + LOOK_S
+                self._subscribe()
+                self._restage()
+            with self._lock:
+                messages, self._told = self._told, {}
+            self._read_poses()
+            told: Told = {name: (values, self._poses) for name, values in messages.items()}
+            self._viewer.show(Instant(self._clock.now_ns() or 0, self._poses, told))
+
+    def _read_poses(self) -> None:
+        """The newest pose of each frame in its parent; what has none stays where it was."""
+        names = self._frames.names
+        for row, parent in enumerate(self._frames.parents.tolist()):
+            if parent >= 0:
+                try:
+                    self._poses[row] = self._tree.lookup(names[parent], names[row])
+                except TransformError:
+                    continue
+
+    def _restage(self) -> None:
+        """Puts a new scene on the page where the tree or the topics are others than before."""
+        described = self._tree.describe()
+        parents = {frame.name: frame.parent for frame in described if frame.parent is not None}
+        if not parents:
+            return
+        dynamic = frozenset(frame.name for frame in described if frame.kind == "dynamic")
+        with self._lock:
+            instruments = {
+                topic: each
+                for topic, each in self._instruments.items()
+                if each.frame in parents or each.frame in parents.values()
+            }
+        now = (parents, dynamic, frozenset(instruments))
+        if now == self._staged:
+            return
+        self._staged = now
+        self._frames = table_of(parents, dynamic)
+        self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
+        self._read_poses()
+        self._viewer.stage(self._frames, self._poses, instruments=instruments)
+
+    def _subscribe(self) -> None:
+        for topic, types in self._node.get_topic_names_and_types():
+            kind = types[0]
+            if topic not in self._subscribed and kind in TYPES:
+                self._subscribed[topic] = self._node.create_subscription(
+                    TYPES[kind],
+                    topic,
+                    lambda message, topic=topic, kind=kind: self._take(topic, kind, message),
+                    qos_profile_sensor_data,
+                )
+
+    def _take(self, topic: str, kind: str, message: Any) -> None:
+        now = time.monotonic()
+        if now < self._due.get(topic, 0.0):
+            return
+        self._due[topic] = now + APART_S
+        try:
+            values: FloatArray = values_of(message)
+        except ValueError as fault:
+            self._due[topic] = float("inf")
+            self._node.get_logger().warning(f"{topic}: is not shown: {fault}")
+            return
+        with self._lock:
+            if topic not in self._instruments:
+                self._instruments[topic] = instrument_from(message, kind)
+            self._told[topic] = values

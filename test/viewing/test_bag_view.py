@@ -1,0 +1,187 @@
+"""Bags in the viewer, as a page sees them; and messages of sensors, laid out by hand."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from page import Page, opened
+
+from sim_node.recording.bag import BagError
+from sim_node.recording.provenance import attachments_of, custom_data
+from sim_node.recording.recorder import Recorder
+from sim_node.recording.recording_sink import sinks_into
+from sim_node.recording.settings import from_options
+from sim_node.simulation import Loop, Simulation
+from sim_node.viewing.browser.bag_view import BagView
+from sim_node.viewing.browser.instruments import values_of
+from sim_node.viewing.browser.tables import table_of
+from sim_node.viewing.browser.viewer import Viewer
+from sim_node.world import load
+
+# Goes along x at 1 m/s, 0.25 m below a sensor that looks down at the ground.
+WORLD = """
+world: flight
+time: {step: 0.01}
+motions:
+  - frame: drone/base_link
+    keyframes: [{t: 0, position: [0, 0, 3]}, {t: 100, position: [100, 0, 3]}]
+bodies:
+  - {name: ground, geometry: [{plane: true}]}
+  - {name: ball, parent: drone/base_link, geometry: [{sphere: 0.2, color: [1, 0, 1]}]}
+sensors:
+  - name: drone/RANGE
+    type: rangefinder
+    rate: 20
+    noise: {deviation: 0, resolution: 0}
+    pose: {position: [0, 0, -0.25], rpy_deg: [0, 90, 0]}
+"""
+SECONDS = 4
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four seconds of the world."""
+    folder = tmp_path_factory.mktemp("bag")
+    (folder / "flight.yaml").write_text(WORLD, encoding="utf-8")
+    simulation = Simulation(load(folder / "flight.yaml"))
+    attached, custom = attachments_of(simulation.world, 0, False), custom_data(simulation.world, 0)
+    recorder = Recorder(folder / "run", from_options({}), attached, custom, tell=print)
+    loop = Loop(simulation, sinks_into(recorder), real_time_factor=0.0, duration_ns=SECONDS * 10**9)
+    loop.start()
+    loop._thread.join()
+    loop.stop()
+    # The world's own files are not needed any more.
+    (folder / "flight.yaml").unlink()
+    return folder / "run"
+
+
+@pytest.fixture
+def view(bag: Path) -> Iterator[tuple[BagView, str]]:
+    viewer = Viewer(0, "test")
+    shown = BagView(bag, viewer, print)
+    shown.start(paused=True)
+    yield shown, viewer.url
+    shown.close()
+
+
+def move_slider(page: Page, seconds: float) -> None:
+    page.send({"type": "GuiUpdateMessage", "uuid": page.element("Time")["uuid"], "updates": {"value": seconds}})
+
+
+def ball(page: Page) -> np.ndarray:
+    """Where the magenta ball is."""
+    node = next(
+        m["name"]
+        for m in page.all("BatchedMeshesMessage")
+        if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
+    )
+    return np.asarray(page.prop(node, "batched_positions"))
+
+
+def until_near(page: Page, position: list[float], within: float) -> None:
+    end = time.monotonic() + 10.0
+    while not np.allclose(ball(page), position, atol=within):
+        assert time.monotonic() < end, f"at {ball(page)}, not at {position}"
+        page.take_in(0.05)
+
+
+def test_the_slider_shows_the_recorded_instant_with_the_recorded_shapes(view: tuple[BagView, str]) -> None:
+    _, url = view
+    with opened(url) as page:
+        for seconds in (1.5, 3.0, 0.5):  # back, too
+            move_slider(page, seconds)
+            # Transforms were recorded 60 times a second.
+            until_near(page, [seconds, 0.0, 3.0], within=1 / 60 + 1e-3)
+
+
+def test_a_recorded_range_is_drawn_from_its_sensor_to_the_ground(view: tuple[BagView, str]) -> None:
+    _, url = view
+    with opened(url) as page:
+        move_slider(page, 2.0)
+        page.until(lambda page: any("points" in m.get("updates", {}) and "sensors" in m["name"] for m in page.messages))
+        line = page.prop("/world/sensors/0", "points").reshape(2, 3)
+        assert line[0] == pytest.approx([2.0, 0.0, 2.75], abs=0.06)
+        assert line[1] == pytest.approx([line[0, 0], 0.0, 0.0], abs=1e-3)
+
+
+def test_it_plays_at_its_speed_and_begins_again_at_its_end(view: tuple[BagView, str]) -> None:
+    shown, url = view
+    with opened(url) as page:
+        shown.play()
+        page.take_in(1.0)
+        assert 0.3 < ball(page)[0] < 1.8
+        shown.seek(round((SECONDS - 0.2) * 1e9))
+        until_near(page, [0.3, 0.0, 3.0], within=0.25)
+        shown.pause()
+
+
+def test_a_step_is_a_sixtieth_of_a_second(view: tuple[BagView, str]) -> None:
+    shown, url = view
+    with opened(url) as page:
+        shown.seek(10**9)
+        until_near(page, [1.0, 0.0, 3.0], within=0.02)
+        for _ in range(6):
+            shown.step()
+        until_near(page, [1.1, 0.0, 3.0], within=0.02)
+
+
+def test_a_bag_without_transforms_is_refused(tmp_path: Path) -> None:
+    from rosbags.rosbag2 import StoragePlugin, Writer
+
+    with Writer(tmp_path / "empty", version=9, storage_plugin=StoragePlugin.MCAP):
+        pass
+    viewer = Viewer(0, "test")
+    with pytest.raises(BagError):
+        BagView(tmp_path / "empty", viewer, print)
+    viewer.close()
+
+
+def test_the_root_of_most_frames_is_the_fixed_one() -> None:
+    table = table_of({"b": "a", "wheel": "car", "car": "odom", "seat": "car"}, {"car"})
+    assert table.names == ("odom", "car", "wheel", "seat", "a", "b")
+    assert table.parents.tolist() == [-1, 0, 1, 1, -1, 4]
+    assert table.static.tolist() == [True, False, True, True, True, True]
+
+
+def test_transforms_in_a_circle_are_refused() -> None:
+    with pytest.raises(ValueError, match="no frame is a root"):
+        table_of({"a": "b", "b": "a"}, set())
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_a_clouds_points_are_found_wherever_they_are_laid_out(big: bool) -> None:
+    """sensor_msgs/PointCloud2 with other fields between, in both byte orders."""
+    points = [(1.0, 2.0, 3.0), (-4.0, 5.5, 0.25)]
+    data = b"".join(struct.pack((">" if big else "<") + "Hdfdx", 7, y, x, z) for x, y, z in points)
+    names = {"ring": (0, 4), "y": (2, 8), "x": (10, 7), "z": (14, 8)}
+    fields = [SimpleNamespace(name=name, offset=at, datatype=kind) for name, (at, kind) in names.items()]
+    message = SimpleNamespace(width=2, height=1, point_step=23, is_bigendian=big, fields=fields, data=data)
+    assert values_of(message).tolist() == [list(point) for point in points]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "data", "step", "expected"),
+    [
+        ("rgb8", bytes([1, 2, 3, 4, 5, 6, 0, 0]), 8, [[[1, 2, 3], [4, 5, 6]]]),
+        ("bgr8", bytes([1, 2, 3, 4, 5, 6]), 6, [[[3, 2, 1], [6, 5, 4]]]),
+        ("bgra8", bytes([1, 2, 3, 9, 4, 5, 6, 9]), 8, [[[3, 2, 1], [6, 5, 4]]]),
+        ("mono8", bytes([7, 8]), 2, [[[7, 7, 7], [8, 8, 8]]]),
+        ("32FC1", struct.pack("<2f", 1.5, np.inf), 8, [[1.5, np.inf]]),
+        ("16UC1", struct.pack("<2H", 1500, 20), 4, [[1.5, 0.02]]),
+    ],
+)
+def test_pictures_are_read_in_their_encodings(encoding: str, data: bytes, step: int, expected: list[object]) -> None:
+    """REP 118 for depths: metres as floats, millimetres as whole numbers."""
+    message = SimpleNamespace(width=2, height=1, step=step, encoding=encoding, data=data)
+    assert np.allclose(values_of(message), expected)
+
+
+def test_pictures_of_another_encoding_are_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="yuv422"):
+        values_of(SimpleNamespace(width=2, height=1, step=4, encoding="yuv422", data=bytes(4)))

@@ -1,0 +1,45 @@
+"""The running graph in the viewer: two real programs, and a page."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from page import opened
+
+pytest.importorskip("rclpy", reason="no ROS 2 here")
+SIM_NODE = Path(sys.executable).parent / "sim_node"
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_frames_of_a_running_simulation_appear_and_move() -> None:
+    simulation = subprocess.Popen([SIM_NODE, "run", "orbit"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    viewer = subprocess.Popen([SIM_NODE, "view", "--live", "--port", "0"], stdout=subprocess.PIPE, text=True)
+    try:
+        assert viewer.stdout is not None
+        found = re.search(r"http://\S+", viewer.stdout.readline())
+        assert found
+        with opened(found[0]) as page:
+            # The scene is made anew when the first transforms come.
+            page.until(lambda page: any(m.get("props", {}).get("text") == "drone/base_link" for m in page.messages), 40)
+            page.take_in(2.0)
+            label = next(m["name"] for m in page.messages if m.get("props", {}).get("text") == "drone/base_link")
+            path = np.array([m["position"] for m in page.all("SetPositionMessage", name=label)])[1:]
+        # The drone circles at four metres.
+        assert len(path) > 20
+        assert np.linalg.norm(path[:, :2], axis=1) == pytest.approx(4.0, abs=0.02)
+        assert np.ptp(path[:, 0]) + np.ptp(path[:, 1]) > 1.0
+        asked = time.monotonic()
+        viewer.send_signal(signal.SIGINT)
+        assert viewer.wait(10.0) == 0
+        assert time.monotonic() - asked < 2.0
+    finally:
+        for process in (viewer, simulation):
+            process.kill()
+            process.wait()
