@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -378,3 +379,30 @@ def test_a_process_without_its_simulation_ends(tmp_path: Path) -> None:
     process.stdin.close()
     assert process.wait(5.0) == 0
     process.stdout.close()
+
+
+def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
+    """Within the radius that each waypoint gives, in the air until the end, and round again."""
+    world = load("guided")
+    text = Path(world.source).read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "guided.yaml"
+        path.write_text(text.replace("instance: 0", f"instance: {free_instance()}"))
+        simulation = Simulation(load(path), seed=1)
+        attach_autopilots(simulation)
+        row = simulation.frames.names.index("drone/base_link")
+        places = []
+        try:
+            for _ in range(2400):
+                simulation.step(5)
+                places.append(simulation.snapshot().poses[row, :3])
+        finally:
+            simulation.close()
+    flown = np.array(places)
+    (vehicle,) = world.vehicles
+    assert vehicle.pilot is not None
+    for waypoint in vehicle.pilot.waypoints:
+        assert np.linalg.norm(flown - waypoint.position, axis=1).min() < waypoint.radius
+    assert flown[500:, 2].min() > 1.0
+    first = np.linalg.norm(flown - vehicle.pilot.waypoints[0].position, axis=1) < 0.5
+    assert np.count_nonzero(np.diff(first.astype(int)) == 1) == 2

@@ -7,9 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 from sim_node.autopilot.builtin.flight import WARNING, Refused
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.places import GLOBAL, RELATIVE, yaw_of_degrees
+from sim_node.autopilot.builtin.places import FARTHEST, GLOBAL, RELATIVE, yaw_of_degrees
 from sim_node.autopilot.builtin.streams import FASTEST, MESSAGES, known
 from sim_node.autopilot.builtin.tasks import Go
 from sim_node.autopilot.codec import Message, enum_name
@@ -246,4 +248,6 @@ def _place(autopilot: BuiltinAutopilot, order: Order) -> Any:
     place = autopilot.flight.places.local(order.frame, latitude, longitude, height)
     if place is None:
         raise Denied(f"MAV_FRAME {order.frame} is not known here")
+    if np.abs(place).max() > FARTHEST:
+        raise Denied(f"{latitude:g}, {longitude:g}, {height:g} is further away than anybody flies")
     return place

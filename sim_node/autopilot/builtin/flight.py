@@ -14,7 +14,7 @@ from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.craft import Craft
 from sim_node.autopilot.builtin.mission import Mission
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.places import Places
+from sim_node.autopilot.builtin.places import FARTHEST, Places
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
@@ -109,7 +109,7 @@ class Flight:
             raise Refused("not armed")
         if self.airborne:
             raise Refused("in the air already")
-        if not height > 0.0:
+        if not 0.0 < height <= FARTHEST:
             raise Refused(f"takeoff to {height:g} m; a height above 0 is needed")
         self.set_mode(Mode.GUIDED)
         self._do(Go(self.above(height), speed=self.speed))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sim_node.autopilot.builtin.places import LOCAL_NED, yaw_of_degrees
+from sim_node.autopilot.builtin.places import FARTHEST, LOCAL_NED, yaw_of_degrees
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
+from sim_node.frames import InvalidCoordinates
 from sim_node.geometry.arrays import FloatArray
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ DO_JUMP = 177
 FOREVER = -1
 _LOCAL_SCALE = 1e-4  # m, of x and y in local frames
 _DEFAULT_RADIUS = 0.5
+_LAND = 21
+# Commands whose place counts.
+_PLACED = (16, 17, 19, 22)
 
 # What an item has the vehicle do; None for what is done at once.
 Flown = Callable[[Item, "Flight"], Task | None]
@@ -94,17 +98,25 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
         return ""
     if command not in ITEMS:
         return f"MAV_CMD {command} is not flown here"
-    if not all(math.isfinite(entry[key]) or key == "param4" for key in ("param1", "param2", "param4", "z")):
+    if not all(math.isfinite(entry[key]) for key in ("param1", "param2", "z")):
         return "numbers that are not finite"
-    if command not in _PLACED or _place(entry, flight) is not None:
+    if command not in _PLACED and not (command == _LAND and _somewhere(entry)):
         return ""
-    return f"MAV_FRAME {entry['frame']} is not known here"
+    try:
+        place = _place(entry, flight)
+    except InvalidCoordinates as error:
+        return str(error)
+    if place is None:
+        return f"MAV_FRAME {entry['frame']} is not known here"
+    return "" if np.abs(place).max() <= FARTHEST else "a place further away than anybody flies"
 
 
 @item(16)
 def waypoint(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_WAYPOINT: hold s, radius m, yaw."""
-    return _go(entry, flight, hold=entry["param1"], radius=entry["param2"] or _DEFAULT_RADIUS)
+    return _go(
+        entry, flight, hold=entry["param1"], radius=entry["param2"] if entry["param2"] > 0.0 else _DEFAULT_RADIUS
+    )
 
 
 @item(19)
@@ -127,12 +139,10 @@ def take_off(entry: Item, flight: Flight) -> Task:
     return Go(np.array([*flight.states[0, :2], height]), _yaw(entry), speed=flight.speed)
 
 
-@item(21)
+@item(_LAND)
 def land(entry: Item, flight: Flight) -> Task:
     """MAV_CMD_NAV_LAND: where the item is, or straight down where it is nowhere."""
-    if not entry["x"] and not entry["y"]:
-        return Land()
-    return _LandAt(entry, flight)
+    return _LandAt(entry, flight) if _somewhere(entry) else Land()
 
 
 @item(20)
@@ -146,9 +156,6 @@ def change_speed(entry: Item, flight: Flight) -> None:
     """MAV_CMD_DO_CHANGE_SPEED: m/s, up to the craft's own; below zero as it was."""
     if entry["param2"] > 0.0:
         flight.speed = min(entry["param2"], flight.craft.most_speed)
-
-
-_PLACED = (16, 17, 19, 22)
 
 
 class _LandAt(Land):
@@ -180,8 +187,12 @@ def _go(entry: Item, flight: Flight, *, hold: float, radius: float = _DEFAULT_RA
     return Go(place, _yaw(entry), speed=flight.speed, hold=hold, radius=radius)
 
 
+def _somewhere(entry: Item) -> bool:
+    return bool(entry["x"] or entry["y"])
+
+
 def _yaw(entry: Item) -> float:
-    return yaw_of_degrees(entry["param4"]) if math.isfinite(entry["param4"]) else math.nan
+    return yaw_of_degrees(entry["param4"])
 
 
 def _place(entry: Item, flight: Flight) -> FloatArray | None:

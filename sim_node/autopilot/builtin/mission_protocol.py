@@ -98,7 +98,7 @@ class MissionProtocol:
         wrong = fault(item, self._count, self._autopilot.flight)
         if wrong:
             self._autopilot.say(WARNING, f"mission item {fields.seq}: {wrong}")
-            self._acknowledge(peer, _UNSUPPORTED if "not flown" in wrong or "not known" in wrong else _INVALID)
+            self._acknowledge(peer, _UNSUPPORTED if "here" in wrong else _INVALID)
             self._peer = None
             return
         self._items.append(item)

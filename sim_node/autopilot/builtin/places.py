@@ -13,6 +13,8 @@ from sim_node.geometry.arrays import FloatArray
 # MAV_FRAME: heights above mean sea level, and above home.
 GLOBAL, RELATIVE = (0, 5), (3, 6)
 LOCAL_NED = 1
+# What is further away than this (m) is no place to fly to.
+FARTHEST = 1e6
 
 
 class Places:
@@ -43,5 +45,5 @@ class Places:
 
 
 def yaw_of_degrees(degrees: float) -> float:
-    """Degrees clockwise from north to rad counterclockwise from east; NaN stays."""
-    return math.radians(90.0 - degrees)
+    """Degrees clockwise from north to rad counterclockwise from east; what is not finite is NaN."""
+    return math.radians(90.0 - degrees) if math.isfinite(degrees) else math.nan

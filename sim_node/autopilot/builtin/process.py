@@ -11,8 +11,9 @@ from typing import IO
 
 from sim_node.autopilot.builtin.craft import Craft, to_json
 
-# SIGTERM, and after this SIGKILL, s.
-STOPS_WITHIN = 2.0
+# SIGTERM, and after this SIGKILL, s: one that is still being imported hears neither Ctrl-C nor SIGTERM, keeps nothing
+# that could be lost, and is not what a person wants to wait for.
+STOPS_WITHIN = 0.5
 # The pause before one that died is started again, s: doubled while it dies within the longest.
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
 

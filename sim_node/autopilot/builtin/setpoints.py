@@ -16,6 +16,7 @@ from sim_node.autopilot.axes import (
 )
 from sim_node.autopilot.builtin.flight import NOTICE, WARNING
 from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.places import FARTHEST
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt
 from sim_node.autopilot.setpoints import (
     NO_ACCELERATION,
@@ -125,8 +126,8 @@ def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: 
     if yaw is None or not math.isfinite(rate):
         return "yaw is not finite"
     if not mask & NO_POSITION:
-        if not np.isfinite(place).all():
-            return "position is not finite"
+        if not np.abs(place).max() <= FARTHEST:
+            return "position is not finite, or further away than anybody flies"
         return Go(place, yaw, speed=flight.speed)
     if not mask & NO_VELOCITY:
         velocity = world(fields.vx, fields.vy, fields.vz)

@@ -46,6 +46,7 @@ class Instruments:
         self.rate = next(group.rate for group in groups if first["imu"].name in group.names)
         origin = simulation.world.origin
         self._base = 0.0 if origin is None else origin.altitude
+        self._temperature: float | None = None
         self._truth = simulation.observer([vehicle.body])
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
@@ -56,6 +57,9 @@ class Instruments:
         state = self._truth()
         field, pressure, fix = self._magnetometer.newest(step), self._barometer.newest(step), self._gps.newest(step)
         tube = None if self._tube is None else self._tube.newest(step)
+        if pressure is not None or self._temperature is None:
+            # As often as a barometer measures it.
+            self._temperature = float(atmosphere.temperature(self._base + state.pose[0, 2])) - _CELSIUS
         return Sample(
             time_ns,
             state.pose[0],
@@ -65,7 +69,7 @@ class Instruments:
             field=None if field is None else self._from_magnetometer @ field,
             pressure=None if pressure is None else float(pressure[0]),
             altitude=0.0 if pressure is None else atmosphere.pressure_altitude(float(pressure[0])),
-            temperature=float(atmosphere.temperature(self._base + state.pose[0, 2])) - _CELSIUS,
+            temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
             fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:]),
         )

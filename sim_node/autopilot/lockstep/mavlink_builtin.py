@@ -57,7 +57,11 @@ class MavlinkBuiltin(Px4):
         """Raises OSError where the port is taken."""
         super().open()
         if self._process is not None:
-            self._process.start()
+            try:
+                self._process.start()
+            except OSError:
+                self.close()
+                raise
 
     def close(self) -> None:
         """Lets go of the port, and stops the process."""
