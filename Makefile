@@ -36,11 +36,12 @@ bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
 
 # The long ones, for a night: ten minutes at 60 Hz, ten million operations on the transform tree by two threads, half a
-# simulated hour in lockstep with the built-in autopilot.
+# simulated hour in lockstep with the built-in autopilot, a million broken packets to each simulator link.
 stress: .venv/.ready-for-tests
 	$(BIN)/python -m bench.endurance $(ARGS)
 	$(BIN)/python -m bench.tree_stress
 	$(BIN)/python -m bench.lockstep --seconds 1800 --out bench/results/lockstep_stress.json
+	$(BIN)/python -m bench.lockstep_fuzz
 
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render

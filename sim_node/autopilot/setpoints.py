@@ -20,9 +20,11 @@ from sim_node.autopilot.axes import (
     yaw_of,
 )
 from sim_node.autopilot.telemetry import Home
-from sim_node.frames import goto_to_ned
+from sim_node.frames import Frame, convert_position, goto_to_ned
 
-LOCAL_NED, BODY_NED = 1, 8  # MAV_FRAME
+LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
+# REP 105: what latitude and longitude are in.
+EARTH = "earth"
 # POSITION_TARGET_TYPEMASK: a bit says that a field is to be ignored.
 NO_POSITION, NO_VELOCITY, NO_ACCELERATION = 7, 7 << 3, 7 << 6
 NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
@@ -76,6 +78,29 @@ def goto(
     x, y, z = goto_to_ned(target, home.ned).tolist()
     _within((x, y, z), home.ned, limits)
     return _position((x, y, z), yaw_of(*_unit(q)))
+
+
+def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, home: Home | None) -> Setpoint:
+    """Latitude, longitude (degrees) and metres above the ellipsoid; the vehicle turns as it likes. Raises
+    SetpointRefused.
+
+    undulation: the geoid's height above the ellipsoid there (m): autopilots count from mean sea level.
+    """
+    _in_frame("place", frame, ("", EARTH))
+    latitude, longitude, altitude = _finite("place", lla)
+    if abs(latitude) > 90.0 or abs(longitude) > 180.0:
+        raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
+    if home is None:
+        raise SetpointRefused("place: no HOME_POSITION yet, from which limits count")
+    if not math.isfinite(undulation):
+        raise SetpointRefused("place: no geoid grid is installed, and no receiver told where mean sea level is")
+    altitude_msl = altitude - undulation
+    about = (home.latitude, home.longitude, home.altitude_msl)
+    x, y, z = convert_position((latitude, longitude, altitude_msl), Frame.LLA, Frame.NED, about).tolist()
+    _within((x, y, z), (0.0, 0.0, 0.0), limits)
+    fields = {"coordinate_frame": GLOBAL_RELATIVE_ALT_INT, "type_mask": POSITION_MASK | NO_YAW}
+    fields |= {"lat_int": round(latitude * 1e7), "lon_int": round(longitude * 1e7)}
+    return Setpoint("SET_POSITION_TARGET_GLOBAL_INT", fields | {"alt": altitude_msl - home.altitude_msl})
 
 
 def velocity(

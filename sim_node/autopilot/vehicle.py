@@ -35,6 +35,8 @@ STREAMS = {
     "SYS_STATUS": 0.1,
     "EXTENDED_SYS_STATE": 0.1,
     "MISSION_CURRENT": 0.1,
+    "VFR_HUD": 0.1,
+    "WIND": 0.1,
     "SYSTEM_TIME": 0.04,
 }
 

@@ -56,18 +56,25 @@ class VehiclePeer:
         self.wait = self._autopilot.wait
         self.wait.tell = tell
         self._shown = self.wait.peer, self.wait.lockstep
+        self._told = False
         try:
             self._autopilot.open()
         except OSError as error:
             place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 
-    def exchange(self, step: int, time_ns: int) -> None:
-        """Tells the autopilot how its vehicle is, and has the motors do what it commands."""
+    def tell(self, step: int, time_ns: int) -> None:
+        """Tells the autopilot how its vehicle is."""
         sample = self._senses.sample(step, time_ns)
-        if sample is None:
+        self._told = sample is not None
+        if sample is not None:
+            self._autopilot.tell(sample)
+
+    def hear(self) -> None:
+        """Has the motors do what it commands."""
+        if not self._told:
             return
-        commands = self._autopilot.exchange(sample)
+        commands = self._autopilot.hear()
         if commands is not None:
             self._command[:] = commands
         stands = self.wait.peer, self.wait.lockstep

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3Stamped
 from nav_msgs.msg import Odometry
 from rclpy.node import Node
+from sensor_msgs.msg import NavSatFix
 from std_msgs.msg import Float64
 
 from sim_node.autopilot import setpoints
@@ -38,6 +40,7 @@ class VehicleSetpoints:
         self._told: dict[str, float] = {}
         self._owner = ""
         self._setpoint(PoseStamped, "setpoint_position/local", self._position)
+        self._setpoint(NavSatFix, "setpoint_position/global", self._place)
         self._setpoint(TwistStamped, "setpoint_velocity/cmd_vel", self._velocity)
         self._setpoint(Vector3Stamped, "setpoint_accel/accel", self._acceleration)
         self._setpoint(PoseStamped, "setpoint_attitude/attitude", self._attitude)
@@ -94,6 +97,12 @@ class VehicleSetpoints:
             message.header.frame_id, _xyz(pose.position), _xyzw(pose.orientation), telemetry.frames.map, limit,
             telemetry.home,
         )  # fmt: skip
+
+    def _place(self, message: Any, limit: Limits) -> Setpoint:
+        telemetry = self._vehicle.telemetry
+        at = message.latitude, message.longitude
+        undulation = telemetry.ellipsoid_altitude(0.0, *at) if all(map(math.isfinite, at)) else math.nan
+        return setpoints.place(message.header.frame_id, (*at, message.altitude), undulation, limit, telemetry.home)
 
     def _velocity(self, message: Any, limit: Limits) -> Setpoint:
         frames = self._vehicle.telemetry.frames

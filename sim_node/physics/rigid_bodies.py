@@ -87,6 +87,8 @@ class RigidBodyEngine:
 
     def reset(self, seed: int) -> None:
         """Goes back to the initial state; bodies themselves draw nothing at random."""
+        # The state whose motion and forces `data` holds, with that of the actors.
+        self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
@@ -99,6 +101,7 @@ class RigidBodyEngine:
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
+        self._evaluated = None
         if not self._moves:
             self._pass(steps)
         elif self._followers is None:
@@ -142,6 +145,7 @@ class RigidBodyEngine:
         parts = list(_unframed(state[size:]))
         if len(state) < size or len(parts) != 1 + len(self._actors):
             raise ValueError(f"a state of {len(state)} bytes and {len(parts)} parts is not of these bodies")
+        self._evaluated = None
         self._mujoco.mj_resetData(self.model, self.data)
         self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
         self.wind.restore(parts[0])
@@ -242,12 +246,19 @@ class RigidBodyEngine:
             actor.act()
 
     def _evaluate(self) -> None:
-        """Works out all motion and forces of the present state, and puts back what the next step starts from."""
+        """Works out all motion and forces of the present state, and puts back what the next step starts from.
+
+        Sensors and autopilots ask for it at the same instant: of the same state, commands included, it is done once.
+        """
         model, data = self.model, self.data
         self._mujoco.mj_getState(model, data, self._buffer, self._full_state)
+        kept = [actor.state() for actor in self._actors]
+        of = [self._buffer.tobytes(), *kept]
+        if of == self._evaluated:
+            return
+        self._evaluated = of
         done = self._no_stage
         if self._actors:
-            kept = [actor.state() for actor in self._actors]
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage

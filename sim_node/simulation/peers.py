@@ -16,11 +16,14 @@ class Peer(Protocol):
 
     rate: float
 
-    def exchange(self, step: int, time_ns: int) -> None:
+    def tell(self, step: int, time_ns: int) -> None:
         """The run is at a step, that many ns after its start; what is due to be read by then has been.
 
-        An earlier time than the last means a reset.
+        An earlier time than the last means a reset. Whoever has to think about it may begin to: nothing is waited for.
         """
+
+    def hear(self) -> None:
+        """Takes the answer to what was told last, and waits for it."""
 
     def interrupt(self) -> None:
         """Ends any waiting at once and for good. May be called from any thread."""
@@ -43,11 +46,13 @@ class Peers:
         self._find_due()
 
     def exchange(self, step: int) -> None:
-        """With all whose turn it is at a step."""
-        for peer, ticks in self._all:
-            if ticks.due <= step:
-                peer.exchange(step, step * self._step_ns)
-                ticks.pass_by(step)
+        """With all whose turn it is at a step: all are told before any is waited for, so that they think at once."""
+        turn = [(peer, ticks) for peer, ticks in self._all if ticks.due <= step]
+        for peer, ticks in turn:
+            peer.tell(step, step * self._step_ns)
+            ticks.pass_by(step)
+        for peer, _ in turn:
+            peer.hear()
         self._find_due()
 
     def restart(self, step: int) -> None:

@@ -50,6 +50,21 @@ def twist(frame_id: str) -> Pack:
     return packed(header(frame_id), np.zeros(6), (0, 6))
 
 
+def pose_with_covariance(frame_id: str) -> Pack:
+    """geometry_msgs/PoseWithCovarianceStamped; values: pose (7), its covariance (36)."""
+    return packed(header(frame_id), np.zeros(7 + 36), (0, 43))
+
+
+def twist_with_covariance(frame_id: str) -> Pack:
+    """geometry_msgs/TwistWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
+    return packed(header(frame_id), np.zeros(6 + 36), (0, 42))
+
+
+def acceleration_with_covariance(frame_id: str) -> Pack:
+    """geometry_msgs/AccelWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
+    return twist_with_covariance(frame_id)
+
+
 def odometry(frame_id: str, child_frame_id: str) -> Pack:
     """nav_msgs/Odometry; values: pose (7) in frame_id, twist (6) in child_frame_id."""
     return packed(_odometry_head(frame_id, child_frame_id), np.zeros(7 + 36 + 6 + 36), (0, 7), (43, 49))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exchanging import take_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
@@ -77,10 +78,10 @@ def test_a_recorded_exchange_goes_the_same_way_again(ardupilot: ArduPilot, peer:
     exchange = recorded()
     start = 12.5  # the world may have run for a while; the autopilot's clock begins at zero all the same
     peer.send(exchange[0][0])
-    assert ardupilot.exchange(at_rest(start)) == (0.0,) * 4
+    assert take_turns(ardupilot, at_rest(start)) == (0.0,) * 4
     for (_, answer), (following, _) in itertools.pairwise(exchange):
         peer.send(following)
-        assert ardupilot.exchange(at_rest(start + answer["timestamp"])) == (0.0,) * 4
+        assert take_turns(ardupilot, at_rest(start + answer["timestamp"])) == (0.0,) * 4
         told = json.loads(peer.recv(4096))
         assert told["timestamp"] == pytest.approx(answer["timestamp"], abs=1e-9)
         assert told["imu"]["accel_body"] == pytest.approx(answer["imu"]["accel_body"])
@@ -134,52 +135,52 @@ def test_the_wind_vane_turns_with_the_vehicle() -> None:
 
 def test_pulse_widths_are_commands(ardupilot: ArduPilot, peer: socket.socket) -> None:
     peer.send(servos(1, [1000, 1500, 2000, 0]))
-    assert ardupilot.exchange(at_rest(0.0)) == (0.0, 0.5, 1.0, 0.0)
+    assert take_turns(ardupilot, at_rest(0.0)) == (0.0, 0.5, 1.0, 0.0)
     peer.send(servos(2, [900, 2100, 1250, 1750], wide=True))
-    assert ardupilot.exchange(at_rest(0.001)) == (0.0, 1.0, 0.25, 0.75)
+    assert take_turns(ardupilot, at_rest(0.001)) == (0.0, 1.0, 0.25, 0.75)
 
 
 def test_a_lost_answer_is_given_again_without_a_step(ardupilot: ArduPilot, peer: socket.socket) -> None:
     """ArduPilot repeats a packet that nobody answered."""
     peer.send(servos(1, [1000] * 4))
-    ardupilot.exchange(at_rest(0.0))
+    take_turns(ardupilot, at_rest(0.0))
     peer.send(servos(1, [1000] * 4))
     peer.send(servos(2, [1500] * 4))
-    assert ardupilot.exchange(at_rest(0.001)) == (0.5,) * 4
+    assert take_turns(ardupilot, at_rest(0.001)) == (0.5,) * 4
     assert peer.recv(4096) == peer.recv(4096)
 
 
 def test_a_restart_begins_its_clock_at_zero(ardupilot: ArduPilot, peer: socket.socket) -> None:
     peer.send(servos(7, [1000] * 4))
-    ardupilot.exchange(at_rest(5.0))
+    take_turns(ardupilot, at_rest(5.0))
     peer.send(servos(0, [1000] * 4))
-    ardupilot.exchange(at_rest(5.5))
+    take_turns(ardupilot, at_rest(5.5))
     assert json.loads(peer.recv(4096))["timestamp"] == pytest.approx(0.5)
     peer.send(servos(1, [1000] * 4))
-    ardupilot.exchange(at_rest(5.501))
+    take_turns(ardupilot, at_rest(5.501))
     assert json.loads(peer.recv(4096))["timestamp"] == pytest.approx(0.001)
 
 
 def test_its_clock_does_not_go_back_with_the_world(ardupilot: ArduPilot, peer: socket.socket) -> None:
     times = []
     peer.send(servos(0, [1000] * 4))
-    ardupilot.exchange(at_rest(9.0))
+    take_turns(ardupilot, at_rest(9.0))
     for frame, time in enumerate((9.1, 0.0, 0.1), 1):
         peer.send(servos(frame, [1000] * 4))
-        ardupilot.exchange(at_rest(time))
+        take_turns(ardupilot, at_rest(time))
         times.append(json.loads(peer.recv(4096))["timestamp"])
     assert times == pytest.approx([0.1, 0.1, 0.2])
 
 
 def test_nobody_there_holds_nothing_up(ardupilot: ArduPilot) -> None:
-    assert ardupilot.exchange(at_rest(0.0)) is None
+    assert take_turns(ardupilot, at_rest(0.0)) is None
     assert "nobody there yet" in ardupilot.wait.said()
 
 
 def test_waiting_is_named_and_can_be_stopped(ardupilot: ArduPilot, peer: socket.socket) -> None:
     peer.send(servos(0, [1000] * 4))
-    ardupilot.exchange(at_rest(0.0))
-    thread = threading.Thread(target=lambda: ardupilot.exchange(at_rest(0.001)))
+    take_turns(ardupilot, at_rest(0.0))
+    thread = threading.Thread(target=lambda: take_turns(ardupilot, at_rest(0.001)))
     thread.start()
     peer.recv(4096)
     while ardupilot.wait.since is None:

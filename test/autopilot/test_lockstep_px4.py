@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exchanging import take_turns
 
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.lockstep import Fix, Px4, Sample
@@ -79,7 +80,9 @@ def sample_of(messages: list[Message]) -> Sample:
         altitude=sensor.pressure_alt,
         temperature=sensor.temperature,
         differential_pressure=sensor.diff_pressure * 100.0 if updated & 0x400 else None,
-        fix=None if gps is None else Fix(gps.lat * 1e-7, gps.lon * 1e-7, gps.alt * 1e-3, np.zeros(3)),
+        fix=None
+        if gps is None
+        else Fix(gps.lat * 1e-7, gps.lon * 1e-7, gps.alt * 1e-3, np.zeros(3), gps.eph * 1e-2, gps.epv * 1e-2),
     )
 
 
@@ -139,7 +142,7 @@ def test_a_recorded_exchange_goes_the_same_way_again(
     peer = ReplayedPx4(px4.address, answers)
     commands = []
     for step in sorted(said):
-        commands.append(px4.exchange(sample_of(said[step])))
+        commands.append(take_turns(px4, sample_of(said[step])))
         peer.has_answered(step + 1)
     assert px4.wait.lockstep
     assert all(command == (0.0,) * 4 for command in commands[FIRST_ANSWER + 2 :])  # disarmed
@@ -175,7 +178,7 @@ def test_attitude_and_units_of_the_truth(px4: Px4, recorded: tuple[dict[int, lis
     """Level and looking north is the identity in NED/FRD, as the recorded simulator had it; PX4 divides by 1000."""
     said, answers = recorded
     peer = ReplayedPx4(px4.address, answers)
-    px4.exchange(sample_of(said[0]))
+    take_turns(px4, sample_of(said[0]))
     peer.has_answered(1)
     px4.close()
     peer.close()
@@ -196,12 +199,12 @@ def test_a_restarted_px4_is_taken_back_while_time_goes_on(
     for _ in range(3):
         peer = ReplayedPx4(px4.address, answers)
         for count in range(FIRST_ANSWER + 10):
-            px4.exchange(sample_of(said[next(steps)]))
+            take_turns(px4, sample_of(said[next(steps)]))
             peer.has_answered(count + 1)
         assert px4.wait.lockstep
         peer.close()
-        assert px4.exchange(sample_of(said[next(steps)])) == (0.0,) * 4  # nobody flies it any more
-        assert px4.exchange(sample_of(said[next(steps)])) is None
+        assert take_turns(px4, sample_of(said[next(steps)])) == (0.0,) * 4  # nobody flies it any more
+        assert take_turns(px4, sample_of(said[next(steps)])) is None
         assert not px4.wait.peer
         times = [m.fields.time_usec for m in peer.heard if m.name == "HIL_SENSOR"]
         assert all(a < b for a, b in itertools.pairwise(times))
@@ -213,7 +216,7 @@ def test_its_clock_goes_on_where_the_world_begins_anew(
     said, _ = recorded
     peer = ReplayedPx4(px4.address, {})
     for count, step in enumerate((0, 1, 2, 0, 1, 2), 1):
-        px4.exchange(sample_of(said[step]))
+        take_turns(px4, sample_of(said[step]))
         peer.has_answered(count)
     px4.close()
     peer.close()
@@ -228,15 +231,15 @@ def test_a_silent_px4_is_named_and_waiting_for_it_can_be_stopped(
     said, answers = recorded
     peer = ReplayedPx4(px4.address, {step: answer for step, answer in answers.items() if step <= FIRST_ANSWER + 4})
     for step in range(FIRST_ANSWER + 5):
-        px4.exchange(sample_of(said[step]))
+        take_turns(px4, sample_of(said[step]))
         peer.has_answered(step + 1)
     done = threading.Event()
 
-    def exchange() -> None:
-        px4.exchange(sample_of(said[FIRST_ANSWER + 5]))
+    def wait_for_it() -> None:
+        take_turns(px4, sample_of(said[FIRST_ANSWER + 5]))
         done.set()
 
-    thread = threading.Thread(target=exchange)
+    thread = threading.Thread(target=wait_for_it)
     thread.start()
     while px4.wait.since is None:
         assert not done.wait(0.01)

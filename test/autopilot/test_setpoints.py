@@ -197,3 +197,32 @@ def test_vision_pose() -> None:
     np.testing.assert_allclose([fields["yaw"], fields["pitch"], fields["roll"]], expected, atol=1e-9)
     with pytest.raises(SetpointRefused, match="allowed: map"):
         vision_pose(vehicle(), 0, "base", (0, 0, 0, 0, 0, 0, 1))
+
+
+def test_a_place_on_earth_counts_from_mean_sea_level_for_the_autopilot() -> None:
+    """Home is 400 m above the sea; the geoid lies 48 m above the ellipsoid there, so 478 m are 30 m above home."""
+    setpoint = setpoints.place("earth", (47.001, 8.002, 478.0), 48.0, Limits(), HOME)
+    assert setpoint.name == "SET_POSITION_TARGET_GLOBAL_INT"
+    assert (setpoint.fields["lat_int"], setpoint.fields["lon_int"]) == (470_010_000, 80_020_000)
+    assert setpoint.fields["alt"] == pytest.approx(30.0)
+    assert setpoint.fields["coordinate_frame"] == mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT
+    assert used(setpoint.fields["type_mask"]) == {"position"}
+    frame_bytes(setpoint.name, setpoint.fields, 1, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("frame", "lla", "undulation", "words"),
+    [
+        ("map", (47.0, 8.0, 460.0), 48.0, "frame_id is 'map'; allowed: , earth"),
+        ("earth", (math.nan, 8.0, 460.0), 48.0, "not finite"),
+        ("earth", (97.0, 8.0, 460.0), 48.0, "needs \\[-90, 90\\]"),
+        ("earth", (47.02, 8.0, 460.0), 48.0, "limit_distance is 1000 m"),
+        ("earth", (47.0, 8.0, 600.0), 48.0, "152.0 m above home; limit_height"),
+        ("earth", (47.0, 8.0, 460.0), math.nan, "no geoid grid is installed"),
+    ],
+)
+def test_a_place_that_cannot_be_flown_to_is_refused(
+    frame: str, lla: tuple[float, float, float], undulation: float, words: str
+) -> None:
+    with pytest.raises(SetpointRefused, match=words):
+        setpoints.place(frame, lla, undulation, Limits(), HOME)

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import (
+    AccelWithCovarianceStamped,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    TwistStamped,
+    TwistWithCovarianceStamped,
+)
 from nav_msgs.msg import Odometry
 from pymavlink.dialects.v20 import all as mavlink
 from rclpy.serialization import deserialize_message
@@ -36,6 +42,9 @@ ARRIVAL = 1_700_000_000_000_000_000
 MAV = mavlink.MAVLink(None, 1, 1)
 TYPES = {
     "diagnostic_msgs/DiagnosticStatus": DiagnosticStatus, "geometry_msgs/PoseStamped": PoseStamped,
+    "geometry_msgs/AccelWithCovarianceStamped": AccelWithCovarianceStamped,
+    "geometry_msgs/PoseWithCovarianceStamped": PoseWithCovarianceStamped,
+    "geometry_msgs/TwistWithCovarianceStamped": TwistWithCovarianceStamped,
     "geometry_msgs/TwistStamped": TwistStamped, "nav_msgs/Odometry": Odometry, "sensor_msgs/Imu": Imu,
     "sensor_msgs/BatteryState": BatteryState, "sensor_msgs/FluidPressure": FluidPressure,
     "sensor_msgs/MagneticField": MagneticField, "sensor_msgs/NavSatFix": NavSatFix, "sensor_msgs/Range": Range,
@@ -336,3 +345,55 @@ def test_state_changes_are_told_once() -> None:
     assert values["type"] == "quadrotor"
     landed = heard.give(mavlink.MAVLink_extended_sys_state_message(0, 2))["extended_state"][0]
     assert landed.message == "in_air"
+
+
+def test_wind_is_where_the_air_goes() -> None:
+    """ArduPilot tells where it comes from (ardupilotmega.xml, WIND): from the west at 3 m/s is 3 m/s to the east."""
+    twist = Heard().give(mavlink.MAVLink_wind_message(270.0, 3.0, -0.5))["wind_estimation"][0].twist
+    assert xyz(twist.twist.linear) == pytest.approx([3.0, 0.0, 0.5], abs=1e-6)
+    assert not any(twist.covariance)
+    px4 = mavlink.MAVLink_wind_cov_message(1_000_000, 1.0, 2.0, 0.0, 0.3, math.nan, 488.0, 0.0, 0.0)
+    twist = Heard(PX4).give(px4)["wind_estimation"][0].twist
+    assert xyz(twist.twist.linear) == pytest.approx([2.0, 1.0, 0.0])
+    assert np.diag(np.reshape(twist.covariance, (6, 6))) == pytest.approx([0.3, 0.3, 0, 0, 0, 0], abs=1e-6)
+
+
+def test_the_head_up_display() -> None:
+    shown = Heard().give(mavlink.MAVLink_vfr_hud_message(1.5, 2.5, 270, 40, 488.25, -0.5))["vfr_hud"][0]
+    assert {value.key: value.value for value in shown.values} == {
+        "airspeed": "1.500", "groundspeed": "2.500", "climb": "-0.500", "altitude": "488.250", "heading": "270",
+        "throttle": "40",
+    }  # fmt: skip
+
+
+def test_covariances_of_the_local_position_are_turned_on_both_sides() -> None:
+    """P C P^T by scipy's rotations, of a symmetric 9 x 9; a rate, an orientation and what is NaN are unknown: 0."""
+    root = np.random.default_rng(3).normal(size=(9, 9))
+    ned = np.float64(np.float32(root @ root.T))
+    heard = Heard()
+    heard.give(mavlink.MAVLink_attitude_message(1000, 0.1, -0.2, 0.7, 0.0, 0.0, 0.0))
+
+    def give(matrix: np.ndarray) -> dict[str, list[Any]]:
+        upper = matrix[np.triu_indices(9)].tolist()
+        return heard.give(
+            mavlink.MAVLink_local_position_ned_cov_message(1_000_000, 8, *(1, 2, 3), *(4, 5, 6), *(7, 8, 9), upper)
+        )
+
+    told = give(ned)
+    to_enu = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
+    pose = told["local_position/pose_cov"][0].pose
+    assert xyz(pose.pose.position) == [2.0, 1.0, -3.0]
+    expected = np.zeros((6, 6))
+    expected[:3, :3] = to_enu @ ned[:3, :3] @ to_enu.T
+    np.testing.assert_allclose(np.reshape(pose.covariance, (6, 6)), expected, atol=1e-5)
+    to_frd = Rotation.from_euler("ZYX", [0.7, -0.2, 0.1]).as_matrix().T
+    to_flu = np.diag([1, -1, -1]) @ to_frd
+    twist = told["local_position/velocity_body_cov"][0].twist
+    assert xyz(twist.twist.linear) == pytest.approx(to_flu @ [4, 5, 6], abs=1e-5)
+    covariance = np.reshape(twist.covariance, (6, 6))[:3, :3]
+    np.testing.assert_allclose(covariance, to_flu @ ned[3:6, 3:6] @ to_flu.T, atol=1e-4)
+    assert xyz(told["local_position/accel"][0].accel.accel.linear) == [8.0, 7.0, -9.0]
+    ned[0, 0] = math.nan
+    unknown = give(ned)["local_position/pose_cov"][0].pose.covariance
+    assert unknown[7] == 0.0, "north is y"
+    assert unknown[0] == pytest.approx(ned[1, 1], abs=1e-5)

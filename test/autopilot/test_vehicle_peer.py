@@ -128,6 +128,8 @@ def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Call
     assert pressures[0][1] == pytest.approx(height, abs=2.0)
     assert fixes[-1].lat / 1e7 == pytest.approx(47.397742, abs=2e-4)
     assert fixes[-1].alt / 1e3 == pytest.approx(height, abs=15.0)
+    # Of the gps' defaults, 0.3 m and 2.1 m together, and 0.5 m and 3.5 m; PX4 reads centimetres.
+    assert (fixes[-1].eph, fixes[-1].epv) == (212, 354)
 
 
 TURNED = """\

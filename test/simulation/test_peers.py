@@ -21,9 +21,12 @@ class Diary:
         self.rate, self.log, self.tap = rate, [] if log is None else log, tap
         self.interrupted = self.closed = False
 
-    def exchange(self, step, time_ns):
+    def tell(self, step, time_ns):
         told = None if self.tap is None else self.tap.newest(step)
         self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
+
+    def hear(self):
+        pass
 
     def interrupt(self):
         self.interrupted = True
@@ -39,7 +42,7 @@ class Stuck(Diary):
         super().__init__(10.0)
         self.waits, self._stop = threading.Event(), threading.Event()
 
-    def exchange(self, step, time_ns):
+    def hear(self):
         self.waits.set()
         self._stop.wait()
 
@@ -63,6 +66,28 @@ def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining():
         [(100.0, s) for s in slow] + [(125.0, s) for s in fast], key=lambda each: (each[1], each[0])
     )
     assert all(ms == 4 * step for _, step, ms, _ in log)
+
+
+def test_all_are_told_before_any_is_waited_for():
+    """Two that answer only once both were told: one after the other, the first would be waited for in vain."""
+    run, both = simulation(), threading.Barrier(2)
+    waited = []
+
+    class Thinker(Diary):
+        def tell(self, step, time_ns):
+            super().tell(step, time_ns)
+            self.thread = threading.Thread(target=lambda: waited.append(both.wait(10.0)))
+            self.thread.start()
+
+        def hear(self):
+            self.thread.join(10.0)
+            assert not self.thread.is_alive()
+            assert not both.broken
+
+    run.attach(Thinker(250.0))
+    run.attach(Thinker(250.0))
+    run.step(3)
+    assert sorted(waited) == [0, 0, 0, 1, 1, 1]
 
 
 def test_what_is_due_at_a_step_has_been_read_before_the_exchange():

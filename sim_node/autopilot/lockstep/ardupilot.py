@@ -63,16 +63,20 @@ class ArduPilot:
             self._socket.close()
         self._socket, self._peer = None, None
 
-    def exchange(self, sample: Sample) -> Commands | None:
-        """Answers the last packet and waits for the next one."""
+    def tell(self, sample: Sample) -> None:
+        """Answers the last packet."""
         if sample.time_ns < self._now_ns:
             # The world began anew; ArduPilot's clock must not go back with it.
             self._began_ns -= self._now_ns - sample.time_ns
         self._now_ns = sample.time_ns
+        if self._peer is not None:
+            self._answer = reply(sample, sample.time_ns - self._began_ns)
+            self._send()
+
+    def hear(self) -> Commands | None:
+        """Waits for the next one."""
         if self._peer is None:
             return self._commands() if self._next(0.0) else None
-        self._answer = reply(sample, sample.time_ns - self._began_ns)
-        self._send()
         if self.wait.until(self._next):
             return self._commands()
         if not self.wait.stop.is_set():

@@ -40,8 +40,11 @@ class Autopilot(Protocol):
     def open(self) -> None:
         """Listens. Raises OSError with the address where it is taken."""
 
-    def exchange(self, sample: Sample) -> Commands | None:
-        """Tells it of an instant and takes what it commands from then on; None for nothing new.
+    def tell(self, sample: Sample) -> None:
+        """Tells it of an instant, without waiting for the answer."""
+
+    def hear(self) -> Commands | None:
+        """Takes what it commands from the instant on that it was told of; None for nothing new.
 
         In lockstep it waits for the answer; while nobody has answered yet, and once nobody does any more, it does not.
         """

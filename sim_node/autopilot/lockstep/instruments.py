@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 
 from sim_node.autopilot.lockstep.sample import Fix, Sample
@@ -42,8 +45,15 @@ class Instruments:
         self._magnetometer, self._from_magnetometer = heard("magnetometer")
         self._barometer, self._gps = heard("barometer")[0], heard("gps")[0]
         self._tube = heard("airspeed")[0] if "airspeed" in first else None
-        groups = groups_of(simulation.world)
-        self.rate = next(group.rate for group in groups if first["imu"].name in group.names)
+        types = {
+            name: sensor
+            for group in groups_of(simulation.world)
+            for name, sensor in zip(group.names, group.sensors, strict=True)
+        }
+        self.rate = types[first["imu"].name].rate
+        # What the receiver takes its place to be off by: PX4 weighs it by that.
+        gps: Any = types[first["gps"].name]
+        self._place_off = tuple(math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical))
         origin = simulation.world.origin
         self._base = 0.0 if origin is None else origin.altitude
         self._temperature: float | None = None
@@ -71,5 +81,5 @@ class Instruments:
             altitude=0.0 if pressure is None else atmosphere.pressure_altitude(float(pressure[0])),
             temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
-            fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:]),
+            fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._place_off),
         )

@@ -41,6 +41,7 @@ class MavlinkBuiltin(Px4):
         self.wait.whom = f"autopilot {instance} (tcp {HOST}:{FIRST_PORT + instance})"
         self._process = process
         self._reset = False
+        self._sample: Sample | None = None
         self._odometry, self._sensor = (FrameWriter(name, SYSTEM, COMPONENT) for name in ("ODOMETRY", "HIL_SENSOR"))
 
     @classmethod
@@ -69,15 +70,25 @@ class MavlinkBuiltin(Px4):
         if self._process is not None:
             self._process.stop()
 
-    def exchange(self, sample: Sample) -> Commands | None:
-        """Waits for the process where it is not there, tells what the sensors read, waits for the controls."""
+    def tell(self, sample: Sample) -> None:
+        """Tells what the sensors read, at once where the process is there."""
         self._reset = self._reset or sample.time_ns < self._now_ns
-        if sample.time_ns == 0:
-            return None  # a run is told of from its first step on, and so is one that was reset
+        # A run is told of from its first step on, and so is one that was reset.
+        self._sample = sample if sample.time_ns else None
+        if self._sample is not None and self._peer is not None:
+            super().tell(sample)
+
+    def hear(self) -> Commands | None:
+        """Waits for the process where it is not there, and for the controls."""
+        sample = self._sample
+        if sample is None:
+            return None
         while not self.wait.stop.is_set():
-            if self._peer is None and not self.wait.until(self._there, PATIENCE):
-                continue
-            commands = super().exchange(sample)
+            if self._peer is None:
+                if not self.wait.until(self._there, PATIENCE):
+                    continue
+                super().tell(sample)
+            commands = super().hear()
             if self._peer is not None:
                 self._reset = False
                 return commands

@@ -49,6 +49,8 @@ class Px4:
         self._parser = Parser(datagrams=False)
         self._sequence = self._exchanges = 0
         self._controls: px4_hil.Controls | None = None
+        # Since it was last told of an instant.
+        self._hung_up = False
         self._fix: Fix | None = None
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
 
@@ -77,17 +79,26 @@ class Px4:
                 each.close()
         self._server = self._peer = None
 
-    def exchange(self, sample: Sample) -> Commands | None:
-        """Tells what the sensors read and, in lockstep, waits for the controls of that time."""
+    def tell(self, sample: Sample) -> None:
+        """Tells what the sensors read."""
         self._keep_time(sample.time_ns)
         self._fix = sample.fix or self._fix
+        self._hung_up = False
         if self._peer is None and not self._accept():
-            return None
+            return
         self._exchanges += 1
         if self._exchanges % _LOOK_FOR_A_SECOND == 0:
             self._turn_away()
         try:
             self._send(self._frames(sample))
+        except ConnectionError:
+            self._drop()
+
+    def hear(self) -> Commands | None:
+        """In lockstep, waits for the controls of the time that was told."""
+        if self._peer is None:
+            return (0.0,) * self._motors if self._hung_up else None
+        try:
             if not self.wait.lockstep:
                 self._read(0.0)
                 self.wait.lockstep = self._controls is not None and self._controls.lockstep
@@ -184,5 +195,5 @@ class Px4:
     def _drop(self) -> None:
         if self._peer is not None:
             self._peer.close()
-        self._peer, self._controls = None, None
+        self._peer, self._controls, self._hung_up = None, None, True
         self.wait.lose()

@@ -20,8 +20,9 @@ ACCELEROMETER, GYROSCOPE, MAGNETOMETER, BAROMETER, DIFFERENTIAL_PRESSURE = 0x7, 
 _GAUSS, _HECTOPASCAL = 1e4, 1e-2  # per T, per Pa
 _ARMED = 128
 _LOCKSTEP = 1
-# What receivers like a NEO-M8 say of themselves with a good view of the sky.
-_SATELLITES, _EPH, _EPV, _FIX_3D = 12, 90, 120, 3
+_SATELLITES, _FIX_3D = 12, 3
+# Of a receiver without any noise: its filters want something to divide by.
+_BEST = 0.01
 _UNKNOWN_COURSE = 65535
 
 
@@ -76,8 +77,8 @@ def gps(fix: Fix, time_us: int) -> Fields:
         "lat": round(fix.latitude * 1e7),
         "lon": round(fix.longitude * 1e7),
         "alt": round(fix.altitude * 1e3),
-        "eph": _EPH,
-        "epv": _EPV,
+        "eph": _centimetres(fix.horizontal),
+        "epv": _centimetres(fix.vertical),
         "vel": round(speed * 100.0),
         "vn": round(north * 100.0),
         "ve": round(east * 100.0),
@@ -85,6 +86,11 @@ def gps(fix: Fix, time_us: int) -> Fields:
         "cog": course,
         "satellites_visible": _SATELLITES,
     }
+
+
+def _centimetres(deviation: float) -> int:
+    """Below 65535, which would be unknown."""
+    return min(round(max(deviation, _BEST) * 100.0), 65534)
 
 
 def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:

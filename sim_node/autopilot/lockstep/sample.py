@@ -9,12 +9,17 @@ from sim_node.geometry.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fix:
-    """What a satellite receiver tells: latitude and longitude (degrees), altitude (m above the ellipsoid), ENU m/s."""
+    """What a satellite receiver tells: latitude and longitude (degrees), altitude (m above the ellipsoid), ENU m/s.
+
+    horizontal, vertical: the standard deviation of its place, of an axis each (m).
+    """
 
     latitude: float
     longitude: float
     altitude: float
     velocity: FloatArray
+    horizontal: float
+    vertical: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,7 @@
 """Telemetry from NED/FRD to ENU/FLU and to ROS messages as bytes; importing this registers all of it."""
 
 from sim_node.autopilot.translation import (
+    air,
     attitude,
     battery,
     global_position,
@@ -19,6 +20,7 @@ from sim_node.autopilot.translation.registry import TRANSLATIONS, translates
 
 __all__ = [
     "TRANSLATIONS",
+    "air",
     "attitude",
     "battery",
     "global_position",

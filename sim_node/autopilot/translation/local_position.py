@@ -1,14 +1,20 @@
-"""LOCAL_POSITION_NED: where the estimator has the vehicle, and how fast it moves."""
+"""LOCAL_POSITION_NED and LOCAL_POSITION_NED_COV: where the estimator has the vehicle, and how fast it moves."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from sim_node.autopilot.axes import ned_enu, rotate_inverse
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.frames import Frame, convert_covariance
+from sim_node.geometry import quaternions
 from sim_node.wire import telemetry_messages as wire
+
+_UPPER = np.triu_indices(9)
 
 POSE = topic(
     "local_position/pose",
@@ -42,6 +48,30 @@ VELOCITY_BODY = topic(
     "velocity (m/s) and rates (rad/s), along the vehicle's axes",
     lambda frames: wire.twist(frames.base),
 )
+POSE_COV = topic(
+    "local_position/pose_cov",
+    "geometry_msgs/PoseWithCovarianceStamped",
+    Profile.SENSOR,
+    "map",
+    "pose as above, with the variances of the position (m²); those of the orientation are unknown: 0",
+    lambda frames: wire.pose_with_covariance(frames.map),
+)
+VELOCITY_COV = topic(
+    "local_position/velocity_body_cov",
+    "geometry_msgs/TwistWithCovarianceStamped",
+    Profile.SENSOR,
+    "base_link",
+    "twist as above, with the variances of the velocity (m²/s²); those of the rates are unknown: 0",
+    lambda frames: wire.twist_with_covariance(frames.base),
+)
+ACCELERATION = topic(
+    "local_position/accel",
+    "geometry_msgs/AccelWithCovarianceStamped",
+    Profile.SENSOR,
+    "map",
+    "acceleration (m/s²) as the estimator has it, with variances; along the map's axes",
+    lambda frames: wire.acceleration_with_covariance(frames.map),
+)
 
 
 @translates("LOCAL_POSITION_NED")
@@ -62,3 +92,29 @@ def local_position(fields: Any, vehicle: Telemetry) -> None:
     vehicle.pack(VELOCITY_BODY, stamp_ns, body)
     turned = rotate_inverse((-q[0], -q[1], -q[2], q[3]), rates)
     vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *turned))
+
+
+@translates("LOCAL_POSITION_NED_COV")
+def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
+    """Position, velocity and acceleration with their covariance: the upper triangle of 9 x 9, NaN for unknown."""
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    upper = np.full((9, 9), np.nan)
+    upper[_UPPER] = fields.covariance
+    covariance = np.where(np.isnan(upper), upper.T, upper)
+    # Turned on both sides, block by block: what is unknown stays so, and a message has 0 for that.
+    covariance = np.nan_to_num(convert_covariance(covariance, Frame.NED, Frame.ENU), nan=0.0, posinf=0.0, neginf=0.0)
+    acceleration = np.zeros((6, 6))
+    acceleration[:3, :3] = covariance[6:, 6:]
+    linear = ned_enu(fields.ax, fields.ay, fields.az)
+    vehicle.pack(ACCELERATION, stamp_ns, (*linear, 0.0, 0.0, 0.0, *acceleration.ravel().tolist()))
+    q = vehicle.attitude
+    if q is None:
+        return
+    position, velocity = ned_enu(fields.x, fields.y, fields.z), ned_enu(fields.vx, fields.vy, fields.vz)
+    place, motion = np.zeros((2, 6, 6))
+    place[:3, :3] = covariance[:3, :3]
+    turn = quaternions.to_matrix(np.array(q))
+    motion[:3, :3] = turn.T @ covariance[3:6, 3:6] @ turn
+    vehicle.pack(POSE_COV, stamp_ns, (*position, *q, *place.ravel().tolist()))
+    body = (*rotate_inverse(q, velocity), *vehicle.rates)
+    vehicle.pack(VELOCITY_COV, stamp_ns, (*body, *motion.ravel().tolist()))
