@@ -48,7 +48,7 @@ def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
         assert ran.returncode == 0, ran.stderr
         assert f"messages to {tmp_path / folder}" in ran.stdout
     alone, node = by_topic(tmp_path / "alone"), by_topic(tmp_path / "node")
-    assert len(alone) == 9
+    assert {"/clock", "/tf", "/tf_static", "/drone/imu/data_raw", "/drone/truth/odom"} <= set(alone)
     assert alone == node
 
 
