@@ -14,7 +14,7 @@ from sim_node.world import FrameTable
 
 # Of a scene's radius, and of the distance of a frame from its parent, when that is shorter.
 _OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
-_THICKNESS = 0.045
+_THICKNESS = 0.03
 
 
 class Axes:
@@ -62,7 +62,7 @@ def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], ra
     for shape in shapes:
         if shape.kind in ("box", "sphere", "cylinder"):
             sizes[shape.row] = max(sizes[shape.row], float(shape.scale.max()))
-    length = np.where(sizes > 0.0, np.clip(1.5 * sizes, 0.2 * largest, largest), largest)
+    length = np.where(sizes > 0.0, np.clip(0.9 * sizes, 0.2 * largest, largest), largest)
     for row, parent in enumerate(frames.parents.tolist()):
         if parent > 0:
             away = float(np.linalg.norm(in_root[row, :3] - in_root[parent, :3]))

@@ -18,12 +18,12 @@ class Controls:
         self._transport = transport
         self._time = gui.add_markdown("")
         self._told = ""
+        self._start = 0.0
         if transport is None:
             return
         if transport.span is not None:
-            start, end = (each / 1e9 for each in transport.span)
-            self._start = start
-            length = max(end - start, 1e-3)
+            self._start, end = (each / 1e9 for each in transport.span)
+            length = max(end - self._start, 1e-3)
             self._slider = gui.add_slider("Time", 0.0, length, min(0.01, length), 0.0)
             self._slider.on_update(self._sought)
         self._buttons = gui.add_button_group("Run", tuple(_BUTTONS))
@@ -43,13 +43,13 @@ class Controls:
         )
 
     def show(self, time_ns: int) -> None:
-        """The time, the speed, and what the first button would do."""
-        transport = self._transport
-        text = f"**{time_ns / 1e9:.2f} s**"
+        """The time, from the start of what can be sought, and the speed."""
+        transport, seconds = self._transport, time_ns / 1e9 - self._start
+        text = f"**{seconds:.2f} s**"
         if transport is not None:
             text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
             if transport.span is not None:
-                self._slider.value = min(max(time_ns / 1e9 - self._start, 0.0), self._slider.max)
+                self._slider.value = min(max(seconds, 0.0), self._slider.max)
         if text != self._told:
             self._told = self._time.content = text
 

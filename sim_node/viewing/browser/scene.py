@@ -84,17 +84,17 @@ class Scene:
                 row, view = self.views[name]
                 view.show(values, self._in_root(row, poses))
 
-    def _in_root(self, row: int, poses: FloatArray) -> FloatArray:
-        pose = np.array(pose_math.IDENTITY)
-        for above in self.frames.chain(row):
-            pose = pose_math.compose(poses[above], pose)
-        return pose
-
     def follow(self, row: int | None, *, turning: bool = False) -> None:
         """Keeps a frame in the middle of the page, or nothing; turning: and its heading, too."""
         self._followed, self._turning = row, turning
         still = np.array(pose_math.IDENTITY)
         place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
+
+    def _in_root(self, row: int, poses: FloatArray) -> FloatArray:
+        pose = np.array(pose_math.IDENTITY)
+        for above in self.frames.chain(row):
+            pose = pose_math.compose(poses[above], pose)
+        return pose
 
 
 def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:
