@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import hypothesis
 import pytest
@@ -10,6 +11,10 @@ import pytest
 # Before anything creates a DDS participant: nothing leaves this machine.
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
+
+# A shell that runs the tests in the background has SIGINT ignored, and so would have what the tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Timings say nothing on a shared machine, and the same examples every time make a failure everybody's.
 hypothesis.settings.register_profile(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
-from recorded_runs import record
+from recorded_runs import messages, record
 
 from sim_node.simulation import Simulation
 from sim_node.world import load
@@ -12,10 +15,24 @@ from sim_node.world.problems import WorldError
 
 # Others take part in these runs: a new file each time.
 WITH_PEERS = {"px4", "ardupilot"}
+# And in these the built-in autopilot, whose time is the run's.
+WITH_BUILTIN = {"guided"}
 
 
 def test_no_other_world_has_peers():
-    assert {name for name in shipped_worlds() if any(each.autopilot for each in load(name).vehicles)} == WITH_PEERS
+    flown = {name for name in shipped_worlds() if any(each.autopilot for each in load(name).vehicles)}
+    assert flown == WITH_PEERS | WITH_BUILTIN
+
+
+@pytest.mark.parametrize("world", sorted(WITH_BUILTIN))
+def test_a_world_that_the_built_in_autopilot_flies(world, tmp_path):
+    for name in ("a", "b"):
+        words = ["run", world, "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
+        subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=120)
+    first, second = (messages(tmp_path / name / f"{name}_0.mcap") for name in ("a", "b"))
+    assert first == second
+    height = [odometry.data for odometry in first if odometry.topic == "/drone/truth/odom"]
+    assert height[0] != height[-1], "it flies"
 
 
 @pytest.mark.parametrize("world", sorted(set(shipped_worlds()) - WITH_PEERS))

@@ -32,9 +32,12 @@ KEYS = {
     "lark": "python3-lark-parser",
     "scipy": "python3-scipy",
     "serial": "python3-serial",
+    "matplotlib": "python3-matplotlib",
+    "PIL": "python3-pil",
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "mujoco", "pygeomag", "pymavlink"}
+OPTIONAL |= {"lz4", "mcap", "pyarrow", "rosbags", "zstandard"} | {"av", "rich", "trimesh", "viser"}
 
 
 def loaded(path: Path) -> ModuleType:
