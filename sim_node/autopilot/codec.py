@@ -10,6 +10,7 @@ import struct
 from collections import namedtuple
 from collections.abc import Mapping
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fastcrc import crc16
@@ -56,35 +57,34 @@ class Kind:
                 for i, field in enumerate(table.ordered_fieldnames)
             )
         ]
+        self._names = frozenset(table.fieldnames)
         self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
-        self._order = [int(i) for i in table.orders]
-        self._plain = all(count == 1 and not text for _, count, text, _ in self._wire)
-        self._in_order = self._plain and self._order == list(range(len(self._order)))
+        # From the payload's numbers to the fields in their own order; which of these are texts.
+        places: dict[str, int | slice] = {}
+        at = 0
+        for field, count, text, is_array in self._wire:
+            places[field] = slice(at, at + count) if is_array and not text else at
+            at += count
+        first, *others = [places[field] for field in table.fieldnames]
+        self._pick: Any = itemgetter(first, *others) if others else lambda numbers: (numbers[first],)
+        self._texts = [table.fieldnames.index(field) for field, _, text, _ in self._wire if text]
 
     def unpack(self, payload: bytes) -> Any:
         """The fields of a payload, which is zero-padded or cut to its size (MAVLink 2 leaves trailing zeros out)."""
         size = self.struct.size
         if len(payload) < size:
             payload = payload.ljust(size, b"\0")
-        numbers = self.struct.unpack_from(payload)
-        if self._in_order:
-            return self.fields._make(numbers)
-        if self._plain:
-            return self.fields._make([numbers[i] for i in self._order])
-        values, at = [], 0
-        for _, count, text, is_array in self._wire:
-            if text:
-                values.append(numbers[at].partition(b"\0")[0].decode("utf-8", "replace"))
-            else:
-                values.append(numbers[at : at + count] if is_array else numbers[at])
-            at += count
-        return self.fields._make([values[i] for i in self._order])
+        values = self._pick(self.struct.unpack_from(payload))
+        if self._texts:
+            values = list(values)
+            for text in self._texts:
+                values[text] = values[text].partition(b"\0")[0].decode("utf-8", "replace")
+        return self.fields._make(values)
 
     def pack(self, fields: Mapping[str, Any]) -> bytes:
         """The payload of these fields, all others zero. Raises EncodeError."""
-        unknown = fields.keys() - {field for field, *_ in self._wire}
-        if unknown:
-            name = min(unknown)
+        if not fields.keys() <= self._names:
+            name = min(fields.keys() - self._names)
             hint = did_you_mean(name, [field for field, *_ in self._wire])
             raise EncodeError(f"{self.name} has no field {name!r}{hint}")
         numbers: list[Any] = []

@@ -43,16 +43,17 @@ class Ticks:
     def __init__(self, rate: float, step_ns: int, first_step: int) -> None:
         if not 0.0 < rate < math.inf:
             raise ValueError(f"publish rate: {rate}; a finite number of Hz above zero is needed")
-        # Steps per tick, exactly; with a rate above the steps' own every step is a tick.
-        self._per_tick = max(Fraction(10**9, step_ns) / Fraction(str(rate)), Fraction(1))
+        # Steps per tick, exactly, as a quotient; with a rate above the steps' own every step is a tick.
+        per_tick = max(Fraction(10**9, step_ns) / Fraction(str(rate)), Fraction(1))
+        self._steps, self._ticks = per_tick.numerator, per_tick.denominator
         self._first = first_step
         self.due = first_step
 
     def pass_by(self, step: int) -> None:
         """`step` has been published, or is gone; `due` becomes the first tick after it."""
         if step >= self.due:
-            count = (step - self._first) // self._per_tick + 1
-            self.due = self._first + math.ceil(count * self._per_tick)
+            count = (step - self._first) * self._ticks // self._steps + 1
+            self.due = self._first - (-count * self._steps // self._ticks)
 
 
 class Pacer:

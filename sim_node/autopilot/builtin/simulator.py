@@ -18,7 +18,7 @@ from sim_node.geometry.arrays import FloatArray
 FIRST_PORT = 4560
 # How long is waited before it is tried again, s; the simulator may start after its autopilots.
 PAUSE_S = 0.05
-_READ_SIZE = 65536
+_READ_SIZE = 4096
 _MOST_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
 RESET = 1 << 31  # of HIL_SENSOR's fields

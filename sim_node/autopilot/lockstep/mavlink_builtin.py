@@ -22,10 +22,6 @@ _RESET = 1 << 31  # of HIL_SENSOR's fields: everything is elsewhere at once
 _NOTHING_KNOWN = (float("nan"), *[0.0] * 20)
 # Of ODOMETRY: no rates, no covariances, both frames, and no more.
 _AFTER_VELOCITY = (0.0, 0.0, 0.0, *_NOTHING_KNOWN, *_NOTHING_KNOWN, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
-_SENSED = (
-    *("xacc", "yacc", "zacc", "xgyro", "ygyro", "zgyro", "xmag", "ymag", "zmag"),
-    *("abs_pressure", "diff_pressure", "pressure_alt", "temperature"),
-)
 
 
 @autopilot("mavlink_builtin")
@@ -42,7 +38,7 @@ class MavlinkBuiltin(Px4):
         self._process = process
         self._reset = False
         self._sample: Sample | None = None
-        self._odometry, self._sensor = (FrameWriter(name, SYSTEM, COMPONENT) for name in ("ODOMETRY", "HIL_SENSOR"))
+        self._odometry = FrameWriter("ODOMETRY", SYSTEM, COMPONENT)
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
@@ -114,12 +110,9 @@ class MavlinkBuiltin(Px4):
         frames = [self._odometry.frame(self._count(), *_state(sample, time_us))]
         if sample.fix is not None:
             frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, time_us)))
-        frames.append(self._sensor.frame(self._count(), *_sensed(sample, time_us, self._reset)))
+        also = _RESET if self._reset else 0
+        frames.append(self._sensor.frame(self._count(), *px4_hil.sensor(sample, time_us, also)))
         return b"".join(frames)
-
-    def _count(self) -> int:
-        self._sequence = (self._sequence + 1) & 0xFF
-        return self._sequence
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
@@ -127,10 +120,3 @@ def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
     x, y, z, *attitude = sample.pose.tolist()
     place, velocity = ned_enu(x, y, z), ned_enu(*sample.velocity.tolist())
     return time_us, *place, *attitude_ned_frd(*attitude), *velocity, *_AFTER_VELOCITY
-
-
-def _sensed(sample: Sample, time_us: int, reset: bool) -> tuple[float, ...]:
-    """HIL_SENSOR, as px4_hil.sensor has it."""
-    fields = px4_hil.sensor(sample, time_us)
-    updated = fields["fields_updated"] | (_RESET if reset else 0)
-    return time_us, *[fields.get(name, 0.0) for name in _SENSED], updated, 0

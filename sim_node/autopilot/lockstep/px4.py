@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, ClassVar
 
-from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.codec import FrameWriter, frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
 from sim_node.autopilot.lockstep.instruments import Instruments
@@ -25,7 +25,7 @@ SYSTEM, COMPONENT = 1, 51
 # Its clock begins here, above zero, which it takes for no time at all.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
-_READ_SIZE = 65536
+_READ_SIZE = 4096
 # Exchanges between two looks for a second autopilot.
 _LOOK_FOR_A_SECOND = 125
 
@@ -47,6 +47,7 @@ class Px4:
         self._server: socket.socket | None = None
         self._peer: socket.socket | None = None
         self._parser = Parser(datagrams=False)
+        self._sensor = FrameWriter("HIL_SENSOR", SYSTEM, COMPONENT)
         self._sequence = self._exchanges = 0
         self._controls: px4_hil.Controls | None = None
         # Since it was last told of an instant.
@@ -109,9 +110,7 @@ class Px4:
         except ConnectionError:
             self._drop()
             return (0.0,) * self._motors
-        if self._controls is None:
-            return None
-        return tuple(self._controls.command(channel) for channel in range(self._motors))
+        return None if self._controls is None else self._controls.commands(self._motors)
 
     def _keep_time(self, time_ns: int) -> None:
         """PX4's clock: always on, also where the world begins anew."""
@@ -120,7 +119,7 @@ class Px4:
         self._now_ns, self._time_us = time_ns, time_ns // 1000 + self._offset_us
 
     def _frames(self, sample: Sample) -> bytes:
-        frames = [self._frame("HIL_SENSOR", px4_hil.sensor(sample, self._time_us))]
+        frames = [self._sensor.frame(self._count(), *px4_hil.sensor(sample, self._time_us))]
         if sample.fix is not None:
             frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, self._time_us)))
         if self._fix is not None and self._time_us - self._truth_us >= _TRUTH_PERIOD_US:
@@ -129,8 +128,11 @@ class Px4:
         return b"".join(frames)
 
     def _frame(self, name: str, fields: Mapping[str, Any]) -> bytes:
-        self._sequence = (self._sequence + 1) % 256
-        return frame_bytes(name, fields, SYSTEM, COMPONENT, self._sequence)
+        return frame_bytes(name, fields, SYSTEM, COMPONENT, self._count())
+
+    def _count(self) -> int:
+        self._sequence = (self._sequence + 1) & 0xFF
+        return self._sequence
 
     def _accept(self, seconds: float = 0.0) -> bool:
         assert self._server is not None
@@ -159,11 +161,12 @@ class Px4:
         """Sends; one who reads nothing for as long as anybody is waited for is gone. Raises ConnectionError."""
         peer = self._peer
         assert peer is not None
+        gone = 0
         with suppress(BlockingIOError):
-            data = data[peer.send(data, socket.MSG_DONTWAIT) :]
-        if not data:
+            gone = peer.send(data, socket.MSG_DONTWAIT)
+        if gone == len(data):
             return
-        left = memoryview(data)
+        left = memoryview(data)[gone:]
 
         def sent(seconds: float) -> bool:
             nonlocal left
@@ -179,10 +182,16 @@ class Px4:
         return self._controls is not None and self._controls.time_us >= self._time_us
 
     def _read(self, seconds: float) -> None:
-        """Takes what has come. Raises ConnectionError where the other end is closed."""
-        assert self._peer is not None
-        while select.select([self._peer], [], [], seconds)[0]:
-            data = self._peer.recv(_READ_SIZE)
+        """Takes what has come, or else what comes within seconds. Raises ConnectionError at the stream's end."""
+        peer = self._peer
+        assert peer is not None
+        while True:
+            try:
+                data = peer.recv(_READ_SIZE, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                if not select.select([peer], [], [], seconds)[0]:
+                    return
+                continue
             if not data:
                 raise ConnectionError("closed")
             for message in self._parser.feed(data):

@@ -24,6 +24,7 @@ _SATELLITES, _FIX_3D = 12, 3
 # Of a receiver without any noise: its filters want something to divide by.
 _BEST = 0.01
 _UNKNOWN_COURSE = 65535
+_FIRST_OF_ITS_KIND = 0
 
 
 class Controls(NamedTuple):
@@ -34,10 +35,9 @@ class Controls(NamedTuple):
     armed: bool
     lockstep: bool
 
-    def command(self, channel: int) -> float:
-        """What a channel asks of its motor, 0 to 1; nothing where it is not in use."""
-        value = self.values[channel]
-        return min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0
+    def commands(self, motors: int) -> tuple[float, ...]:
+        """What the first channels ask of their motors, 0 to 1; nothing where one is not in use."""
+        return tuple([min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:motors]])
 
 
 def controls(fields: Any) -> Controls:
@@ -47,23 +47,26 @@ def controls(fields: Any) -> Controls:
     )
 
 
-def sensor(sample: Sample, time_us: int) -> Fields:
-    """HIL_SENSOR: accelerometer and gyroscope always, the others where they have read anew. time_us drives PX4."""
-    fields: dict[str, Any] = {"time_usec": time_us, "id": 0, "temperature": sample.temperature}
-    fields["xacc"], fields["yacc"], fields["zacc"] = frd_flu(*sample.force.tolist())
-    fields["xgyro"], fields["ygyro"], fields["zgyro"] = frd_flu(*sample.rate.tolist())
-    updated = ACCELEROMETER | GYROSCOPE
+def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
+    """The numbers of HIL_SENSOR: accelerometer and gyroscope always, the others where they have read anew.
+
+    time_us drives PX4. also: more bits of fields_updated.
+    """
+    updated = ACCELEROMETER | GYROSCOPE | also
+    field, pressure, differential = (0.0, 0.0, 0.0), 0.0, 0.0
     if sample.field is not None:
         updated |= MAGNETOMETER
-        fields["xmag"], fields["ymag"], fields["zmag"] = (_GAUSS * part for part in frd_flu(*sample.field.tolist()))
+        forward, right, down = frd_flu(*sample.field.tolist())
+        field = _GAUSS * forward, _GAUSS * right, _GAUSS * down
     if sample.pressure is not None:
         updated |= BAROMETER
-        fields["abs_pressure"], fields["pressure_alt"] = _HECTOPASCAL * sample.pressure, sample.altitude
+        pressure = _HECTOPASCAL * sample.pressure
     if sample.differential_pressure is not None:
         updated |= DIFFERENTIAL_PRESSURE
-        fields["diff_pressure"] = _HECTOPASCAL * sample.differential_pressure
-    fields["fields_updated"] = updated
-    return fields
+        differential = _HECTOPASCAL * sample.differential_pressure
+    force, rate = frd_flu(*sample.force.tolist()), frd_flu(*sample.rate.tolist())
+    air = pressure, differential, sample.altitude, sample.temperature
+    return time_us, *force, *rate, *field, *air, updated, _FIRST_OF_ITS_KIND
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
