@@ -54,7 +54,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorder = Recorder(folder / "run", from_options({}), attached, custom, tell=print)
     loop = Loop(simulation, sinks_into(recorder), real_time_factor=0.0, duration_ns=SECONDS * 10**9)
     loop.start()
-    loop._thread.join()
+    loop._worker.join()
     loop.stop()
     # The world's own files are not needed any more.
     (folder / "flight.yaml").unlink()
