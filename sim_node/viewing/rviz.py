@@ -11,7 +11,7 @@ import yaml
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
 from sim_node.viewing.description_sink import description_topic
-from sim_node.viewing.extent import extent
+from sim_node.viewing.extent import around, places_of
 from sim_node.viewing.marker_sink import MARKERS
 from sim_node.viewing.markers import MISSIONS, PATHS, ROBOTS, SHAPES
 from sim_node.viewing.path_sink import path_topic
@@ -39,7 +39,7 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
     are shown too, as the bridge calls them. Raises WorldError.
     """
     layout = lay_out(world)
-    centre, radius = extent(world, layout)
+    centre, radius = around(places_of(world, layout))
     robots = robots_of(world, layout.frames, prefix)
     displays = [
         _grid(radius),
