@@ -20,9 +20,9 @@ from sim_node.recording.settings import from_options
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.bag_view import BagView
 from sim_node.viewing.browser.instruments import values_of
-from sim_node.viewing.browser.tables import table_of
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
+from sim_node.world.frame_table import table_of
 
 # Goes along x at 1 m/s, 0.25 m below a sensor that looks down at the ground.
 WORLD = """
