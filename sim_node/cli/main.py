@@ -18,25 +18,30 @@ from sim_node.interrupt import Interrupt
 # A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
 # first line is its help. Only the one that is called is imported.
 COMMANDS = (
+    # what runs
     "run",
+    "replay",
+    "record",
+    "bridge",
+    "autopilot",
+    # what looks at worlds, bags and graphs
     "view",
     "render",
     "rviz",
-    "urdf",
-    "record",
-    "replay",
-    "bridge",
-    "autopilot",
-    "check",
     "tree",
-    "snap",
     "lookup",
+    # what reads and writes world files
+    "check",
+    "snap",
     "convert",
+    "urdf",
+    # what reads and writes bags
     "info",
     "plot",
     "export",
     "diff",
     "repair",
+    # and what to do where nothing works
     "doctor",
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import time
-from contextlib import ExitStack
-from functools import partial
-from pathlib import Path
-from typing import Any
 
-from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
-from sim_node.cli.progress import ProgressSink
-from sim_node.cli.recording import add_record, complain, options_of, recording_faults, snapshots_on_signal, tell_of
-from sim_node.cli.views import add_view, viewing
-from sim_node.cli.worlds import add_randomised, add_world, drawn, finite, loaded
-from sim_node.programs.recipes import supervised
-from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.simulation import Loop, Simulation, Sink
-from sim_node.world import World
+from sim_node.cli.recording import add_record, options_of
+from sim_node.cli.views import add_view
+from sim_node.cli.worlds import add_randomised, add_world, finite, loaded
 
 DEMO = "guided"
 
@@ -43,92 +32,13 @@ def run(arguments: argparse.Namespace) -> int:
     options_of(arguments)
     world = loaded(arguments)
     duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
-    return (_alone if arguments.no_ros else _as_node)(world, duration_ns, arguments)
+    if arguments.no_ros:
+        from sim_node.cli.run_alone import run_alone
 
+        return run_alone(world, duration_ns, arguments)
+    from sim_node.cli.run_node import run_as_node
 
-def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    if arguments.ros_args:
-        raise UsageError("--ros-args and --no-ros exclude each other")
-    speed = 1.0 if arguments.speed is None else arguments.speed
-    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
-    print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
-    tell = partial(print, flush=True)
-    attach_autopilots(simulation, tell)
-    recorder, sinks = _recording(simulation, arguments)
-    view = viewing(world.name, arguments)
-    sinks = (*sinks, ProgressSink(duration_ns), *view)
-    loop = Loop(simulation, sinks, real_time_factor=speed, duration_ns=duration_ns)
-    for each in view:
-        each.steer(loop)
-    code = 0
-    with snapshots_on_signal(recorder), supervised(world, arguments.recipes, tell) as programs:
-        started = time.monotonic()
-        loop.start(ended=arguments.interrupt.wake)
-        arguments.interrupt.wait()
-        programs.ask_to_end()
-        try:
-            loop.stop()
-        except BagError as error:
-            raise UsageError(f"--record: {error}") from None
-        except RecordingStopped:  # which has told why
-            code = 1
-    simulated = (simulation.time_ns - world.time.start_ns) / 1e9
-    print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
-    if recorder is not None:
-        tell_of(recorder)
-    return code
-
-
-def _recording(simulation: Simulation, arguments: argparse.Namespace) -> tuple[Any, tuple[Sink, ...]]:
-    """The recording that is asked for, if one is, and what sends to it."""
-    if not arguments.record:
-        return None, ()
-    with recording_faults():
-        from sim_node.recording.provenance import attachments_of, custom_data
-        from sim_node.recording.recorder import Recorder
-        from sim_node.recording.recording_sink import sinks_into
-        from sim_node.recording.settings import from_options
-
-        attached = attachments_of(simulation.world, simulation.seed, arguments.randomised)
-        custom = custom_data(simulation.world, simulation.seed)
-        settings = from_options(options_of(arguments))
-        recorder = Recorder(Path(arguments.record), settings, attached, custom, tell=complain)
-    return recorder, sinks_into(recorder)
-
-
-def _as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    try:
-        from sim_node.nodes.banner import banner
-        from sim_node.nodes.simulation import SimulationNode
-        from sim_node.nodes.spin import run_node
-    except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
-    given = {
-        "seed": arguments.seed,
-        "real_time_factor": arguments.speed,
-        "randomised": arguments.randomised or None,
-        "recipes": arguments.recipes or None,
-    }
-    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    parameters["world"] = str(arguments.world)
-    if arguments.record:
-        parameters["record"] = arguments.record
-        parameters |= {f"record_{name}": value for name, value in options_of(arguments).items()}
-    signals = ExitStack()
-
-    def make() -> SimulationNode:
-        view = viewing(world.name, arguments)
-        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns), *view), duration_ns=duration_ns)
-        for each in view:
-            each.steer(node.loop)
-        print("\n".join(banner(node)), flush=True)
-        if node.recorder is not None:
-            signals.callback(tell_of, node.recorder)
-            signals.enter_context(snapshots_on_signal(node.recorder))
-        return node
-
-    with signals:
-        return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
+    return run_as_node(world, duration_ns, arguments)
 
 
 def _speed(text: str) -> float:

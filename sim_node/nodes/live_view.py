@@ -22,9 +22,9 @@ from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.instruments import Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Instant, Told
-from sim_node.viewing.browser.tables import table_of
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import FrameTable
+from sim_node.world.frame_table import table_of
 
 TYPES = {f"sensor_msgs/msg/{each.__name__}": each for each in (PointCloud2, LaserScan, Range, Image)}
 # How often the graph is asked for new topics and the tree for new frames, s.

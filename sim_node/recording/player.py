@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from typing import Protocol
 
 from sim_node.recording.bag import Message
 from sim_node.recording.playback import Playback
 from sim_node.recording.stamps import NoDefinition, Shift, shift_of
-from sim_node.simulation import Refused
 from sim_node.simulation.pacing import Pace, Pacer
+from sim_node.simulation.worker import Refused, Worker
 
 # Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
 # times at which their messages were recorded stay behind what comes next.
@@ -99,63 +96,51 @@ class Player:
         self._next: Message | None = None
         # Whether there is nothing at all to play, so that a loop would go round without end.
         self._empty = False
-        self._changed = threading.Condition()
-        self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
-        self._stopping = False
-        self._ended: Callable[[], None] = lambda: None
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="player", daemon=True)
+        self._worker = Worker("replay", self._work)
 
     # What others ask of it
 
     def start(self, *, ended: Callable[[], None] = lambda: None) -> None:
         """Starts the thread; `ended` is called from it when all is played, or for whatever reason it is over."""
-        self._ended = ended
-        self._thread.start()
+        self._worker.start(ended)
 
     def stop(self) -> None:
         """Ends it after the message that it is at, and waits. Raises what made it fail."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
-        if self._thread.is_alive():
-            self._thread.join()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
+        self._worker.end()
+        self._worker.join()
 
     def end(self) -> None:
         """Ends it as if all were played: the last messages may still arrive."""
-        self._ask(self._end)
+        self._worker.ask(self._end)
 
     def pause(self) -> None:
         """Stops its time."""
-        self._ask(self._pause)
+        self._worker.ask(self._pause)
 
     def resume(self) -> None:
         """Lets it go on."""
-        self._ask(self._resume)
+        self._worker.ask(self._resume)
 
     def toggle(self) -> None:
         """Pauses or resumes."""
-        self._ask(lambda: self._resume() if self.paused else self._pause())
+        self._worker.ask(lambda: self._resume() if self.paused else self._pause())
 
     def step(self) -> None:
         """Sends the next message, or what the next `step_ns` hold. Raises Refused while it runs and at the end."""
-        self._ask(self._step)
+        self._worker.ask(self._step)
 
     def seek(self, position_ns: int) -> None:
         """Goes somewhere else, running or paused as before. Raises Refused outside of the range that is played."""
-        self._ask(lambda: self._seek(position_ns))
+        self._worker.ask(lambda: self._seek(position_ns))
 
     def set_rate(self, rate: float) -> None:
         """Changes the pace from now on. Raises ValueError."""
-        self._ask(lambda: self._set_rate(rate))
+        self._worker.ask(lambda: self._set_rate(rate))
 
     @property
     def stopping(self) -> bool:
         """Whether it is over, or about to be."""
-        return self._stopping
+        return self._worker.stopping
 
     @property
     def position_ns(self) -> int:
@@ -167,60 +152,40 @@ class Player:
 
     def said(self) -> str:
         """Its state and position in words."""
-        state = "waiting" if not self.began else "paused" if self.paused else "ended" if self._stopping else "playing"
+        state = "waiting" if not self.began else "paused" if self.paused else "ended" if self.stopping else "playing"
         return f"{state} at {self.position_ns / 1e9:.9g} s"
 
     def pace(self) -> Pace:
         """How it keeps up."""
         return self._pacer.pace()
 
-    def _ask(self, action: Callable[[], None]) -> None:
-        """Has the thread do something between two messages, and waits until it is done."""
-        done: Future[None] = Future()
-        with self._changed:
-            if self._stopping:
-                raise Refused("the replay has ended")
-            self._requests.append((done, action))
-            self._changed.notify()
-        done.result()
-
     # What the thread does
 
-    def _run(self) -> None:
-        try:
-            while not self._stopping and not self._stage.ready():
-                self._listen(LISTEN_S)
-            if not self._stopping:
-                self._cue(self.playback.start_ns)
-                self.began = True
-            while not self._stopping:
-                self._turn()
-        except BaseException as failure:  # told to whoever stops it
-            self._failure = failure
-        finally:
-            with self._changed:
-                self._stopping = True
-                for done, _ in self._requests:
-                    done.set_exception(Refused("the replay has ended"))
-                self._requests.clear()
-            self._ended()
+    def _work(self) -> None:
+        while not self.stopping and not self._stage.ready():
+            self._worker.serve(LISTEN_S)
+        if not self.stopping:
+            self._cue(self.playback.start_ns)
+            self.began = True
+        while not self.stopping:
+            self._turn()
 
     def _turn(self) -> None:
         """What is due: messages, the time, the end; else a wait for whatever comes first."""
         self._tell_time()
         if self.paused:
-            self._listen(STANDING_CLOCK_S)
+            self._worker.serve(STANDING_CLOCK_S)
             return
         due_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
         wait = self._pacer.wait(due_ns)
         if wait > 0.0:
-            self._listen(wait if self._clock_period_s is None else min(wait, self._clock_period_s))
+            self._worker.serve(wait if self._clock_period_s is None else min(wait, self._clock_period_s))
         elif self._next is None:
             self._finish()
         else:
             self._pacer.ticked(due_ns)
             self._play(None if self._pacer.free else self._pacer.now_ns())
-        self._listen(0.0)
+        self._worker.serve()
 
     def _play(self, until_ns: int | None, most: int = BURST) -> None:
         """Sends the messages up to a time (whatever comes next, where None) and at most so many of them."""
@@ -231,7 +196,7 @@ class Player:
             self._now_ns = message.time_ns
             message = next(messages, None)
             most -= 1
-            if self._requests or self._stopping:
+            if self._worker.requests or self._worker.stopping:
                 break
         self._next = message
         if message is None:
@@ -245,17 +210,17 @@ class Player:
             self._cue(self.playback.start_ns)
             return
         self._await_delivery()
-        if not self._requests:
-            self._stopping = True
+        if not self._worker.requests:
+            self._worker.end()
 
     def _end(self) -> None:
         self._await_delivery()
-        self._stopping = True
+        self._worker.end()
 
     def _await_delivery(self) -> None:
         """Until the last messages have arrived, unless somebody asks for something meanwhile."""
         deadline = time.monotonic() + LAST_WORDS_S
-        while not self._stopping and not self._requests and not self._stage.delivered():
+        while not self.stopping and not self._worker.requests and not self._stage.delivered():
             if time.monotonic() > deadline:
                 self._stage.complain(f"the last messages were not acknowledged within {LAST_WORDS_S:g} s")
                 break
@@ -305,7 +270,7 @@ class Player:
             until_ns = self._next.time_ns
         self._tell(until_ns)
         if self.step_ns:
-            while self._next is not None and self._next.time_ns <= until_ns and not self._stopping:
+            while self._next is not None and self._next.time_ns <= until_ns and not self.stopping:
                 self._play(until_ns)
         else:
             self._play(until_ns, most=1)
@@ -353,21 +318,6 @@ class Player:
     def _tell(self, time_ns: int) -> None:
         if self._clock_period_s is not None:
             self._stage.clock(time_ns + self._ahead_ns)
-
-    def _listen(self, wait: float) -> None:
-        """Carries out a request; waits for one that long."""
-        with self._changed:
-            if wait > 0.0 and not self._requests and not self._stopping:
-                self._changed.wait(wait)
-            request = self._requests.popleft() if self._requests else None
-        if request is not None:
-            done, action = request
-            try:
-                action()
-            except BaseException as failure:  # told to whoever asked
-                done.set_exception(failure)
-            else:
-                done.set_result(None)
 
     def _moved(self, message: Message) -> bytes:
         """A message with its stamps moved; as it is where they cannot be found, which is told once."""

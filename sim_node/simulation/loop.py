@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
-
-T = TypeVar("T")
 
 
 class Sink(Protocol):
@@ -28,10 +25,6 @@ class Sink(Protocol):
 
     def close(self) -> None:
         """The run is over."""
-
-
-class Refused(Exception):
-    """A request that does not fit the loop's state; the message says why."""
 
 
 class Loop:
@@ -59,14 +52,8 @@ class Loop:
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._last_step = None if duration_ns is None else -(-duration_ns // simulation.world.time.step_ns)
-        self._changed = threading.Condition()
-        self._requests: deque[tuple[Future[None], Callable[[], None]]] = deque()
         self._opened: list[Sink] = []
-        self._started = False
-        self._stopping = False
-        self._ended: Callable[[], None] = lambda: None
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="simulation", daemon=True)
+        self._worker = Worker("simulation", self._work)
         if paused:
             self._pacer.stop()
 
@@ -74,46 +61,37 @@ class Loop:
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
         """Starts the thread; `ended` is called from it when the loop is over, for whatever reason."""
-        with self._changed:
-            self._ended = ended
-            self._started = True
-            self._thread.start()
+        self._worker.start(ended)
 
     def stop(self) -> None:
         """Ends the loop after the tick that it is in, and waits for it. Raises what made it fail."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
+        self._worker.end()
         self.simulation.interrupt()
-        if self._started:
-            self._thread.join()
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
+        self._worker.join()
 
     def pause(self) -> None:
         """Stops the simulation's time."""
-        self._ask(self._pause)
+        self._worker.ask(self._pause)
 
     def resume(self) -> None:
         """Lets it go on."""
-        self._ask(self._resume)
+        self._worker.ask(self._resume)
 
     def reset(self, seed: int | None = None) -> None:
         """Back to the world's start, running or paused as before, with another seed if one is given."""
-        self._ask(lambda: self._reset(seed))
+        self._worker.ask(lambda: self._reset(seed))
 
     def step(self, steps: int = 1) -> None:
         """Advances a paused simulation and publishes where it came to. Raises Refused while it runs, ValueError."""
-        self._ask(lambda: self._step(steps))
+        self._worker.ask(lambda: self._step(steps))
 
     def set_real_time_factor(self, factor: float) -> None:
         """Changes the speed from now on. Raises ValueError."""
-        self._ask(lambda: self._pacer.set_real_time_factor(factor))
+        self._worker.ask(lambda: self._pacer.set_real_time_factor(factor))
 
     def set_publish_rate(self, rate: float) -> None:
         """Changes the rate from now on. Raises ValueError."""
-        self._ask(lambda: self._set_publish_rate(rate))
+        self._worker.ask(lambda: self._set_publish_rate(rate))
 
     @property
     def real_time_factor(self) -> float:
@@ -124,41 +102,20 @@ class Loop:
         """How the loop keeps up."""
         return self._pacer.pace()
 
-    def _ask(self, action: Callable[[], None]) -> None:
-        """Has the loop's thread do something between two ticks, and waits until it is done."""
-        if threading.current_thread() is self._thread:
-            raise Refused("a sink cannot ask this of the loop that waits for it; ask from another thread")
-        done: Future[None] = Future()
-        with self._changed:
-            if self._stopping:
-                raise Refused("the simulation has ended")
-            if not self._started:
-                action()
-                return
-            self._requests.append((done, action))
-            self._changed.notify()
-        done.result()
-
     # What the thread does
 
-    def _run(self) -> None:
+    def _work(self) -> None:
         try:
             for sink in self._sinks:
                 sink.open(self.simulation.world, self.simulation.frames)
                 self._opened.append(sink)
             self._restart()
-            while not self._stopping and not self._finished():
+            while not self._worker.stopping and not self._finished():
                 self._turn()
-        except BaseException as failure:  # told to whoever stops the loop
-            self._failure = failure
+        except BaseException as failure:  # the first thing to be told, before what then fails to close
+            self._worker.fail(failure)
         finally:
             self._close()
-            with self._changed:
-                self._stopping = True
-                for done, _ in self._requests:
-                    done.set_exception(Refused("the simulation has ended"))
-                self._requests.clear()
-            self._ended()
 
     def _close(self) -> None:
         to_close: list[Sink | Simulation] = [*self._opened, self.simulation]
@@ -166,7 +123,7 @@ class Loop:
             try:
                 opened.close()
             except BaseException as failure:  # noqa: PERF203  the others are closed all the same
-                self._failure = self._failure or failure
+                self._worker.fail(failure)
 
     def _finished(self) -> bool:
         return self._last_step is not None and self.simulation.steps >= self._last_step
@@ -175,22 +132,17 @@ class Loop:
         """One tick when it is due, one request when there is one, else a wait for either."""
         step = self._ticks.due if self._last_step is None else min(self._ticks.due, self._last_step)
         due_ns = self.simulation.world.time.start_ns + step * self.simulation.world.time.step_ns
-        with self._changed:
-            if not self._requests and not self._stopping:
-                wait = threading.TIMEOUT_MAX if self.paused else self._pacer.wait(due_ns)
-                if wait > 0.0:
-                    self._changed.wait(min(wait, threading.TIMEOUT_MAX))
-            request = self._requests.popleft() if self._requests else None
-        if request is not None:
-            _carry_out(*request)
-        elif not self._stopping and not self.paused and self._pacer.wait(due_ns) <= 0.0:
+        wait = threading.TIMEOUT_MAX if self.paused else self._pacer.wait(due_ns)
+        if self._worker.serve(wait) or self._worker.stopping or self.paused:
+            return
+        if self._pacer.wait(due_ns) <= 0.0:
             # As fast as possible is as fast as pictures are drawn; else the clock goes before them.
             self.simulation.step(step - self.simulation.steps, wait=self._pacer.free)
             if step == self._ticks.due:
                 self._publish()
 
     def _publish(self) -> None:
-        if not self._started:
+        if not self._worker.started:
             return  # its first tick will show it
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
@@ -199,7 +151,7 @@ class Loop:
             for sink in self._opened:
                 sink.write(snapshot)
         except BaseException as failure:  # ends the loop, also where a request had it publish
-            self._failure, self._stopping = failure, True
+            self._worker.fail(failure)
             raise
         self._ticks.pass_by(self.simulation.steps)
 
@@ -236,12 +188,3 @@ class Loop:
         self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
         self._publish_rate = rate
         self._pacer.forget()
-
-
-def _carry_out(done: Future[None], action: Callable[[], None]) -> None:
-    try:
-        action()
-    except BaseException as failure:  # told to whoever asked
-        done.set_exception(failure)
-    else:
-        done.set_result(None)

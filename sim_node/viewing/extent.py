@@ -1,30 +1,64 @@
-"""How far a world reaches: where views of all of it look."""
+"""How far a scene reaches, what will move in it too: where views of all of it look, and from where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.shapes import Shape
 from sim_node.world import World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
 
-# A world of a single point is looked at as if it were so large, m.
-SMALLEST = 1.0
+# Of a camera, upright, in radians; where it is from the middle of what is seen, and how many radii away.
+FIELD_OF_VIEW = 0.9
+_FROM, _RADII = np.array([-0.62, -0.72, 0.5]), 2.1
+# A scene of a single point is looked at as if it were so large, m.
+SMALLEST = 0.6
+_CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
-def extent(world: World, layout: Layout) -> tuple[FloatArray, float]:
-    """The centre (3,) and radius (m) of a ball in the fixed frame around all that a world has, planes left out.
+class Extent(NamedTuple):
+    """A ball about a scene: centre (3,) and radius, m, in the fixed frame."""
+
+    centre: FloatArray
+    radius: float
+
+    @property
+    def camera(self) -> FloatArray:
+        """Where (3,) to look at its centre from."""
+        return self.centre + _RADII * self.radius * _FROM / float(np.linalg.norm(_FROM))
+
+
+def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> Extent:
+    """Of all frames at poses (N, 7) in the fixed frame, the shapes on them, and places (P, 3) where they will go."""
+    corners = [in_root[:, :3], places]
+    solid = [shape for shape in shapes if shape.kind != "plane"]
+    if solid:
+        placed = poses.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
+        boxes = np.array([_box(shape) for shape in solid])
+        corners.append(poses.apply(placed[:, None], boxes).reshape(-1, 3))
+    return around(np.concatenate(corners))
+
+
+def around(points: FloatArray) -> Extent:
+    """Of points (P, 3) in the fixed frame; those that are not finite are left out."""
+    points = points[np.isfinite(points).all(axis=1)]
+    low, high = points.min(axis=0), points.max(axis=0)
+    return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), SMALLEST))
+
+
+def places_of(world: World, layout: Layout) -> FloatArray:
+    """Points (P, 3) in the fixed frame around all that a world has and will have, planes left out.
 
     Keyframes and waypoints count with all their places, shapes with their sizes. What turns or swings may do so every
     way: it counts as a ball as large as it is long. Where slides go and what falls is not foreseen.
     """
-    corners = np.concatenate(list(_corners(world, layout)))
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    return (low + high) / 2.0, max(float(np.linalg.norm(high - low)) / 2.0, SMALLEST)
+    return np.concatenate(list(_corners(world, layout)))
 
 
 def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
@@ -86,3 +120,13 @@ def _size(part: Geometry) -> float:
     if part.shape in ("cylinder", "capsule"):
         return float(size[0] + size[1] / 2.0)
     return float(size.max()) if part.shape in ("sphere", "ellipsoid", "xyz") else 0.0
+
+
+def _box(shape: Shape) -> FloatArray:
+    """The corners (8, 3) of a box about a shape, in its own axes."""
+    if shape.mesh is not None:
+        low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
+    else:
+        half = shape.scale * {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 1.0, 0.5)}.get(shape.kind, (1.0, 1.0, 1.0))
+        low, high = -half, half
+    return np.asarray(np.where(_CORNERS, high, low), dtype=np.float64)

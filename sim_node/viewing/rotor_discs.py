@@ -1,30 +1,35 @@
-"""The discs that the propellers of multirotors sweep, as shapes of a MuJoCo specification."""
+"""The discs that the propellers of a multirotor sweep."""
 
 from __future__ import annotations
 
-import mujoco
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.vehicles import Multirotor
 
-_COLOUR = (0.16, 0.18, 0.22, 0.32)
+DISC = (0.16, 0.18, 0.22, 0.32)
+THICKNESS = 0.008
 # Of the distance to the nearest other rotor: a vehicle does not say how long its propellers are.
-_RADIUS, _ALONE, _HALF_HEIGHT = 0.46, 0.15, 0.004
+_PART, _ALONE = 0.46, 0.15
+# Rotors closer than this across their axis are above each other, m.
+_COAXIAL = 1e-3
 
 
-def add_rotor_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
-    """Adds a disc for each rotor to its vehicle's body."""
-    positions = np.array([rotor.position for rotor in vehicle.rotors])
-    apart = np.linalg.norm(positions[:, None] - positions, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    for rotor, nearest in zip(vehicle.rotors, apart.min(axis=1), strict=True):
-        spec.body(vehicle.body).add_geom(
-            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
-            size=[_RADIUS * nearest if np.isfinite(nearest) else _ALONE, _HALF_HEIGHT, 0.0],
-            pos=rotor.position,
-            zaxis=rotor.axis,
-            rgba=_COLOUR,
-            contype=0,
-            conaffinity=0,
-            mass=0.0,
-        )
+class Disc(NamedTuple):
+    """position (3,) and axis (3,) in the vehicle's body; radius, m."""
+
+    position: FloatArray
+    axis: FloatArray
+    radius: float
+
+
+def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
+    """One for each rotor, as large as leaves its neighbours room."""
+    places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
+    for rotor in vehicle.rotors:
+        apart = np.linalg.norm(np.cross(places - rotor.position, rotor.axis), axis=1)
+        nearest = float(apart[apart > _COAXIAL].min(initial=np.inf))
+        yield Disc(rotor.position, rotor.axis, _PART * nearest if np.isfinite(nearest) else _ALONE)

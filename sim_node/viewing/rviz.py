@@ -6,30 +6,25 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import yaml
 
-from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
 from sim_node.viewing.description_sink import description_topic
-from sim_node.viewing.extent import extent
+from sim_node.viewing.extent import Extent, around, places_of
 from sim_node.viewing.marker_sink import MARKERS
 from sim_node.viewing.markers import MISSIONS, PATHS, ROBOTS, SHAPES
 from sim_node.viewing.path_sink import path_topic
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.rviz_displays import PLUGINS, Properties, head, shown, subscription
+from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
 from sim_node.viewing.sensor_marks import FIELDS, NAMES, SENSORS
 from sim_node.wire import qos
 from sim_node.wire.sensor_topics import TOPICS, topic_of
 from sim_node.wire.topic import Topic
-from sim_node.world import FrameTable, World
+from sim_node.world import World
 from sim_node.world.layout import lay_out
 
-# rviz' cameras see so much from their upper to their lower edge (Ogre::Frustum), and look down by so much.
-FIELD_OF_VIEW = math.pi / 4.0
-PITCH, YAW = 0.5, 0.8
-# Pictures have panels of their own; more of them are there to be ticked. Names of more frames hide what they name.
-MOST_PICTURES, MOST_NAMES = 2, 60
-_FIXED = "<Fixed Frame>"
+# Pictures have panels of their own; more of them are there to be ticked.
+MOST_PICTURES = 2
 
 
 def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetry: Sequence[str] = ()) -> str:
@@ -39,68 +34,19 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
     are shown too, as the bridge calls them. Raises WorldError.
     """
     layout = lay_out(world)
-    centre, radius = extent(world, layout)
+    extent = around(places_of(world, layout))
     robots = robots_of(world, layout.frames, prefix)
     displays = [
-        _grid(radius),
-        _tf(layout.frames, layout.poses),
+        grid(extent),
+        tf(layout.frames, layout.poses),
         _markers(namespace, robots),
         *_group("Robots", [_robot(robot, namespace) for robot in robots]),
         *_group("Paths", _paths(world, prefix, namespace)),
         *_group("Sensors", _sensors(world, prefix, namespace)),
         *(part for vehicle in telemetry for part in _group(f"Telemetry of {vehicle}", _telemetry(vehicle))),
     ]
-    config = {
-        "Panels": [
-            {"Class": "rviz_common/Displays", "Name": "Displays"},
-            {"Class": "rviz_common/Views", "Name": "Views"},
-            {"Class": "rviz_common/Time", "Name": "Time", "SyncMode": 0},
-        ],
-        "Visualization Manager": {
-            "Class": "",
-            "Displays": displays,
-            "Enabled": True,
-            "Global Options": {"Background Color": "48; 48; 48", "Fixed Frame": world.fixed_frame, "Frame Rate": 60},
-            "Name": "root",
-            "Tools": [{"Class": f"{PLUGINS}/{tool}"} for tool in ("MoveCamera", "Select", "FocusCamera", "Measure")],
-            "Transformation": {"Current": {"Class": f"{PLUGINS}/TF"}},
-            "Value": True,
-            "Views": {"Current": _orbit(centre, radius), "Saved": _saved_views(world, centre, radius, prefix)},
-        },
-        "Window Geometry": {"Height": 900, "Width": 1400},
-    }
-    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True, width=120)
-
-
-def _grid(radius: float) -> Properties:
-    """Metres where they can be told apart, else tens or hundreds of them; a little above grounds at height zero."""
-    cell = 10.0 ** max(0, math.ceil(math.log10(radius / 40.0)))
-    return {
-        **head("Grid", "Grid"),
-        "Reference Frame": _FIXED,
-        "Plane": "XY",
-        "Cell Size": cell,
-        "Plane Cell Count": max(10, 2 * math.ceil(1.2 * radius / cell)),
-        "Offset": {"X": 0, "Y": 0, "Z": 0.005},
-        "Color": "160; 160; 164",
-        "Alpha": 0.5,
-    }
-
-
-def _tf(frames: FrameTable, poses: FloatArray) -> Properties:
-    """Axes about as long as frames that are fixed to each other are apart."""
-    apart = np.linalg.norm(poses[frames.static & (frames.parents > 0), :3], axis=1)
-    apart = apart[apart > 1e-3]
-    scale = float(np.clip(2.0 * np.median(apart), 0.15, 2.0)) if len(apart) else 1.0
-    return {
-        **head("TF", "TF"),
-        "Frame Timeout": 15,
-        "Marker Scale": round(scale, 3),
-        "Show Arrows": len(frames) <= MOST_NAMES,
-        "Show Axes": True,
-        "Show Names": len(frames) <= MOST_NAMES,
-        "Update Interval": 0,
-    }
+    views = _views(world, extent, prefix)
+    return configuration(world.fixed_frame, displays, extent, views)
 
 
 def _markers(namespace: str, robots: Sequence[Robot]) -> Properties:
@@ -155,32 +101,17 @@ def _telemetry(vehicle: str) -> Iterator[Properties]:
             yield display
 
 
-def _orbit(centre: FloatArray, radius: float) -> Properties:
-    return {
-        "Class": f"{PLUGINS}/Orbit",
-        "Name": "Whole world",
-        "Target Frame": _FIXED,
-        "Distance": round(radius / math.sin(FIELD_OF_VIEW / 2.0), 3),
-        "Focal Point": _point(centre),
-        "Pitch": PITCH,
-        "Yaw": YAW,
-        "Near Clip Distance": 0.01,
-    }
-
-
-def _saved_views(world: World, centre: FloatArray, radius: float, prefix: str) -> list[Properties]:
+def _views(world: World, extent: Extent, prefix: str) -> list[Properties]:
     """From above, and from behind each vehicle."""
-    above = {"Class": f"{PLUGINS}/TopDownOrtho", "Name": "From above", "Target Frame": _FIXED, "Angle": 0}
-    above |= {"X": float(centre[0]), "Y": float(centre[1]), "Scale": round(400.0 / radius, 3)}
     return [
-        above,
+        from_above(extent),
         *(
             {
                 "Class": f"{PLUGINS}/ThirdPersonFollower",
                 "Name": f"Behind {vehicle.name}",
                 "Target Frame": prefix + vehicle.body,
                 "Distance": 4,
-                "Focal Point": _point(np.zeros(3)),
+                "Focal Point": point(np.zeros(3)),
                 "Pitch": 0.4,
                 "Yaw": math.pi,
             }
@@ -205,7 +136,3 @@ def _absolute(topic: Topic, namespace: str) -> Topic:
 def _required(display: Properties | None) -> Properties:
     assert display is not None
     return display
-
-
-def _point(position: FloatArray) -> Properties:
-    return {axis: round(float(value), 3) + 0.0 for axis, value in zip("XYZ", position, strict=True)}

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import lay_out
 
-# Of what was given no colour; a propeller's disc; the arrows of a shape "xyz".
-PLAIN, DISC = (0.62, 0.65, 0.70, 1.0), (0.25, 0.28, 0.33, 0.35)
+# Of what was given no colour; the arrows of a shape "xyz".
+PLAIN = (0.62, 0.65, 0.70, 1.0)
 ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 # MuJoCo's convention: geoms of these groups are for contact and not for the eye.
 FIRST_HIDDEN_GROUP = 3
@@ -94,16 +95,11 @@ def _arrows(row: int, geometry: Geometry) -> Iterator[Shape]:
 
 
 def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
-    """A disc for each propeller, as large as leaves its neighbours room."""
     for vehicle in world.vehicles:
         row = frames.index(vehicle.body)
-        places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
-        apart = np.linalg.norm(places[:, None] - places, axis=-1)
-        apart[apart < 1e-3] = np.inf
-        nearest = float(apart.min()) if np.isfinite(apart).any() else 0.3
-        for rotor in vehicle.rotors:
-            scale = np.array([0.42 * nearest, 0.42 * nearest, 0.006])
-            yield Shape(row, "cylinder", np.concatenate([rotor.position, _upwards(rotor.axis)]), scale, DISC)
+        for disc in discs_of(vehicle):
+            pose = np.concatenate([disc.position, _upwards(disc.axis)])
+            yield Shape(row, "cylinder", pose, np.array([disc.radius, disc.radius, THICKNESS]), DISC)
 
 
 def _upwards(axis: FloatArray) -> FloatArray:

@@ -10,11 +10,12 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import dressed
 from sim_node.physics.mujoco_model import compile_model
-from sim_node.viewing.rotor_discs import add_rotor_discs
+from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
 from sim_node.viewing.shown_meshes import add_shown
 from sim_node.viewing.view import View
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.vehicles import Multirotor
 
 # Shapes and marks that a picture may have: more are left out.
 MOST_SHAPES = 20_000
@@ -48,7 +49,7 @@ class Stage:
         spec = compile_model(world, layout).spec.copy()
         add_shown(spec, world)
         for vehicle in world.vehicles:
-            add_rotor_discs(spec, vehicle)
+            _add_discs(spec, vehicle)
         if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.geoms):
             spec.worldbody.add_geom(
                 name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
@@ -170,6 +171,21 @@ def _lit(spec: mujoco.MjSpec) -> mujoco.MjSpec:
     sun.type, sun.castshadow = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, True
     sun.diffuse, sun.ambient, sun.specular = _SUNLIGHT, [0.0] * 3, [0.15] * 3
     return spec
+
+
+def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
+    """The discs that its propellers sweep, on its body, to be seen only."""
+    for disc in discs_of(vehicle):
+        spec.body(vehicle.body).add_geom(
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            size=[disc.radius, 0.5 * THICKNESS, 0.0],
+            pos=disc.position,
+            zaxis=disc.axis,
+            rgba=DISC,
+            contype=0,
+            conaffinity=0,
+            mass=0.0,
+        )
 
 
 def _rows_of_bodies(model: mujoco.MjModel, layout: Layout) -> tuple[npt.NDArray[np.int64], FloatArray]:

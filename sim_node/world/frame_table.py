@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -106,3 +107,31 @@ def _product(poses: FloatArray, rows_upwards: list[int]) -> FloatArray:
     for row in reversed(rows_upwards):
         product = pose_math.compose(product, poses[row])
     return product
+
+
+def table_of(parents: Mapping[str, str], dynamic: Collection[str]) -> FrameTable:
+    """The table of a tree that others made.
+
+    Parents first, siblings as they came; of several roots the one of the most frames is the fixed one.
+    parents: of each frame that has one; dynamic: those that move. Raises ValueError where no frame is a root.
+    """
+    children: dict[str, list[str]] = {}
+    for child, parent in parents.items():
+        children.setdefault(parent, []).append(child)
+    orders = [_below(root, children) for root in dict.fromkeys(parents.values()) if root not in parents]
+    if not orders:
+        raise ValueError("they go round in a circle, no frame is a root")
+    orders.sort(key=len, reverse=True)
+    names = tuple(name for order in orders for name in order)
+    rows = {name: row for row, name in enumerate(names)}
+    above = np.array([rows[parents[name]] if name in parents else -1 for name in names], dtype=np.int32)
+    return FrameTable(names, above, np.array([name not in dynamic for name in names]))
+
+
+def _below(root: str, children: dict[str, list[str]]) -> list[str]:
+    order, stack = [], [root]
+    while stack:
+        name = stack.pop()
+        order.append(name)
+        stack.extend(reversed(children.get(name, ())))
+    return order

@@ -20,9 +20,9 @@ from sim_node.recording.settings import from_options
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.bag_view import BagView
 from sim_node.viewing.browser.instruments import values_of
-from sim_node.viewing.browser.tables import table_of
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
+from sim_node.world.frame_table import table_of
 
 # Goes along x at 1 m/s, 0.25 m below a sensor that looks down at the ground.
 WORLD = """
@@ -54,7 +54,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorder = Recorder(folder / "run", from_options({}), attached, custom, tell=print)
     loop = Loop(simulation, sinks_into(recorder), real_time_factor=0.0, duration_ns=SECONDS * 10**9)
     loop.start()
-    loop._thread.join()
+    loop._worker.join()
     loop.stop()
     # The world's own files are not needed any more.
     (folder / "flight.yaml").unlink()

@@ -294,7 +294,7 @@ def test_colours_are_made_linear() -> None:
 
 def test_the_start_camera_sees_all_frames_of_every_world() -> None:
     """By a pinhole of the viewer's angle of view, in a page twice as wide as it is high."""
-    from sim_node.viewing.browser.extent import FIELD_OF_VIEW, extent_of
+    from sim_node.viewing.extent import FIELD_OF_VIEW, extent_of
 
     rng = np.random.default_rng(3)
     for size in (0.01, 1.0, 300.0):

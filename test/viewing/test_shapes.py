@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from sim_node.assembly import assemble
+from sim_node.viewing.rotor_discs import discs_of
 from sim_node.viewing.shapes import Shape, shapes_of
 from sim_node.world import load
 from sim_node.world.layout import lay_out
 from sim_node.world.locate import shipped_worlds
+from sim_node.world.vehicles import Multirotor, Rotor
 
 
 def shapes_in(path: Path | str) -> dict[str, list[Shape]]:
@@ -123,6 +125,14 @@ def test_a_propeller_has_a_disc_across_its_axis() -> None:
         [0.1515, 0.245],
     ]
     assert all(disc.pose[3:].tolist() == [0, 0, 0, 1] for disc in discs)
+
+
+def test_discs_are_smaller_than_half_the_way_to_their_neighbours_and_coaxial_ones_count_as_one() -> None:
+    """Two rotors above each other at each end of a beam of 0.6 m: a disc of 0.3 m would touch the other end's."""
+    rotors = [Rotor(np.array([0.0, y, z]), "ccw", 1e-5, 0.01, 1000.0) for y in (-0.3, 0.3) for z in (0.0, 0.1)]
+    radii = [disc.radius for disc in discs_of(Multirotor("v", "v/base_link", tuple(rotors)))]
+    assert len(radii) == 4
+    assert all(0.25 < radius < 0.3 for radius in radii)
 
 
 @pytest.mark.parametrize("world", shipped_worlds())

@@ -10,10 +10,11 @@ from typing import Any
 
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
+from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
-from sim_node.viewing.browser.bag_frames import TYPE, BagFrames
+from sim_node.recording.transforms import TYPE
 from sim_node.viewing.browser.bag_world import recorded_shapes
 from sim_node.viewing.browser.instruments import MESSAGES, Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told

@@ -13,12 +13,12 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.axes import Axes, lengths
 from sim_node.viewing.browser.batches import Batches
-from sim_node.viewing.browser.extent import Extent, extent_of
 from sim_node.viewing.browser.ground import add_ground
 from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.names import Names, main_rows
 from sim_node.viewing.browser.senses import View, place, view_of
 from sim_node.viewing.browser.trails import Trails
+from sim_node.viewing.extent import Extent, extent_of
 from sim_node.viewing.shapes import Shape
 from sim_node.world import FrameTable
 

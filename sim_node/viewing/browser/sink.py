@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sim_node.simulation import Loop, Snapshot
-from sim_node.viewing.browser.extent import places_to_be
 from sim_node.viewing.browser.instruments import instruments_of
 from sim_node.viewing.browser.senses import VIEWS
 from sim_node.viewing.browser.stream import Stream, Told
 from sim_node.viewing.browser.transport import LoopTransport
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.extent import places_of
 from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import lay_out
@@ -27,9 +27,9 @@ class ViewSink:
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Puts the world on the page."""
-        poses = lay_out(world).poses
-        places = places_to_be(world, frames, frames.in_root(poses))
-        self._viewer.stage(frames, poses, shapes_of(world, frames), places, instruments_of(world))
+        layout = lay_out(world)
+        places = places_of(world, layout)
+        self._viewer.stage(frames, layout.poses, shapes_of(world, frames), places, instruments_of(world))
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:

@@ -10,7 +10,6 @@ import viser
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.controls import Controls
-from sim_node.viewing.browser.extent import FIELD_OF_VIEW
 from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.lookup import Lookup
@@ -19,6 +18,7 @@ from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.transport import Transport
+from sim_node.viewing.extent import FIELD_OF_VIEW
 from sim_node.viewing.shapes import Shape
 from sim_node.world import FrameTable
 

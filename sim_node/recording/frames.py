@@ -9,10 +9,9 @@ import numpy as np
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
-from sim_node.viewing.browser.tables import table_of
+from sim_node.recording.transforms import TYPE
 from sim_node.wire.tf_message_reader import TfMessageReader
-
-TYPE = "tf2_msgs/msg/TFMessage"
+from sim_node.world.frame_table import table_of
 
 
 class BagFrames:
@@ -41,7 +40,7 @@ class BagFrames:
                 if parent not in parents and child in dynamic:
                     low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
         if not parents:
-            raise BagError("the bag has no transforms, so there is nothing to see it by")
+            raise BagError("the bag has no transforms, so there is no frame to see it in")
         try:
             self.table = table_of(parents, dynamic)
         except ValueError as error:

@@ -1,0 +1,58 @@
+"""A run as a ROS 2 node: the same node as `ros2 run sim_node simulation`, with a page and a progress beside it."""
+
+from __future__ import annotations
+
+import argparse
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from sim_node.cli.errors import UsageError
+from sim_node.cli.progress import ProgressSink
+from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
+from sim_node.cli.views import viewing
+from sim_node.world import World
+
+if TYPE_CHECKING:
+    from sim_node.nodes.simulation import SimulationNode
+
+
+def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
+    """Runs until the duration is over, Ctrl-C or SIGTERM. Raises UsageError where there is no ROS 2."""
+    try:
+        from sim_node.nodes.banner import banner
+        from sim_node.nodes.simulation import SimulationNode
+        from sim_node.nodes.spin import run_node
+    except ImportError as error:
+        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
+    parameters = _parameters(arguments)
+    signals = ExitStack()
+
+    def make() -> SimulationNode:
+        view = viewing(world.name, arguments)
+        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns), *view), duration_ns=duration_ns)
+        for each in view:
+            each.steer(node.loop)
+        print("\n".join(banner(node)), flush=True)
+        if node.recorder is not None:
+            signals.callback(tell_of, node.recorder)
+            signals.enter_context(snapshots_on_signal(node.recorder))
+        return node
+
+    with signals:
+        return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
+
+
+def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the command line says, by the names that the node's parameters have."""
+    given = {
+        "seed": arguments.seed,
+        "real_time_factor": arguments.speed,
+        "randomised": arguments.randomised or None,
+        "recipes": arguments.recipes or None,
+    }
+    parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    parameters["world"] = str(arguments.world)
+    if arguments.record:
+        parameters["record"] = arguments.record
+        parameters |= {f"record_{name}": value for name, value in options_of(arguments).items()}
+    return parameters
