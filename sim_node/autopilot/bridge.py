@@ -17,7 +17,7 @@ from sim_node.autopilot.links import Address
 from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import FrameNames, Topic
-from sim_node.autopilot.vehicle import SILENT_NS, Vehicle, Way
+from sim_node.autopilot.vehicle import Vehicle, Way
 
 TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
@@ -41,12 +41,14 @@ class Settings:
 
     frames: the names for a vehicle, by its system id. setpoint_rate: of the stream that keeps a setpoint alive (Hz).
     stream_rate: what ArduPilot is asked for (Hz), 0 for nothing. timesync: whether autopilots are asked for the time.
+    heartbeat_timeout: a vehicle that sends nothing for so long (s) is not connected.
     """
 
     frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
     setpoint_rate: float = 20.0
     stream_rate: float = 50.0
     timesync: bool = True
+    heartbeat_timeout: float = 3.0
 
 
 class Audience(Protocol):
@@ -215,13 +217,14 @@ class Bridge:
             address,
             setpoint_rate=self._settings.setpoint_rate,
             stream_rate=self._settings.stream_rate,
+            heartbeat_timeout=self._settings.heartbeat_timeout,
         )
         self._audience.vehicle_found(vehicle)
         return vehicle
 
     def _moved(self, vehicle: Vehicle, message: Message, way: Way, address: Address, now_ns: int) -> bool:
         """Whether a vehicle that is heard from elsewhere has moved there: only when its old place is silent."""
-        if now_ns - vehicle.heard_ns > SILENT_NS:
+        if vehicle.silent(now_ns):
             self._audience.inform(f"system {vehicle.system} is now at {_place(way, address)}")
             vehicle.way, vehicle.address = way, address
             return True

@@ -16,8 +16,6 @@ from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.translation.state import tell_state
 
 SECOND = 1_000_000_000
-# A vehicle that sends nothing for so long is not connected; another peer may speak for its system id then.
-SILENT_NS = 3 * SECOND
 REQUEST_PERIOD_NS = 2 * SECOND
 MOST_WAITING = 32
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
@@ -88,8 +86,8 @@ class Stream:
 class Vehicle:
     """A system id with an autopilot.
 
-    telemetry: what it tells. way, address: where it was heard. Times are monotonic nanoseconds, but for those of
-    telemetry, which are the graph's.
+    telemetry: what it tells. way, address: where it was heard. heartbeat_timeout: a vehicle that sends nothing for so
+    long (s) is not connected. Times are monotonic nanoseconds, but for those of telemetry, which are the graph's.
     """
 
     def __init__(
@@ -101,6 +99,7 @@ class Vehicle:
         *,
         setpoint_rate: float,
         stream_rate: float,
+        heartbeat_timeout: float,
     ) -> None:
         self.telemetry, self.component = telemetry, component
         self.way, self.address = way, address
@@ -109,6 +108,7 @@ class Vehicle:
         self.received = 0
         self.stream = Stream(setpoint_rate)
         self._stream_rate = stream_rate
+        self._silent_ns = round(heartbeat_timeout * SECOND)
         self._started_ns: int | None = None
         self._active: dict[str, tuple[Exchange, Ended]] = {}
         self._waiting: deque[tuple[Exchange, Ended]] = deque()
@@ -119,6 +119,10 @@ class Vehicle:
     def system(self) -> int:
         """MAVLink system id."""
         return self.telemetry.system
+
+    def silent(self, now_ns: int) -> bool:
+        """Whether nothing came for so long that it is not connected, and another peer may speak for its system id."""
+        return now_ns - self.heard_ns > self._silent_ns
 
     def receive(self, message: Message, now_ns: int, graph_ns: int) -> None:
         """Takes a message of its autopilot."""
@@ -133,6 +137,10 @@ class Vehicle:
             self.connected = True
         elif message.name == "TIMESYNC":
             self._timesync(message.fields, now_ns, graph_ns)
+        if not self.connected and telemetry.heartbeat is not None:
+            # Back from a silence, which anything ends; its next heartbeat may be a second away.
+            self.connected = True
+            tell_state(telemetry, connected=True)
         for exchange, _ in list(self._active.values()):
             self._send_all(exchange.receive(message, now_ns), now_ns)
         if self._active:
@@ -140,7 +148,7 @@ class Vehicle:
 
     def tick(self, now_ns: int, graph_ns: int) -> None:
         """What is due: exchanges, the setpoint stream, questions, silence."""
-        if self.connected and now_ns - self.heard_ns > SILENT_NS:
+        if self.connected and self.silent(now_ns):
             self.connected = False
             self.telemetry.arrival_ns = graph_ns
             tell_state(self.telemetry, connected=False)

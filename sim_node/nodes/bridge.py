@@ -54,6 +54,7 @@ class BridgeNode(LoopNode):
             setpoint_rate=values["setpoint_rate"],
             stream_rate=values["stream_rate"],
             timesync=values["timesync"],
+            heartbeat_timeout=values["heartbeat_timeout"],
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns

@@ -46,6 +46,9 @@ SPECS: dict[str, Spec] = {
         50.0, "What ArduPilot is asked to send (Hz); 0.0 asks for nothing.", fixed=True, low=0.0, high=400.0
     ),
     "timesync": Spec(True, "Ask autopilots for their time, ten times a second.", fixed=True),
+    "heartbeat_timeout": Spec(
+        3.0, "A vehicle that sends nothing for so long is not connected (s).", fixed=True, low=0.1, high=60.0
+    ),
     "signing_key": Spec("", "File with the MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits.", fixed=True),
     "signing": Spec("required", "What happens to unsigned frames where there is a key.", fixed=True, words=MODES),
     "takeoff_height": Spec(10.0, "Of ~/cmd/takeoff, above home (m).", low=0.5, high=1000.0),

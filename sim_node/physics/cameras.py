@@ -220,6 +220,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             stream.close()
     try:
         process.wait(PATIENCE_S)
-    except subprocess.TimeoutExpired:
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        # A second Ctrl-C comes from somebody who does not want to wait; the first one is being obeyed.
         process.kill()
         process.wait()

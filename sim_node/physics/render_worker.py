@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,9 +66,11 @@ def main() -> None:
     done = os.dup(1)
     os.dup2(2, 1)
     os.write(done, READY)
-    while slot := os.read(0, 1):
-        artist.draw(numbers[slot[0]], pixels[slot[0]])
-        os.write(done, slot)
+    # Who asked may be gone before the pictures are there.
+    with suppress(BrokenPipeError):
+        while slot := os.read(0, 1):
+            artist.draw(numbers[slot[0]], pixels[slot[0]])
+            os.write(done, slot)
 
 
 class Artist:

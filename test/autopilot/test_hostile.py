@@ -73,7 +73,7 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
     end, count = time.monotonic() + FUZZ_S, 0
     while time.monotonic() < end:
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
-        vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0)
+        vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
         exchanges: list[Exchange] = [Command("arm", 400, 1.0), Upload([{"seq": 0}, {"seq": 1}]), Download(), Clear()]
         for exchange in exchanges:
             vehicle.begin(exchange, lambda exchange, result: None, 1)

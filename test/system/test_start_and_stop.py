@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import random
 import signal
+import struct
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
-from processes import EXECUTABLE, SIM_NODE, program, sim_node
+from processes import EXECUTABLE, SIM_NODE, Program, program, sim_node
 
 # Seeded, so that a failure can be looked at again. From while Python imports until well into the run.
 MOMENTS = random.Random(7)
@@ -34,6 +40,74 @@ def test_a_signal_at_any_moment_ends_it_within_two_seconds(
         assert "Traceback" not in node.output
         _, alive = psutil.wait_procs(family, timeout=0)
         assert not alive
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_a_picture_is_drawn_is_no_traceback(times: int) -> None:
+    """Once or twice, to the whole group as a terminal does it: nobody is there any more to take the picture."""
+    with program(sim_node("run", "lidar_room", "--no-ros")) as node:
+        drawing = drawing_process(node)
+        drawing.suspend()
+        try:
+            asked, answers = (os.readlink(f"/proc/{drawing.pid}/fd/{number}") for number in (0, answers_of(drawing)))
+            until(lambda: waiting_in(f"/proc/{drawing.pid}/fd/0") > 0, "a picture is asked for")
+            os.killpg(node.process.pid, signal.SIGINT)
+            until(lambda: not {asked, answers} & set(pipes_of(node.process.pid).values()), "nobody waits for it")
+            if times == 2:
+                os.killpg(node.process.pid, signal.SIGINT)
+        finally:
+            drawing.resume()
+        assert node.wait(5.0) == 0
+        assert not drawing.is_running()
+        assert "Traceback" not in node.output, node.output
+
+
+def drawing_process(node: Program) -> psutil.Process:
+    """The one that draws what cameras see, ready to."""
+    node.wait_for("lidar_room: ")
+
+    def found() -> list[psutil.Process]:
+        if "cameras see nothing" in node.output:
+            pytest.skip(f"no OpenGL here: {node.output}")
+        children = psutil.Process(node.process.pid).children()
+        # Its answers have a number of their own once it draws.
+        return [child for child in children if "render_worker" in " ".join(child.cmdline()) and answers_of(child)]
+
+    until(found, "drawing")
+    return found()[0]
+
+
+def answers_of(drawing: psutil.Process) -> int:
+    """The file descriptor of its answers, 0 where it has none yet."""
+    pipes = pipes_of(drawing.pid)
+    return next((number for number, pipe in pipes.items() if number > 2 and pipe != pipes.get(0)), 0)
+
+
+def pipes_of(process: int) -> dict[int, str]:
+    """The pipes that a process has open, by file descriptor."""
+    links: dict[int, str] = {}
+    with suppress(OSError):
+        for number in os.listdir(f"/proc/{process}/fd"):
+            with suppress(OSError):
+                links[int(number)] = os.readlink(f"/proc/{process}/fd/{number}")
+    return {number: link for number, link in links.items() if link.startswith("pipe:")}
+
+
+def waiting_in(pipe: str) -> int:
+    """Bytes that nobody has read yet."""
+    number = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        (count,) = struct.unpack("i", fcntl.ioctl(number, termios.FIONREAD, b"\0" * 4))
+        return int(count)
+    finally:
+        os.close(number)
+
+
+def until(done: Callable[[], object], what: str, timeout: float = 20.0) -> None:
+    deadline = time.monotonic() + timeout
+    while not done():
+        assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
+        time.sleep(0.002)
 
 
 @pytest.mark.usefixtures("ros_domain")

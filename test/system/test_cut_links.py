@@ -1,0 +1,247 @@
+"""The ground link cut and restored in flight: built-in autopilot, a relay that loses its datagrams, the bridge node."""
+
+from __future__ import annotations
+
+import select
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from geometry_msgs.msg import PoseStamped
+from listening import Listener, listener
+from peer import free_port
+from processes import Program, program, sim_node
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from std_srvs.srv import Trigger
+
+from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.simulation import Loop, Simulation
+from sim_node.world import load
+
+SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+RELIABLE = QoSProfile(depth=100)
+WORLD = """\
+origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
+time: {{step: 0.004}}
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles:
+  - name: drone
+    model: iris
+    pose: {{position: [0, 0, 0.13]}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, start: false}}
+    pilot: {{take_off: 3, wait: 0.5, speed: 4, waypoints: [[8, 0, 4], [8, 8, 4], [0, 8, 4]], after: loop}}
+"""
+CUTS = 50
+# A vehicle is silent after so long, s; its telemetry comes every 20 ms.
+TIMEOUT = 0.25
+# Back after a cut within so long, s.
+BACK = 5.0
+# Memory that comes and goes, bytes.
+FLAT = 8 << 20
+STANDS = 0.13
+
+
+class UdpRelay:
+    """Datagrams from a port of its own to another, and back to whoever sent last.
+
+    It is cut in two ways: `cut` forgets what comes, as a radio out of reach does; `unplug` closes its sockets, so that
+    senders are told that nobody listens, and after `restore` it sends from another port.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = free_port()
+        self.forgotten = self.passed = 0
+        self._to = ("127.0.0.1", port)
+        self._lock = threading.Lock()
+        self._through, self._stopping = False, False
+        self._near: socket.socket | None = None
+        self._far: socket.socket | None = None
+        self._back: tuple[str, int] | None = None
+        self.restore()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def cut(self) -> None:
+        with self._lock:
+            self._through = False
+
+    def unplug(self) -> None:
+        with self._lock:
+            self._through = False
+            self._let_go()
+
+    def restore(self) -> None:
+        with self._lock:
+            if self._near is None:
+                self._near, self._far = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+                self._near.bind(("127.0.0.1", self.port))
+                self._far.bind(("127.0.0.1", 0))
+                for end in (self._near, self._far):
+                    end.setblocking(False)
+            self._through = True
+
+    def close(self) -> None:
+        self._stopping = True
+        self._thread.join()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        for end in (self._near, self._far):
+            if end is not None:
+                end.close()
+        self._near = self._far = None
+
+    def _run(self) -> None:
+        while not self._stopping:
+            ends = [end for end in (self._near, self._far) if end is not None]
+            with suppress(OSError, ValueError):  # closed meanwhile
+                select.select(ends, [], [], 0.01)
+            with self._lock:
+                self._pass()
+
+    def _pass(self) -> None:
+        if self._near is None or self._far is None:
+            return
+        for one, other in ((self._near, self._far), (self._far, self._near)):
+            with suppress(BlockingIOError, ConnectionRefusedError):
+                while True:
+                    data, sender = one.recvfrom(65536)
+                    if one is self._near:
+                        self._back = sender
+                    to = self._to if one is self._near else self._back
+                    self.passed += self._through
+                    self.forgotten += not self._through
+                    if self._through and to is not None:
+                        other.sendto(data, to)
+
+
+def free_instance() -> int:
+    for instance in range(60, 250):
+        with socket.socket() as tcp, suppress(OSError):
+            tcp.bind(("127.0.0.1", 4560 + instance))
+            return instance
+    raise AssertionError("no free ports")
+
+
+class Flown:
+    """A simulation in this process, and what the graph hears of its vehicle."""
+
+    def __init__(self, world: Path, ears: Listener, system: int) -> None:
+        self.simulation = Simulation(load(world), seed=5)
+        attach_autopilots(self.simulation)
+        self.loop = Loop(self.simulation, (), real_time_factor=1.0)
+        self.ears, self.name = ears, f"vehicle{system}"
+        self._row = self.simulation.frames.names.index("drone/base_link")
+        self.poses = ears.subscribe(PoseStamped, f"/{self.name}/local_position/pose", SENSOR)
+        self.states = ears.subscribe(DiagnosticStatus, f"/{self.name}/state", LATCHED)
+        self.diagnostics = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
+
+    @property
+    def place(self) -> np.ndarray:
+        """The truth."""
+        return self.simulation.snapshot().poses[self._row, :3].copy()
+
+    def connected(self) -> bool:
+        values = {pair.key: pair.value for pair in self.states[-1][1].values} if self.states else {}
+        return values.get("connected") == "true"
+
+    def diagnosed(self) -> str:
+        """What /diagnostics says of the vehicle."""
+        vehicle = self.name.replace("vehicle", "vehicle ")
+        told = [status for _, array in self.diagnostics[-1:] for status in array.status]
+        return "".join(status.message for status in told if status.name.endswith(f": {vehicle}"))
+
+    def until(self, done: Callable[[], bool], what: str, timeout: float = 20.0) -> None:
+        self.ears.spin_until(done, timeout, what)
+
+
+@contextmanager
+def flown(tmp_path: Path) -> Iterator[tuple[Flown, UdpRelay, Program, psutil.Process]]:
+    instance, port = free_instance(), free_port()
+    world = tmp_path / "w.yaml"
+    world.write_text(WORLD.format(instance=instance))
+    relay = UdpRelay(port)
+    bridge = sim_node("bridge", "--url", f"udpin:127.0.0.1:{port}", "--ros-args", "-p", f"heartbeat_timeout:={TIMEOUT}")
+    command = [sys.executable, "-m", "sim_node.cli.main", "autopilot", "--world", str(world)]
+    command += ["--instance", str(instance), "--mavlink", f"udpout:127.0.0.1:{relay.port}"]
+    with listener() as ears, program(bridge) as node:
+        autopilot = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        made = Flown(world, ears, instance + 1)
+        made.loop.start()
+        try:
+            made.until(lambda: made.connected() and bool(made.poses), "telemetry", 60.0)
+            yield made, relay, node, psutil.Process(autopilot.pid)
+        finally:
+            autopilot.terminate()
+            made.loop.stop()
+            made.simulation.close()
+            relay.close()
+            autopilot.wait(5.0)
+
+
+def held(process: psutil.Process) -> tuple[int, int, int]:
+    """File descriptors, threads, bytes of memory."""
+    return process.num_fds(), process.num_threads(), process.memory_info().rss
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) -> None:
+    """Each silence is told and each return; the flight goes on meanwhile, nothing is left behind, commands arrive."""
+    with flown(tmp_path) as (vehicle, relay, node, autopilot):
+        vehicle.until(lambda: bool(vehicle.place[2] > 3.5), "the mission's height")
+        processes = [psutil.Process(node.process.pid), autopilot]
+        before: list[tuple[int, int, int]] = []
+        flown_alone = 0.0
+        for cut in range(CUTS):
+            if cut == 5:
+                before = [held(process) for process in processes]
+            there = vehicle.place
+            if cut % 2:
+                relay.cut()
+            else:
+                relay.unplug()
+            vehicle.until(lambda: not vehicle.connected(), f"silence {cut}")
+            if cut in (0, CUTS - 1):
+                vehicle.until(lambda: vehicle.diagnosed() == "silent", "silence on /diagnostics")
+            flown_alone += float(np.linalg.norm(vehicle.place - there))
+            assert vehicle.place[2] > 2.5
+            heard = len(vehicle.poses)
+            relay.restore()
+            vehicle.until(vehicle.connected, f"return {cut}", BACK)
+            vehicle.until(lambda heard=heard: len(vehicle.poses) > heard, f"telemetry {cut}", BACK)  # type: ignore[misc]
+            if cut in (0, CUTS - 1):
+                vehicle.until(lambda: vehicle.diagnosed() == "AUTO", "return on /diagnostics")
+        assert flown_alone > CUTS * 0.2, "4 m/s, but for the corners"
+        assert relay.forgotten > CUTS // 2
+        for process, (files, threads, memory) in zip(processes, before, strict=True):
+            files_now, threads_now, memory_now = held(process)
+            assert (files_now, threads_now) == (files, threads)
+            assert memory_now < memory + FLAT
+
+        told = vehicle.poses[-1][1].pose.position
+        assert np.linalg.norm(vehicle.place - [told.x, told.y, told.z]) < 1.0
+        guided = vehicle.ears.call(Trigger, f"/{vehicle.name}/cmd/guided", Trigger.Request())
+        assert guided.success, guided.message
+        results = vehicle.ears.subscribe(DiagnosticStatus, f"/{vehicle.name}/command_result", RELIABLE)
+        goal = PoseStamped()
+        goal.header.frame_id = "map"
+        goal.pose.position.x, goal.pose.position.y, goal.pose.position.z = -3.0, 4.0, 5.0
+        goal.pose.orientation.w = 1.0
+        goto = vehicle.ears.node.create_publisher(PoseStamped, f"/{vehicle.name}/goto", RELIABLE)
+        vehicle.until(lambda: goto.get_subscription_count() > 0, "goto's subscriber")
+        goto.publish(goal)
+        vehicle.until(lambda: any(status.message.startswith("reached") for _, status in results), "goto's end", 40.0)
+        vehicle.until(
+            lambda: bool(np.linalg.norm(vehicle.place - [-3.0, 4.0, STANDS + 5.0]) < 0.2), "where it was sent"
+        )
+    assert "Traceback" not in node.output
