@@ -132,10 +132,12 @@ with Told():
 
 @pytest.mark.parametrize("number", BOTH)
 def test_a_signal_before_the_wait_is_kept(number):
-    """It came while the program was starting: starting ends well, the wait does not begin."""
+    """It came while the program was starting: starting ends well and can know, the wait does not begin."""
     starts = f"""
 with Interrupt() as interrupt:
+    assert not interrupt.asked
     os.kill(os.getpid(), {int(number)})
+    assert interrupt.asked
     say("started")
     interrupt.wait()
 say("clean")
