@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import List  # noqa: UP035 - launch compares with typing's own
 
-from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
@@ -41,7 +42,9 @@ def generate_launch_description() -> LaunchDescription:
             "params_file", default_value=str(CONFIG / "replay.yaml"), description="The node's other parameters"
         ),
         DeclareLaunchArgument("rviz", default_value="false", choices=["true", "false"], description="Start rviz2 too"),
-        DeclareLaunchArgument("fixed_frame", default_value="map", description="What rviz2 stands on"),
+        DeclareLaunchArgument(
+            "rviz_config", default_value="", description="A configuration for rviz2 (default: made for the bag)"
+        ),
     ]
     clock = LaunchConfiguration("clock")
     types = {"bag": str, "rate": float, "start": float, "duration": float, "loop": bool, "start_paused": bool}
@@ -63,11 +66,16 @@ def generate_launch_description() -> LaunchDescription:
             },
         ],
     )
-    rviz = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", str(CONFIG / "rviz" / "simulation.rviz"), "-f", LaunchConfiguration("fixed_frame")],
-        parameters=[{"use_sim_time": ParameterValue(clock, value_type=bool)}],
+    rviz = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(HERE / "launch" / "rviz.launch.py")),
+        # What a bag has is named in it whole.
+        launch_arguments={
+            "of": LaunchConfiguration("bag"),
+            "namespace": "",
+            "frame_prefix": "",
+            "use_sim_time": clock,
+            "rviz_config": LaunchConfiguration("rviz_config"),
+        }.items(),
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
     return LaunchDescription([*arguments, replay, rviz])

@@ -1,30 +1,20 @@
 """A world on the TF tree, with rviz if wanted: ros2 launch sim_node simulation.launch.py world:=orbit."""
 
-import shutil
-import subprocess
-import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition
-from launch.event_handlers import OnShutdown
+from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PythonExpression
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 
-from launch import Action, LaunchContext, LaunchDescription
+from launch import LaunchDescription
 
 # This file lies in share/sim_node/launch, or in launch/ of a checkout; in a symlink install it is a link.
 HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
-# As scripts/simulation looks for it: of a checkout, of the prefix after pip, of the ROS 2 that is set up.
-PYTHONS = (
-    HERE / ".venv" / "bin" / "python3" if CHECKOUT_EXECUTABLE.exists() else HERE.parents[1] / "bin" / "python3",
-    Path(sys.executable),
-)
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -72,34 +62,18 @@ def generate_launch_description() -> LaunchDescription:
             },
         ],
     )
-    rviz = OpaqueFunction(function=start_rviz, condition=IfCondition(LaunchConfiguration("rviz")))
-    return LaunchDescription([*arguments, simulation, rviz])
-
-
-def start_rviz(context: LaunchContext) -> list[Action]:
-    """rviz2 with the configuration that is given, or one for the world that goes with the launch."""
-    given: Callable[[str], str] = lambda name: LaunchConfiguration(name).perform(context)  # noqa: E731
-    config, folder = given("rviz_config"), None
-    if not config:
-        folder = tempfile.mkdtemp(prefix="sim_node_rviz_")
-        config = f"{folder}/{Path(given('world')).stem}.rviz"
-        python = next(path for path in PYTHONS if path.exists())
-        words = [str(python), "-m", "sim_node.cli.main", "rviz", given("world"), "-o", config]
-        words += [f"--frame-prefix={given('frame_prefix')}", f"--namespace={given('namespace')}"]
-        made = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
-        if made.returncode:
-            shutil.rmtree(folder)
-            return [LogInfo(msg=f"no rviz2: {made.stderr.strip()}")]
-    node = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", config],
-        parameters=[{"use_sim_time": given("use_sim_time") == "true"}],
+    rviz = IncludeLaunchDescription(
+        PythonLaunchDescriptionSource(str(HERE / "launch" / "rviz.launch.py")),
+        launch_arguments={
+            "of": LaunchConfiguration("world"),
+            "namespace": LaunchConfiguration("namespace"),
+            "frame_prefix": LaunchConfiguration("frame_prefix"),
+            "use_sim_time": use_sim_time,
+            "rviz_config": LaunchConfiguration("rviz_config"),
+        }.items(),
+        condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    if folder is None:
-        return [node]
-    tidy = OpaqueFunction(function=lambda context: shutil.rmtree(folder, ignore_errors=True))
-    return [RegisterEventHandler(OnShutdown(on_shutdown=[tidy])), node]
+    return LaunchDescription([*arguments, simulation, rviz])
 
 
 def executable() -> dict[str, str]:

@@ -1,16 +1,18 @@
-"""Write a configuration of rviz2 for a world's frames, topics and QoS."""
+"""Write a configuration of rviz2 for a world's or a bag's frames, topics and QoS."""
 
 from __future__ import annotations
 
 import argparse
 
 from sim_node.assembly import assemble
+from sim_node.cli.errors import UsageError
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.worlds import add_world, loaded
+from sim_node.recording.opening import is_bag, open_bag
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD, what the running node has beside it, and where the configuration goes."""
+    """WORLD or BAG, what the running node has beside it, and where the configuration goes."""
     add_world(parser)
     add_output(parser)
     parser.add_argument("--frame-prefix", metavar="PREFIX", default="", help="the node's parameter frame_prefix")
@@ -22,17 +24,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="show the telemetry that the bridge publishes of VEHICLE too",
     )
+    parser.epilog = "Of a bag (its folder, or an .mcap or .db3 file) it shows what `sim_node replay` plays."
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints the configuration or writes its file."""
+    put_out(_of_bag(arguments) if is_bag(arguments.world) else _of_world(arguments), arguments)
+    return 0
+
+
+def _of_world(arguments: argparse.Namespace) -> str:
     from sim_node.viewing.rviz import rviz_config
 
-    text = rviz_config(
+    return rviz_config(
         assemble(loaded(arguments)),
         prefix=arguments.frame_prefix,
         namespace=arguments.namespace,
         telemetry=arguments.telemetry,
     )
-    put_out(text, arguments)
-    return 0
+
+
+def _of_bag(arguments: argparse.Namespace) -> str:
+    from sim_node.viewing.rviz_bag import bag_config
+
+    for option, value in (
+        ("--frame-prefix", arguments.frame_prefix),
+        ("--namespace", arguments.namespace),
+        ("--telemetry", arguments.telemetry),
+    ):
+        if value:
+            raise UsageError(f"{option} is of worlds; a bag says itself what is in it")
+    with open_bag(arguments.world) as bag:
+        return bag_config(bag)

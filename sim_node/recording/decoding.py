@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.recording.bag import BagError, BagTopic
+from sim_node.recording.definitions import types_in
 from sim_node.world.problems import did_you_mean
 
 if TYPE_CHECKING:
@@ -131,17 +132,13 @@ def _is_number(value: Any) -> bool:
 
 def _typestore(topic: BagTopic) -> Typestore:
     # Here, for it takes longer to import than most commands take to run.
-    from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
+    from rosbags.typesys import Stores, get_typestore
 
     if not topic.definition:
         return get_typestore(Stores.LATEST)
     store = get_typestore(Stores.EMPTY)
     try:
-        if topic.is_idl:
-            types = get_types_from_idl(topic.definition)
-        else:
-            types = get_types_from_msg(topic.definition, topic.type)
-        store.register(types)
+        store.register(types_in(topic.type, topic.definition))
     except Exception as error:
         raise BagError(f"{topic.name}: the bag's definition of {topic.type} cannot be read: {error}") from None
     return store

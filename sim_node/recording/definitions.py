@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -11,6 +12,10 @@ from sim_node.world.locate import share
 DISTRIBUTION = "jazzy"
 # Between the definitions of a ros2msg text.
 _RULE = "=" * 80 + "\n"
+# What IDL begins with; what it takes from elsewhere; how rosbag2 separates that of one type from that of the next.
+_MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
+_INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
+_BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 
 
 class UnknownType(Exception):
@@ -59,6 +64,19 @@ def installed_definition(type: str) -> Definition | None:
     store.register(types)
     parts = [f"{_RULE}MSG: {name.replace('/msg/', '/')}\n{text}" for name, text in texts.items() if name != type]
     return Definition("\n".join([texts[type], *parts]), store.hash_rihs01(type))
+
+
+def types_in(type: str, definition: str) -> dict[str, Any]:
+    """The fields of all types in a bag's definition of package/msg/Name, ros2msg or IDL, as rosbags has them.
+
+    Raises rosbags' TypesysError.
+    """
+    from rosbags.typesys import get_types_from_idl, get_types_from_msg
+
+    if not _MODULE.search(definition):
+        return dict(get_types_from_msg(definition, type))
+    parts = (part for part in _BETWEEN_IDL.split(_INCLUDE.sub("", definition)) if part.strip())
+    return {name: fields for part in parts for name, fields in get_types_from_idl(part).items()}
 
 
 def _names(field: Any) -> list[str]:

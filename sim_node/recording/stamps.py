@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import struct
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,15 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import Stores, TypesysError, get_types_from_idl, get_types_from_msg, get_typestore
+from rosbags.typesys import Stores, TypesysError, get_typestore
 from rosbags.typesys.msg import normalize_msgtype
 
 from sim_node.geometry.arrays import IntArray
+from sim_node.recording.definitions import types_in
 
-# What IDL begins with, and how rosbag2 separates that of one message from that of the next.
-_MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
-_INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
-_BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 TIME = "builtin_interfaces/msg/Time"
 MOST_LAYOUTS = 64
 
@@ -250,15 +246,10 @@ def _types(kind: str, definition: str) -> Mapping[str, Fields]:
     if not definition:
         return known
     try:
-        own = _types_from_idl(definition) if _MODULE.search(definition) else get_types_from_msg(definition, kind)
+        own = types_in(kind, definition)
     except TypesysError as error:
         raise NoDefinition(f"its definition cannot be read: {str(error).splitlines()[0]}") from None
     return {**known, **{name: fields for name, (_, fields) in own.items()}}
-
-
-def _types_from_idl(definition: str) -> dict[str, Any]:
-    parts = (part for part in _BETWEEN_IDL.split(_INCLUDE.sub("", definition)) if part.strip())
-    return {name: fields for part in parts for name, fields in get_types_from_idl(part).items()}
 
 
 @lru_cache(maxsize=1)

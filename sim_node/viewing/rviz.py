@@ -14,7 +14,7 @@ from sim_node.viewing.marker_sink import MARKERS
 from sim_node.viewing.markers import MISSIONS, PATHS, ROBOTS, SHAPES
 from sim_node.viewing.path_sink import path_topic
 from sim_node.viewing.robots import Robot, robots_of
-from sim_node.viewing.rviz_displays import PLUGINS, Properties, head, shown, subscription
+from sim_node.viewing.rviz_displays import PLUGINS, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
 from sim_node.viewing.sensor_marks import FIELDS, NAMES, SENSORS
 from sim_node.wire import qos
@@ -40,7 +40,7 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
         grid(extent),
         tf(layout.frames, layout.poses),
         _markers(namespace, robots),
-        *_group("Robots", [_robot(robot, namespace) for robot in robots]),
+        *_group("Robots", [_robot(each, namespace) for each in robots]),
         *_group("Paths", _paths(world, prefix, namespace)),
         *_group("Sensors", _sensors(world, prefix, namespace)),
         *(part for vehicle in telemetry for part in _group(f"Telemetry of {vehicle}", _telemetry(vehicle))),
@@ -49,25 +49,20 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
     return configuration(world.fixed_frame, displays, extent, views)
 
 
+def marker_groups(*, described: bool) -> Properties:
+    """Which of the node's markers are shown: where robots are described, without what their models show too."""
+    hidden = {NAMES, *([ROBOTS] if described else [])}
+    return {group: group not in hidden for group in (SHAPES, ROBOTS, PATHS, MISSIONS, SENSORS, FIELDS, NAMES)}
+
+
 def _markers(namespace: str, robots: Sequence[Robot]) -> Properties:
-    """Without what the models of robots show too."""
-    hidden = {NAMES, *([ROBOTS] if robots else [])}
-    groups = (SHAPES, ROBOTS, PATHS, MISSIONS, SENSORS, FIELDS, NAMES)
     display = _required(shown("Markers", _absolute(MARKERS, namespace)))
-    return {**display, "Namespaces": {group: group not in hidden for group in groups}}
+    return {**display, "Namespaces": marker_groups(described=bool(robots))}
 
 
 def _robot(robot: Robot, namespace: str) -> Properties:
-    return {
-        **head("RobotModel", robot.frame_prefix + robot.name),
-        "Description Source": "Topic",
-        "Description Topic": subscription(_absolute(description_topic(robot), namespace)),
-        "TF Prefix": robot.tf_prefix,
-        "Visual Enabled": True,
-        "Collision Enabled": False,
-        "Alpha": 1,
-        "Update Interval": 0,
-    }
+    topic = _absolute(description_topic(robot), namespace)
+    return robot_model(robot.frame_prefix + robot.name, topic, robot.tf_prefix)
 
 
 def _paths(world: World, prefix: str, namespace: str) -> list[Properties]:

@@ -41,6 +41,20 @@ def subscription(topic: Topic) -> Properties:
     }
 
 
+def robot_model(name: str, description: Topic, tf_prefix: str) -> Properties:
+    """A robot by its description, a topic whose name is absolute; tf_prefix: what its frames have before its links'."""
+    return {
+        **head("RobotModel", name),
+        "Description Source": "Topic",
+        "Description Topic": subscription(description),
+        "TF Prefix": tf_prefix,
+        "Visual Enabled": True,
+        "Collision Enabled": False,
+        "Alpha": 1,
+        "Update Interval": 0,
+    }
+
+
 _POINTS: Properties = {
     "Style": "Flat Squares",
     "Size (m)": 0.04,
@@ -90,4 +104,10 @@ DISPLAYS: dict[str, tuple[str, Properties]] = {
         {"Force Arrow Scale": 0.01, "Torque Arrow Scale": 0.1, "Arrow Width": 0.1, "History Length": 1},
     ),
     "visualization_msgs/msg/MarkerArray": ("MarkerArray", {}),
+    "visualization_msgs/msg/Marker": ("Marker", {}),
+    "nav_msgs/msg/OccupancyGrid": ("Map", {"Alpha": 0.7, "Color Scheme": "map", "Draw Behind": True}),
+    "geometry_msgs/msg/PointStamped": ("PointStamped", {}),
+    "geometry_msgs/msg/PolygonStamped": ("Polygon", {}),
+    "geometry_msgs/msg/PoseArray": ("PoseArray", {}),
+    "geometry_msgs/msg/PoseWithCovarianceStamped": ("PoseWithCovariance", {}),
 }

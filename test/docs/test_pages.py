@@ -94,3 +94,9 @@ def test_links_between_pages_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#\s]+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_lists_every_page_once() -> None:
+    listed = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Where to go next")[2]
+    names = re.findall(r"\]\(docs/([^)]+)\)", listed)
+    assert sorted(names) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))

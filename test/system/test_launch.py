@@ -164,10 +164,9 @@ def beside(launched: tuple[list[str], dict], name: str) -> tuple[list[str], dict
     return [word.replace("simulation.launch.py", f"{name}.launch.py") for word in words], environment
 
 
-@needs_launch
-@pytest.mark.usefixtures("ros_domain")
-def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[str], dict], tmp_path: Path) -> None:
-    """In the place of rviz2, which no package index has, stands a program that keeps what it is given."""
+@pytest.fixture
+def rviz2(launched: tuple[list[str], dict], tmp_path: Path) -> tuple[tuple[list[str], dict], Path]:
+    """In the place of rviz2, which no package index has, a program that keeps the configuration that it is given."""
     prefix, kept = tmp_path / "prefix", tmp_path / "kept"
     program_path = prefix / "lib" / "rviz2" / "rviz2"
     program_path.parent.mkdir(parents=True)
@@ -178,8 +177,14 @@ def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[
     index.touch()
     words, environment = launched
     prefixes = f"{prefix}:{environment.get('AMENT_PREFIX_PATH', os.environ.get('AMENT_PREFIX_PATH', ''))}"
-    environment = {**environment, "AMENT_PREFIX_PATH": prefixes}
-    with launch((words, environment), "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
+    return (words, {**environment, "AMENT_PREFIX_PATH": prefixes}), kept
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
+def test_rviz_is_started_with_a_configuration_of_the_world(rviz2: tuple[tuple[list[str], dict], Path]) -> None:
+    launched, kept = rviz2
+    with launch(launched, "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
         ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
         ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
         shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
@@ -192,12 +197,26 @@ def test_rviz_is_started_with_a_configuration_of_the_world(launched: tuple[list[
 
 @needs_launch
 @pytest.mark.usefixtures("ros_domain")
+def test_rviz_is_started_with_a_configuration_of_the_bag(
+    rviz2: tuple[tuple[list[str], dict], Path], tmp_path: Path
+) -> None:
+    launched, kept = rviz2
+    rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "odom", "b", 1.0))) for i in range(100)]
+    bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
+    with launch(beside(launched, "replay"), "rviz:=true", f"bag:={bag}", "loop:=true") as (running, ears):
+        ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
+        ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
+        shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
+        assert shown["Global Options"]["Fixed Frame"] == "odom"
+        interrupt(running)
+
+
+@needs_launch
+@pytest.mark.usefixtures("ros_domain")
 def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path) -> None:
-    words, environment = launched
-    replay = [word.replace("simulation.launch.py", "replay.launch.py") for word in words]
     rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "map", "base", 1.0))) for i in range(100)]
     bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
-    with launch((replay, environment), f"bag:={bag}", "loop:=true") as (running, ears):
+    with launch(beside(launched, "replay"), f"bag:={bag}", "loop:=true") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
         ears.spin_until(lambda: len(moving) > 5 and len(clock) > 5, what=f"/tf and /clock\n{running.output}")

@@ -1,6 +1,6 @@
-"""Makes the helpers beside the tests importable."""
+"""Makes the helpers beside the tests importable, and the bags of the recording room's."""
 
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path += [str(Path(__file__).parent), str(Path(__file__).parents[1] / "recording")]

@@ -1,0 +1,60 @@
+"""rviz2 with a configuration of its own: ros2 launch sim_node rviz.launch.py of:=orbit."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.event_handlers import OnShutdown
+from launch.substitutions import LaunchConfiguration
+from launch_ros.actions import Node
+
+from launch import Action, LaunchContext, LaunchDescription
+
+# This file lies in share/sim_node/launch, or in launch/ of a checkout; in a symlink install it is a link.
+HERE = Path(__file__).absolute().parents[1]
+# As scripts/simulation looks for it: of a checkout, of the prefix after pip, of the ROS 2 that is set up.
+PYTHONS = (
+    HERE / ".venv" / "bin" / "python3" if (HERE / "scripts").exists() else HERE.parents[1] / "bin" / "python3",
+    Path(sys.executable),
+)
+
+
+def generate_launch_description() -> LaunchDescription:
+    arguments = [
+        DeclareLaunchArgument("of", description="The world or the bag that is to be seen"),
+        DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node that runs the world"),
+        DeclareLaunchArgument("frame_prefix", default_value="", description="That node's parameter frame_prefix"),
+        DeclareLaunchArgument("use_sim_time", default_value="true", description="Go by /clock"),
+        DeclareLaunchArgument("rviz_config", default_value="", description="A configuration (default: made for it)"),
+    ]
+    return LaunchDescription([*arguments, OpaqueFunction(function=start_rviz)])
+
+
+def start_rviz(context: LaunchContext) -> list[Action]:
+    """rviz2 with the configuration that is given, or one that goes with the launch."""
+    given: Callable[[str], str] = lambda name: LaunchConfiguration(name).perform(context)  # noqa: E731
+    config, folder = given("rviz_config"), None
+    if not config:
+        folder = tempfile.mkdtemp(prefix="sim_node_rviz_")
+        config = f"{folder}/{Path(given('of')).stem}.rviz"
+        python = next(path for path in PYTHONS if path.exists())
+        words = [str(python), "-m", "sim_node.cli.main", "rviz", given("of"), "-o", config]
+        words += [f"--frame-prefix={given('frame_prefix')}", f"--namespace={given('namespace')}"]
+        made = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
+        if made.returncode:
+            shutil.rmtree(folder)
+            return [LogInfo(msg=f"no rviz2: {made.stderr.strip()}")]
+    node = Node(
+        package="rviz2",
+        executable="rviz2",
+        arguments=["-d", config],
+        parameters=[{"use_sim_time": given("use_sim_time") == "true"}],
+    )
+    if folder is None:
+        return [node]
+    tidy = OpaqueFunction(function=lambda context: shutil.rmtree(folder, ignore_errors=True))
+    return [RegisterEventHandler(OnShutdown(on_shutdown=[tidy])), node]

@@ -1,0 +1,74 @@
+"""A configuration of rviz2 for a bag that is replayed: what it has of topics that rviz can show, on its own frames."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from xml.etree.ElementTree import ParseError
+
+import numpy as np
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from sim_node.recording.bag import Bag, BagTopic
+from sim_node.recording.decoding import Decoder
+from sim_node.recording.frames import BagFrames
+from sim_node.recording.offers import offer
+from sim_node.viewing.extent import around
+from sim_node.viewing.marker_sink import MARKERS
+from sim_node.viewing.rviz import MOST_PICTURES, marker_groups
+from sim_node.viewing.rviz_displays import DEPTH, Properties, robot_model, shown
+from sim_node.viewing.rviz_layout import configuration, from_above, grid, tf
+from sim_node.wire.topic import Topic
+
+_PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
+
+
+def bag_config(bag: Bag) -> str:
+    """The YAML text. Its fixed frame is the root of the bag's tree; topics are heard as a replay offers them.
+
+    Raises BagError for a bag without transforms.
+    """
+    frames = BagFrames(bag)
+    table = frames.table
+    in_root = table.in_root(frames.poses)
+    extent = around(np.concatenate([in_root[:, :3], frames.places]))
+    robots = list(_robots(bag, table.names))
+    displays = [grid(extent), tf(table, frames.poses), *robots, *_topics(bag, described=bool(robots))]
+    return configuration(table.names[0], displays, extent, [from_above(extent)])
+
+
+def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
+    """described: whether robots are shown by their descriptions."""
+    pictures = 0
+    for topic in bag.topics:
+        pictures += topic.type == _PICTURE
+        display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MOST_PICTURES)
+        if display is not None and topic.name.endswith(f"/{MARKERS.name}"):
+            display["Namespaces"] = marker_groups(described=described)
+        if display is not None:
+            yield display
+
+
+def _robots(bag: Bag, frames: Collection[str]) -> Iterator[Properties]:
+    """Robot descriptions. Where a namespace's frames have it as their prefix, it goes before the links' names."""
+    for topic in bag.topics:
+        space, _, name = topic.name.rpartition("/")
+        if name != "robot_description" or topic.type != _TEXT:
+            continue
+        decode = Decoder(topic)
+        first = next((decode(message.data).data for message in bag.messages([topic.name])), "")
+        try:
+            links = [link.get("name", "") for link in fromstring(first).iter("link")]
+        except (ParseError, DefusedXmlException):
+            continue
+        prefix = space.strip("/")
+        if not any(f"{prefix}/{link}" in frames for link in links):
+            prefix = ""
+        yield robot_model(prefix or links[0] if links else topic.name, _heard(topic), prefix)
+
+
+def _heard(topic: BagTopic) -> Topic:
+    """As a replay offers it. How much the replay keeps of what is not latched is its own affair."""
+    qos = offer(topic)
+    return Topic(topic.name, topic.type, qos if qos.latched else replace(qos, depth=DEPTH))

@@ -1,0 +1,25 @@
+"""Messages by the definitions that bags carry."""
+
+from __future__ import annotations
+
+from sim_node.recording.bag import BagTopic
+from sim_node.recording.decoding import Decoder
+
+# As rosbag2 keeps what was written as .idl: a section for each type, with the includes that it had.
+IDL = """\
+================================================================================
+IDL: acme_msgs/msg/Anvil
+#include "builtin_interfaces/msg/Time.idl"
+module acme_msgs { module msg { struct Anvil { uint8 kind; builtin_interfaces::msg::Time dropped; }; }; };
+================================================================================
+IDL: builtin_interfaces/msg/Time
+module builtin_interfaces { module msg { struct Time { int32 sec; uint32 nanosec; }; }; };
+"""
+
+
+def test_a_message_is_decoded_by_its_idl() -> None:
+    """The bytes are plain CDR, little-endian, laid out by hand: OMG DDS-XTypes 1.3, section 7.4.3."""
+    message = Decoder(BagTopic("/anvil", "acme_msgs/msg/Anvil", 1, definition=IDL))(
+        bytes.fromhex("00010000 05000000 01000000 02000000")
+    )
+    assert (message.kind, message.dropped.sec, message.dropped.nanosec) == (5, 1, 2)
