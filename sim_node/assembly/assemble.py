@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from sim_node.assembly.motion import set_in_motion
-from sim_node.assembly.snap import snap
 from sim_node.assembly.steps import Assembly
 from sim_node.assembly.table import tabulate
 from sim_node.world.checks import entries_of, tree_problems
@@ -20,6 +19,9 @@ def assembly_of(world: World) -> Assembly:
 
     That is for names and parents that are not sound and references that lead nowhere.
     """
+    # Here and not above: worlds without systems start without compiled kernels.
+    from sim_node.assembly.snap import snap
+
     problems = list(tree_problems(entries_of(world)))
     if problems:
         raise WorldError(problems)

@@ -101,8 +101,8 @@ class RigidBodyEngine:
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
-        self._evaluated = None
         if not self._moves:
+            self._evaluated = None
             self._pass(steps)
         elif self._followers is None:
             self._advance(steps * self._substeps)
@@ -193,6 +193,7 @@ class RigidBodyEngine:
         if self._actors:
             (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
             return
+        self._evaluated = None
         self.wind.advance(timesteps)
         while timesteps > 0:
             self._mujoco.mj_step(self.model, self.data, min(timesteps, IN_ONE_GO))
@@ -202,8 +203,13 @@ class RigidBodyEngine:
         """The actors act between the halves of MuJoCo's own timestep, which has positions and velocities by then."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance = self._act, self.wind.advance
+        # The first half of a state that was evaluated has been done.
+        done = self._evaluated is not None and self._state_now() == self._evaluated
+        self._evaluated = None
         for _ in range(timesteps):
-            step1(model, data)
+            if not done:
+                step1(model, data)
+            done = False
             act()
             step2(model, data)
             advance()
@@ -211,6 +217,7 @@ class RigidBodyEngine:
     def _step_whole(self, timesteps: int) -> None:
         """Runge-Kutta's timestep has no halves: positions and velocities are evaluated for the actors before it."""
         model, data = self.model, self.data
+        self._evaluated = None
         for _ in range(timesteps):
             self._mujoco.mj_kinematics(model, data)
             self._mujoco.mj_comPos(model, data)
@@ -251,22 +258,25 @@ class RigidBodyEngine:
         Sensors and autopilots ask for it at the same instant: of the same state, commands included, it is done once.
         """
         model, data = self.model, self.data
-        self._mujoco.mj_getState(model, data, self._buffer, self._full_state)
-        kept = [actor.state() for actor in self._actors]
-        of = [self._buffer.tobytes(), *kept]
-        if of == self._evaluated:
+        now = self._state_now()
+        if now == self._evaluated:
             return
-        self._evaluated = of
+        self._evaluated = now
         done = self._no_stage
         if self._actors:
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage
-            for actor, state in zip(self._actors, kept, strict=True):
+            for actor, state in zip(self._actors, now[1:], strict=True):
                 actor.restore(state)
         self._mujoco.mj_forwardSkip(model, data, done, 1)
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
+
+    def _state_now(self) -> list[bytes]:
+        """Of the bodies, which is in `_buffer` then too, and of the actors."""
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        return [self._buffer.tobytes(), *[actor.state() for actor in self._actors]]
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.models import ModelLink
+from sim_node.world.xml_text import quoteattr
 
 # URDF wants limits of every slide. These are none: m, N, m/s.
 _FAR, _STRONG, _FAST = 1e4, 1e9, 1e4

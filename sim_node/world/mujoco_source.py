@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from sim_node.world.fields import same
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
+from sim_node.world.xml_text import quoteattr
 
 if TYPE_CHECKING:
     from mujoco import MjSpec

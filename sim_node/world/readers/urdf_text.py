@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from xml.sax.saxutils import escape, unescape
 
 from sim_node.world.locate import LocateError
 from sim_node.world.readers.files import Roots
+from sim_node.world.xml_text import escape, unescape
 
 _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.model import World
+from sim_node.world.xml_text import quoteattr
 
 INDENT = "    "
 

@@ -19,22 +19,14 @@ from sim_node.world.readers.openplx.objects import Instances, Object
 from sim_node.world.readers.openplx.parts import value_of
 from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
 from sim_node.world.readers.openplx.values import components
-from sim_node.world.readers.registry import model_reader, reader
 from sim_node.world.readers.report import Report
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
 
 
-@reader(".openplx")
-@model_reader(".openplx")
-def read_openplx(
-    path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = (), model: str | None = None
-) -> World | None:
-    """The world that a system of an OpenPLX file is, or None with the faults in `report`.
-
-    model: the name of the system; without one it is the last in the file. Every model of the file is checked.
-    """
+def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str | None) -> World | None:
+    """As read_openplx, which is registered."""
     objects = read_objects(path, shown, roots, report)
     if objects is None or report.errors:
         return None
