@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
@@ -19,6 +20,8 @@ import psutil
 import pytest
 from pymavlink.dialects.v20 import common as mavlink
 
+from bench.builtin_fuzz import FROM_GROUND, anything
+from sim_node.autopilot.codec import EncodeError
 from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
@@ -93,8 +96,8 @@ def autopilots() -> list[psutil.Process]:
 class Ground:
     """A ground station of pymavlink on the autopilot's port; the simulation runs in a loop meanwhile."""
 
-    def __init__(self, run: Run, speed: float = 0.0) -> None:
-        self.system = run.instance + 1
+    def __init__(self, run: Run, loop: Loop) -> None:
+        self.system, self.loop = run.instance + 1, loop
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", GROUND_PORT + run.instance))
         self._socket.settimeout(0.2)
@@ -140,7 +143,7 @@ class Ground:
 def flying(run: Run, speed: float = 4.0) -> Iterator[Ground]:
     loop = Loop(run.simulation, (), real_time_factor=speed)
     loop.start()
-    ground = Ground(run)
+    ground = Ground(run, loop)
     try:
         ground.wait("HEARTBEAT", timeout=30.0)
         ground.wait("LOCAL_POSITION_NED", timeout=30.0)
@@ -406,3 +409,24 @@ def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
     assert flown[500:, 2].min() > 1.0
     first = np.linalg.norm(flown - vehicle.pilot.waypoints[0].position, axis=1) < 0.5
     assert np.count_nonzero(np.diff(first.astype(int)) == 1) == 2
+
+
+def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) -> None:
+    """What they have made of the flight, a reset of the world mends."""
+    flown, chance = run("none"), random.Random(3)
+    with flying(flown) as ground:
+        for number in range(4000):
+            with suppress(EncodeError):
+                data = anything(chance.choice(FROM_GROUND), chance, number, target=ground.system)
+                ground._socket.sendto(data, ground._to)
+            if number % 100 == 99:
+                ground.send(ground._mav.timesync_encode(0, number))
+                ground.wait("TIMESYNC", lambda message, number=number: message.ts1 == number)
+        ground.loop.reset()
+        assert ground.command(511, 32, 0.0)[0] == 0
+        ground.wait("LOCAL_POSITION_NED", lambda message: message.z > -0.5)
+        assert ground.command(176, 1, 4)[0] == 0
+        assert ground.command(400, 1.0)[0] == 0
+        assert ground.command(22, 0, 0, 0, 0, 0, 0, 4.0)[0] == 0
+        ground.wait("LOCAL_POSITION_NED", lambda message: message.z < -3.5)
+    assert flown.peer.wait.lost == 0, "it has died on the way"
