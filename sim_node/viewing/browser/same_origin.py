@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlsplit
 
 import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
@@ -66,8 +65,6 @@ def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConn
 
 
 def _is_own(host: str) -> bool:
-    try:
-        parts = urlsplit(f"//{host}")
-        return parts.hostname in OWN_NAMES and parts.netloc == host and "@" not in host and parts.port != 0
-    except ValueError:
-        return False
+    """Whether a Host is one of OWN_NAMES, with a port or without."""
+    name, colon, port = host.partition(":")
+    return name.lower() in OWN_NAMES and (not colon or (port.isascii() and port.isdecimal()))
