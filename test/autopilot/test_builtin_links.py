@@ -35,7 +35,7 @@ vehicles:
   - name: v
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}, links: [{links}]}}
     pilot: {pilot}
 """
 MISSION = "{take_off: 3, wait: 0.5, waypoints: [[6, 0, 4], [6, 6, 4]], after: hold}"
@@ -54,10 +54,11 @@ def free_instance() -> int:
 class Run:
     """A simulation with its autopilot. instance: which one; said: what was told of it."""
 
-    def __init__(self, folder: Path, pilot: str, start: bool) -> None:
+    def __init__(self, folder: Path, pilot: str, start: bool, links: str) -> None:
         self.instance = free_instance()
         self.world = folder / f"w{self.instance}.yaml"
-        self.world.write_text(WORLD.format(instance=self.instance, pilot=pilot, start=str(start).lower()))
+        values = {"instance": self.instance, "pilot": pilot, "start": str(start).lower(), "links": links}
+        self.world.write_text(WORLD.format(**values))
         self.said: list[str] = []
         self.simulation = Simulation(load(self.world), seed=5)
         (self.peer,) = attach_autopilots(self.simulation, self.said.append)
@@ -81,8 +82,8 @@ class Run:
 def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     with ExitStack() as opened:
 
-        def make(pilot: str = MISSION, start: bool = True) -> Run:
-            made = Run(tmp_path, pilot, start)
+        def make(pilot: str = MISSION, start: bool = True, links: str = "") -> Run:
+            made = Run(tmp_path, pilot, start, links)
             opened.callback(made.simulation.close)
             return made
 
@@ -96,10 +97,10 @@ def autopilots() -> list[psutil.Process]:
 class Ground:
     """A ground station of pymavlink on the autopilot's port; the simulation runs in a loop meanwhile."""
 
-    def __init__(self, run: Run, loop: Loop) -> None:
+    def __init__(self, run: Run, loop: Loop | None, port: int = 0) -> None:
         self.system, self.loop = run.instance + 1, loop
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", GROUND_PORT + run.instance))
+        self._socket.bind(("127.0.0.1", port or GROUND_PORT + run.instance))
         self._socket.settimeout(0.2)
         self._mav = mavlink.MAVLink(None, 255, 190)
         self._to: Any = None
@@ -195,6 +196,24 @@ def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
         assert ground.wait("PARAM_VALUE", lambda m: m.param_id == "MASS").param_value == 1.5
         ground.send(ground._mav.param_set_encode(ground.system, 1, b"SPEED", 2.0, 9))
         ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("SPEED", 2.0))
+
+
+def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) -> None:
+    """By the world file, and on a port that QGroundControl might listen on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    flown = run("none", links=f"udpout:{port}")
+    with flying(flown) as first:
+        second = Ground(flown, None, port)
+        try:
+            second.wait("HEARTBEAT")
+            assert second.command(400, 1.0)[0] == 0
+            first.wait("HEARTBEAT", lambda beat: beat.base_mode & 128)
+            assert first.command(400, 0.0)[0] == 0
+            second.wait("HEARTBEAT", lambda beat: not beat.base_mode & 128)
+        finally:
+            second.close()
 
 
 def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
@@ -422,6 +441,7 @@ def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) 
             if number % 100 == 99:
                 ground.send(ground._mav.timesync_encode(0, number))
                 ground.wait("TIMESYNC", lambda message, number=number: message.ts1 == number)
+        assert ground.loop is not None
         ground.loop.reset()
         assert ground.command(511, 32, 0.0)[0] == 0
         ground.wait("LOCAL_POSITION_NED", lambda message: message.z > -0.5)
