@@ -36,12 +36,14 @@ bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)
 
 # The long ones, for a night: ten minutes at 60 Hz, ten million operations on the transform tree by two threads, half a
-# simulated hour in lockstep with the built-in autopilot, a million broken packets to each simulator link.
+# simulated hour in lockstep with the built-in autopilot, a million broken packets to each simulator link, half
+# a million hostile frames to each link of the built-in autopilot.
 stress: .venv/.ready-for-tests
 	$(BIN)/python -m bench.endurance $(ARGS)
 	$(BIN)/python -m bench.tree_stress
 	$(BIN)/python -m bench.lockstep --seconds 1800 --out bench/results/lockstep_stress.json
 	$(BIN)/python -m bench.lockstep_fuzz
+	$(BIN)/python -m bench.builtin_fuzz
 
 # The pictures of the README and the docs, drawn by the project itself.
 RENDER = $(BIN)/sim_node render

@@ -28,7 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instance", metavar="N", type=int, default=0, help="ports and system id follow (default 0)")
     parser.add_argument("--sim", metavar="URL", help="the simulator (default tcp:127.0.0.1:4560 + N)")
     parser.add_argument(
-        "--mavlink", metavar="URL", action="append", help="a ground link (default udpout:127.0.0.1:14540 + N)"
+        "--mavlink",
+        metavar="URL",
+        action="append",
+        help="a ground link (default udpout:127.0.0.1:14540 + N, and those of the world)",
     )
     # A file descriptor of whoever started it, which outlives this process.
     parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
@@ -51,20 +54,22 @@ def run(arguments: argparse.Namespace) -> int:
     if not 0 <= instance < MOST_INSTANCES:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MOST_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
-    here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
-    urls = arguments.mavlink or [f"udpout:{here}"]
-    try:
-        # From a port that a bridge knows again where this process is started again.
-        links = list(map(link_to, urls)) if arguments.mavlink else [UdpOut(urls[0], here, FIRST_OWN_PORT + instance)]
-        connections = [Connection(link, identity) for link in links]
-    except LinkFault as fault:
-        raise UsageError(f"--mavlink {fault}") from None
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
     craft = _craft(arguments)
+    here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
+    try:
+        links = [link_to(url) for url in arguments.mavlink or craft.links]
+    except LinkFault as fault:
+        raise UsageError(f"--mavlink {fault}") from None
+    if not arguments.mavlink:
+        # From a port that a bridge knows again where this process is started again.
+        links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
+    connections = [Connection(link, identity) for link in links]
+    ground = ", ".join(link.url for link in links)
     tell = partial(print, f"{craft.name}:", flush=True)
     memory = Memory(arguments.memory)
     autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, tell)
-    print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {', '.join(urls)}")
+    print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 

@@ -97,18 +97,19 @@ class Pilot:
 class AutopilotType(NamedTuple):
     """What a type of autopilot takes: the sensors that its vehicle has to have, and how many rotors at most.
 
-    pilot: whether it takes its mission and its limits from the vehicle's pilot.
+    pilot: whether it takes its mission and its limits from the vehicle's pilot; links: whether it takes ground links.
     """
 
     sensors: tuple[str, ...]
     most_rotors: int
     pilot: bool = False
+    links: bool = False
 
 
 # By the `type` of world files. ArduPilot's simulator interface takes the truth, and makes sensors of its own of it.
 AUTOPILOT_TYPES = {
     "ardupilot": AutopilotType((), 32),
-    "mavlink_builtin": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True),
+    "mavlink_builtin": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True, links=True),
     "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
 }
 
@@ -117,12 +118,14 @@ AUTOPILOT_TYPES = {
 class Autopilot:
     """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
 
-    start: whether the run starts it, where it is one that comes with us.
+    start: whether the run starts it, where it is one that comes with us. links: URLs of ground links that it has beside
+    its own, as in udpout:127.0.0.1:14550.
     """
 
     type: str
     instance: int = 0
     start: bool = True
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import socket
 import subprocess
@@ -19,6 +20,8 @@ import psutil
 import pytest
 from pymavlink.dialects.v20 import common as mavlink
 
+from bench.builtin_fuzz import FROM_GROUND, anything
+from sim_node.autopilot.codec import EncodeError
 from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
@@ -32,7 +35,7 @@ vehicles:
   - name: v
     model: iris
     pose: {{position: [0, 0, 0.13]}}
-    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}}}
+    autopilot: {{type: mavlink_builtin, instance: {instance}, start: {start}, links: [{links}]}}
     pilot: {pilot}
 """
 MISSION = "{take_off: 3, wait: 0.5, waypoints: [[6, 0, 4], [6, 6, 4]], after: hold}"
@@ -51,10 +54,11 @@ def free_instance() -> int:
 class Run:
     """A simulation with its autopilot. instance: which one; said: what was told of it."""
 
-    def __init__(self, folder: Path, pilot: str, start: bool) -> None:
+    def __init__(self, folder: Path, pilot: str, start: bool, links: str) -> None:
         self.instance = free_instance()
         self.world = folder / f"w{self.instance}.yaml"
-        self.world.write_text(WORLD.format(instance=self.instance, pilot=pilot, start=str(start).lower()))
+        values = {"instance": self.instance, "pilot": pilot, "start": str(start).lower(), "links": links}
+        self.world.write_text(WORLD.format(**values))
         self.said: list[str] = []
         self.simulation = Simulation(load(self.world), seed=5)
         (self.peer,) = attach_autopilots(self.simulation, self.said.append)
@@ -78,8 +82,8 @@ class Run:
 def run(tmp_path: Path) -> Iterator[Callable[..., Run]]:
     with ExitStack() as opened:
 
-        def make(pilot: str = MISSION, start: bool = True) -> Run:
-            made = Run(tmp_path, pilot, start)
+        def make(pilot: str = MISSION, start: bool = True, links: str = "") -> Run:
+            made = Run(tmp_path, pilot, start, links)
             opened.callback(made.simulation.close)
             return made
 
@@ -93,10 +97,10 @@ def autopilots() -> list[psutil.Process]:
 class Ground:
     """A ground station of pymavlink on the autopilot's port; the simulation runs in a loop meanwhile."""
 
-    def __init__(self, run: Run, speed: float = 0.0) -> None:
-        self.system = run.instance + 1
+    def __init__(self, run: Run, loop: Loop | None, port: int = 0) -> None:
+        self.system, self.loop = run.instance + 1, loop
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind(("127.0.0.1", GROUND_PORT + run.instance))
+        self._socket.bind(("127.0.0.1", port or GROUND_PORT + run.instance))
         self._socket.settimeout(0.2)
         self._mav = mavlink.MAVLink(None, 255, 190)
         self._to: Any = None
@@ -140,7 +144,7 @@ class Ground:
 def flying(run: Run, speed: float = 4.0) -> Iterator[Ground]:
     loop = Loop(run.simulation, (), real_time_factor=speed)
     loop.start()
-    ground = Ground(run)
+    ground = Ground(run, loop)
     try:
         ground.wait("HEARTBEAT", timeout=30.0)
         ground.wait("LOCAL_POSITION_NED", timeout=30.0)
@@ -192,6 +196,24 @@ def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
         assert ground.wait("PARAM_VALUE", lambda m: m.param_id == "MASS").param_value == 1.5
         ground.send(ground._mav.param_set_encode(ground.system, 1, b"SPEED", 2.0, 9))
         ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("SPEED", 2.0))
+
+
+def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) -> None:
+    """By the world file, and on a port that QGroundControl might listen on."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    flown = run("none", links=f"udpout:{port}")
+    with flying(flown) as first:
+        second = Ground(flown, None, port)
+        try:
+            second.wait("HEARTBEAT")
+            assert second.command(400, 1.0)[0] == 0
+            first.wait("HEARTBEAT", lambda beat: beat.base_mode & 128)
+            assert first.command(400, 0.0)[0] == 0
+            second.wait("HEARTBEAT", lambda beat: not beat.base_mode & 128)
+        finally:
+            second.close()
 
 
 def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
@@ -406,3 +428,25 @@ def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
     assert flown[500:, 2].min() > 1.0
     first = np.linalg.norm(flown - vehicle.pilot.waypoints[0].position, axis=1) < 0.5
     assert np.count_nonzero(np.diff(first.astype(int)) == 1) == 2
+
+
+def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) -> None:
+    """What they have made of the flight, a reset of the world mends."""
+    flown, chance = run("none"), random.Random(3)
+    with flying(flown) as ground:
+        for number in range(4000):
+            with suppress(EncodeError):
+                data = anything(chance.choice(FROM_GROUND), chance, number, target=ground.system)
+                ground._socket.sendto(data, ground._to)
+            if number % 100 == 99:
+                ground.send(ground._mav.timesync_encode(0, number))
+                ground.wait("TIMESYNC", lambda message, number=number: message.ts1 == number)
+        assert ground.loop is not None
+        ground.loop.reset()
+        assert ground.command(511, 32, 0.0)[0] == 0
+        ground.wait("LOCAL_POSITION_NED", lambda message: message.z > -0.5)
+        assert ground.command(176, 1, 4)[0] == 0
+        assert ground.command(400, 1.0)[0] == 0
+        assert ground.command(22, 0, 0, 0, 0, 0, 0, 4.0)[0] == 0
+        ground.wait("LOCAL_POSITION_NED", lambda message: message.z < -3.5)
+    assert flown.peer.wait.lost == 0, "it has died on the way"

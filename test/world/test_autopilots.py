@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sim_node.autopilot.links import link_to
 from sim_node.autopilot.lockstep import AUTOPILOTS
 from sim_node.world import Autopilot, WorldError, lay_out, load
+from sim_node.world.autopilot_checks import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 
 ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"
@@ -31,6 +33,26 @@ def test_vehicles_with_autopilots(write):
 
 def test_what_worlds_may_name_is_what_there_is():
     assert set(AUTOPILOT_TYPES) == set(AUTOPILOTS)
+
+
+def test_links_are_on_this_machine_unless_a_host_is_named(write):
+    """What a world may say, the links themselves take."""
+    urls = ("udpout:14550", "udpout:127.0.0.1:14551", "udpin://localhost:14552", "tcp:ground-station.local:5760")
+    listed = ", ".join(map(repr, urls))
+    world = vehicles(write, f"{{name: v, model: iris, autopilot: {{type: mavlink_builtin, links: [{listed}]}}}}")
+    assert world.vehicles[0].autopilot.links == urls
+    lay_out(world)
+    assert [link_to(url).address for url in urls] == [
+        ("127.0.0.1", 14550),
+        ("127.0.0.1", 14551),
+        ("localhost", 14552),
+        ("ground-station.local", 5760),
+    ]
+
+
+@pytest.mark.parametrize("url", ["", "udpout", "udpout:", "14550", "udpout:host", "serial:/dev/ttyS0", "udpin:1:2:3"])
+def test_what_is_no_link_is_a_fault(url):
+    assert link_fault(url)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +90,27 @@ def test_what_worlds_may_name_is_what_there_is():
             ["{name: v, model: iris, autopilot: {type: px4}, sensors: false}"],
             "3:5: vehicles[0].autopilot: px4 needs sensors fixed to 'v/base_link': "
             "imu, magnetometer, barometer, gps are missing",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4, links: ['udpout:14550']}}"],
+            "3:5: vehicles[0].autopilot.links: px4 takes no links",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpot:14550']}}"],
+            "3:5: vehicles[0].autopilot.links: 'udpot:14550': unknown kind 'udpot'; did you mean udpout? "
+            "(known: tcp, udpin, udpout)",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpout:127.0.0.1:0']}}"],
+            "3:5: vehicles[0].autopilot.links: 'udpout:127.0.0.1:0' is no link; "
+            "needs udpout:PORT or udpout:HOST:PORT, or tcp or udpin instead",
+        ),
+        (
+            [
+                "{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpin:14600']}}",
+                "{name: w, model: iris, autopilot: {type: mavlink_builtin, instance: 1, links: [udpin:0.0.0.0:14600]}}",
+            ],
+            "4:5: vehicles[1].autopilot.links: 'v' listens on port 14600 already",
         ),
     ],
 )

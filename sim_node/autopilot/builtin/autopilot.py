@@ -65,7 +65,7 @@ class BuiltinAutopilot:
         self._wake_read.setblocking(False)
         self._watched: dict[object, int] = {}
         self._beat_ns = self._tick_ns = self._heard_ns = 0
-        self._said_silent = False
+        self._said_silent = self._said_senseless = False
         if remembered is not None:
             self.flight.take_back(remembered)
         rehearse(craft)
@@ -176,6 +176,10 @@ class BuiltinAutopilot:
         if self.link.connected and not self._said_silent and now_ns - self._heard_ns > SILENT_NS:
             self._said_silent = True
             self._tell("the simulator is silent: paused, or waiting for somebody else")
+
+        if self.link.senseless and not self._said_senseless:
+            self._said_senseless = True
+            self.say(WARNING, "the simulator tells of places, rotations or rates that are none: left aside")
 
     def _complain(self, connection: Connection) -> None:
         if connection.openings == 0:

@@ -22,7 +22,7 @@ class Craft:
     origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame; undulation: of
     the geoid there, m. speed and most_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
     yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
-    seconds after its start; None to wait for orders.
+    seconds after its start; None to wait for orders. links: URLs of its further ground links.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Craft:
     yaw_rate: float
     wait: float = 0.0
     mission: tuple[Item, ...] | None = None
+    links: tuple[str, ...] = ()
 
 
 def to_json(craft: Craft) -> str:
@@ -54,6 +55,7 @@ def from_json(text: str) -> Craft:
         airframe = {key: np.array(value) if isinstance(value, list) else value for key, value in airframe.items()}
         mission = values.pop("mission", None)
         values["centre"], values["origin"] = tuple(values["centre"]), tuple(values["origin"])
+        values["links"] = tuple(values.get("links", ()))
         return Craft(airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values)
     except (TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"no craft: {error}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,6 +23,8 @@ _READ_SIZE = 4096
 _MOST_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
 RESET = 1 << 31  # of HIL_SENSOR's fields
+# Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
+MOST = 1e6
 
 # Position, attitude, velocity (ENU), rates (FLU) at a time (us), and whether the world began anew; gives the commands.
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
@@ -30,6 +33,7 @@ Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], Flo
 class SimulatorLink:
     """One connection to a simulator. readings: what it told last; steps: how often it asked.
 
+    senseless: how many states and rates were none, and left the last ones as they were.
     after: what is done, at a time (us), once the simulator has its answer and goes on.
     """
 
@@ -42,6 +46,7 @@ class SimulatorLink:
         armed: Callable[[], bool],
     ) -> None:
         self.address, self.readings, self.steps = address, Readings(), 0
+        self.senseless = 0
         self.hung_up_at_once = False
         self._step, self._after, self._armed = step, after, armed
         self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
@@ -98,6 +103,9 @@ class SimulatorLink:
 
     def _take(self, name: str, fields: Any) -> None:
         if name == "ODOMETRY":
+            if not _is_state(fields):
+                self.senseless += 1
+                return
             self._position[:] = ned_enu(fields.x, fields.y, fields.z)
             self._attitude[:] = attitude_enu_flu(*fields.q)
             self._velocity[:] = ned_enu(fields.vx, fields.vy, fields.vz)
@@ -107,7 +115,11 @@ class SimulatorLink:
             self._heard = True
             self.steps += 1
             self.readings.take(fields)
-            self._rate[:] = frd_flu(fields.xgyro, fields.ygyro, fields.zgyro)
+            rate = fields.xgyro, fields.ygyro, fields.zgyro
+            if _are_below(MOST, rate):
+                self._rate[:] = frd_flu(*rate)
+            else:
+                self.senseless += 1
             reset = bool(fields.fields_updated & RESET)
             state = self._position, self._attitude, self._velocity, self._rate
             self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))
@@ -120,3 +132,15 @@ class SimulatorLink:
         unused = [0.0] * (_MOST_MOTORS - len(values))
         assert self._socket is not None
         self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))
+
+
+def _is_state(fields: Any) -> bool:
+    """Whether an ODOMETRY holds a place, a rotation and a velocity."""
+    place, velocity = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
+    return _are_below(MOST, place) and _are_below(MOST, velocity) and abs(math.hypot(*fields.q) - 1.0) < 1e-2
+
+
+def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:
+    """Whether all are within so much; none that is not finite is."""
+    x, y, z = numbers
+    return -most < x < most and -most < y < most and -most < z < most

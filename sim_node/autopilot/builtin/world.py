@@ -44,6 +44,7 @@ def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
         yaw_rate=pilot.yaw_rate,
         wait=pilot.wait,
         mission=None if vehicle.pilot is None else tuple(_items(flown.waypoints.tolist(), pilot, origin, undulation)),
+        links=() if vehicle.autopilot is None else vehicle.autopilot.links,
     )
 
 

@@ -1,4 +1,4 @@
-"""The web server: on this machine alone, on a port that is free, without other hosts."""
+"""The web server: on this machine alone, on a port that is free, without other hosts, for its own page alone."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import socket
 
 import rich
 import viser
+
+from sim_node.viewing.browser.same_origin import own_pages_only
 
 HOST = "127.0.0.1"
 DEFAULT_PORT = 8080
@@ -24,7 +26,8 @@ class Server(viser.ViserServer):  # type: ignore[misc]
     def __init__(self, port: int | None, title: str) -> None:
         # viser tells of its start and end on the standard output, which is the program's.
         rich.get_console().quiet = True
-        super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
+        with own_pages_only():
+            super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
         self.gui.configure_theme(show_logo=False, show_share_button=False)
         self.gui.set_panel_label(title)
 

@@ -31,7 +31,7 @@ VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensor
 MODEL_KEYS = ("inertial", "geometry", "rotor", "rotors", "drag", "frames", "sensors")
 COEFFICIENTS = ("thrust_coefficient", "moment_coefficient", "max_speed", "min_speed", "drag_coefficient")
 ROTOR_KEYS = ("position", "axis", "spin", *COEFFICIENTS, "time_constant")
-AUTOPILOT_KEYS = ("type", "instance", "start")
+AUTOPILOT_KEYS = ("type", "instance", "start", "links")
 PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
 WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "position")
@@ -274,7 +274,9 @@ def _autopilot(value: Value | None) -> Autopilot | None:
     number = 0.0 if instance is None else instance.number(0, MOST_INSTANCES - 1)
     if instance is not None and number % 1.0:
         instance.error(f"found {instance.found()}; a whole number is needed")
-    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number), boolean(table, "start", True))
+    links = table.get("links")
+    urls = () if links is None else tuple(entry.text() for entry in links.items())
+    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number), boolean(table, "start", True), urls)
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:

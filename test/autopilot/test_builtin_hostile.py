@@ -1,0 +1,51 @@
+"""Anything at all on both links of the built-in autopilot: a few seconds of bench/builtin_fuzz.py."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+import pytest
+
+from bench.builtin_fuzz import Running, fuzz_ground, fuzz_simulator
+from sim_node.autopilot.codec import frame_bytes
+
+FUZZ_S = 4.0
+LEVEL = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
+NO_STATES = {
+    "a place that is no number": {"x": math.nan, "q": LEVEL},
+    "a place that is infinite": {"z": -math.inf, "q": LEVEL},
+    "a place beyond all places": {"y": 1e30, "q": LEVEL},
+    "a velocity that is none": {"vz": math.nan, "q": LEVEL},
+    "no rotation": {"q": (0.0, 0.0, 0.0, 0.0)},
+    "a rotation that is no number": {"q": (math.nan, 0.0, 0.0, 1.0)},
+}
+
+
+@pytest.mark.parametrize("fuzz", [fuzz_ground, fuzz_simulator])
+def test_hostile_frames_neither_stop_nor_confuse_it(fuzz: Callable[..., int]) -> None:
+    assert fuzz(10**9, seed=7, until=time.monotonic() + FUZZ_S) > 1000
+
+
+@pytest.mark.parametrize("fields", NO_STATES.values(), ids=NO_STATES.keys())
+def test_a_state_that_is_none_leaves_the_last_one(fields: dict[str, object]) -> None:
+    """The motors turn as they would have without it."""
+    running = Running()
+    try:
+        running.flown(5.0)
+        running.command(176, 1, 4)
+        running.command(400, 1)
+        running.command(22, 0, 0, 0, 0, 0, 0, 5.0)
+        running.asked(1)
+        steady = running.flown(5.0, 50)
+        assert min(steady[:4]) > 0.1
+        running.tell(frame_bytes("ODOMETRY", fields, 1, 200, 0))
+        for name in ("xgyro", "ygyro", "zgyro"):
+            running.tell(frame_bytes("HIL_SENSOR", {"time_usec": running.time_us, name: math.nan}, 1, 200, 0))
+        after = running.flown(5.0, 1)
+        assert after == pytest.approx(steady, abs=0.02)
+        assert running.autopilot.link.senseless == 4
+        running.heard("STATUSTEXT", lambda message: message.text.startswith("the simulator tells of places"))
+    finally:
+        running.stop()
