@@ -19,7 +19,7 @@ HERE = Path(__file__).absolute().parents[1]
 # As scripts/simulation looks for it: of a checkout, of the prefix after pip, of the ROS 2 that is set up.
 PYTHONS = (
     HERE / ".venv" / "bin" / "python3" if (HERE / "scripts").exists() else HERE.parents[1] / "bin" / "python3",
-    Path(sys.executable),
+    Path(shutil.which("python3") or sys.executable),
 )
 
 

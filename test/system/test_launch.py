@@ -185,11 +185,13 @@ def rviz2(launched: tuple[list[str], dict], tmp_path: Path) -> tuple[tuple[list[
 def test_rviz_is_started_with_a_configuration_of_the_world(rviz2: tuple[tuple[list[str], dict], Path]) -> None:
     launched, kept = rviz2
     with launch(launched, "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
         ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
         ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
         shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
         robots = next(display for display in shown["Displays"] if display["Name"] == "Robots")
         assert robots["Displays"][0]["TF Prefix"] == "lab/drone"
+        ears.spin_until(lambda: bool(moving), what="/tf")  # a Python that has hardly begun has its own words for Ctrl-C
         interrupt(running)
     written = Path(Path(f"{kept}.path").read_text().strip())
     assert not written.parent.exists(), "what the launch wrote goes with it"
@@ -204,10 +206,12 @@ def test_rviz_is_started_with_a_configuration_of_the_bag(
     rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "odom", "b", 1.0))) for i in range(100)]
     bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
     with launch(beside(launched, "replay"), "rviz:=true", f"bag:={bag}", "loop:=true") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
         ears.spin_until(kept.exists, what=f"rviz2\n{running.output}")
         ears.spin_until(lambda: bool(kept.read_text()), what="its configuration")
         shown = yaml.safe_load(kept.read_text())["Visualization Manager"]
         assert shown["Global Options"]["Fixed Frame"] == "odom"
+        ears.spin_until(lambda: bool(moving), what="/tf")
         interrupt(running)
 
 
