@@ -13,14 +13,12 @@ from sim_node.cli.poses import pose_lines, short_pose
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag
 from sim_node.recording.opening import open_bag
-from sim_node.recording.transforms import BagTransforms, Found
+from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
 from sim_node.tree import TransformError
 from sim_node.tree.describe import FrameInfo, as_text, remark
 from sim_node.world.problems import counted
 
 USER_MISTAKE = 2
-# Stamps after this are of the wall clock: 2001-09-09. Times on the command line are then counted from the first.
-_WALL_CLOCK_NS = 10**18
 
 
 def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
@@ -106,7 +104,7 @@ def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
 
 def _stamp(transforms: BagTransforms, at: float) -> int:
     stamp = round(at * 1e9)
-    return stamp + transforms.first_ns if stamp < _WALL_CLOCK_NS <= transforms.first_ns else stamp
+    return stamp + transforms.first_ns if stamp < WALL_CLOCK_NS <= transforms.first_ns else stamp
 
 
 def _tell(bag: Bag, transforms: BagTransforms) -> None:

@@ -1,4 +1,4 @@
-"""Draw a world at an instant, or a film of it, without a display."""
+"""Draw a world or a bag at an instant, or a film of it, without a display."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import argparse
 import re
 import signal
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from sim_node.cli.bags import tell_damage
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_at, add_randomised, add_world, drawn, finite, loaded
-from sim_node.world import UnknownFrame, World
+from sim_node.cli.worlds import add_at, add_randomised, add_world, drawn, finite, loaded, refuse
+from sim_node.recording.opening import is_bag, open_bag
+from sim_node.recording.transforms import WALL_CLOCK_NS
+from sim_node.world import UnknownFrame
 from sim_node.world.problems import quoted
+
+if TYPE_CHECKING:
+    from sim_node.viewing.takes import Take
 
 DEFAULT_DURATION_S = 10.0
 MOST_PIXELS = 8192
@@ -44,25 +52,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_at(picture)
     film = parser.add_argument_group("with --video")
     film.add_argument("--from", dest="begin", metavar="S", type=finite, help="begin at this time (default: the start)")
-    film.add_argument(
-        "--duration", metavar="S", type=finite, help=f"simulated seconds (default {DEFAULT_DURATION_S:g})"
-    )
+    duration = f"simulated seconds (default {DEFAULT_DURATION_S:g}, or to a bag's end)"
+    film.add_argument("--duration", metavar="S", type=finite, help=duration)
     film.add_argument("--fps", metavar="N", type=_positive, help="pictures per second (default 30)")
     film.add_argument("--speed", metavar="X", type=_positive, help="simulated per second of the film (default 1)")
+    parser.epilog = "A bag (its folder, or an .mcap or .db3 file) is drawn by its transforms, in the world that it has."
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file, and says so. Nothing is left of one that could not be finished."""
     path: Path = arguments.out or arguments.video
-    world = loaded(arguments)
-    times_ns, fps = _times(world, arguments)
     try:
         # Here and not above: only who draws needs what draws.
         from sim_node.viewing.canvas import NoOpenGL
         from sim_node.viewing.films import FILMS, FilmError, write_film
         from sim_node.viewing.framing import ShotError
         from sim_node.viewing.pictures import PICTURES, write_picture
-        from sim_node.viewing.shots import Shot, draw
+        from sim_node.viewing.shots import Shot, draw_take
     except ImportError as error:
         raise UsageError(
             f"drawing needs what is not installed ({error}); run: pip install 'sim_node[physics,view]'"
@@ -79,24 +85,41 @@ def run(arguments: argparse.Namespace) -> int:
     )
     # As Ctrl-C: nothing half written is left.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    pictures = draw(drawn(world, arguments), shot, times_ns, arguments.seed or 0, _with_bar)
-    try:
-        if arguments.out:
-            write_picture(next(pictures), path)
-            pictures.close()
-        else:
-            write_film(pictures, len(times_ns), fps, path)
-    except (ShotError, FilmError, NoOpenGL, UnknownFrame) as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {_told(times_ns, fps, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
+    with _take(arguments) as take:
+        times_ns, fps = _times(take, arguments)
+        pictures = draw_take(take, shot, times_ns, _with_bar)
+        try:
+            if arguments.out:
+                write_picture(next(pictures), path)
+                pictures.close()
+            else:
+                write_film(pictures, len(times_ns), fps, path)
+        except (ShotError, FilmError, NoOpenGL, UnknownFrame) as error:
+            raise UsageError(str(error)) from None
+        except OSError as error:
+            raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
+    print(f"{path}: {_told(times_ns, fps, take, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 
-def _times(world: World, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
+@contextmanager
+def _take(arguments: argparse.Namespace) -> Iterator[Take]:
+    """What is drawn: a run of a world, or a bag."""
+    from sim_node.viewing.takes import run_of, take_of_bag
+
+    if not is_bag(arguments.world):
+        yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0)
+        return
+    refuse(arguments, "a bag", "randomised", "seed")
+    with open_bag(arguments.world) as bag:
+        with take_of_bag(bag, lambda topics: bag.messages(topics)) as take:
+            yield take
+        tell_damage(bag)
+
+
+def _times(take: Take, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
     """The instants of the pictures, and how many of them pass in a second."""
-    start_ns = world.time.start_ns
+    start_ns = take.start_ns
     if arguments.out:
         given = {
             "--from": arguments.begin,
@@ -107,12 +130,14 @@ def _times(world: World, arguments: argparse.Namespace) -> tuple[list[int], Frac
         for option, value in given.items():
             if value is not None:
                 raise UsageError(f"{option} is of films; a picture has --at")
-        return [start_ns if arguments.at is None else round(arguments.at * 1e9)], Fraction(1)
+        return [start_ns if arguments.at is None else _instant(take, arguments.at)], Fraction(1)
     if arguments.at is not None:
         raise UsageError("--at is of pictures; a film has --from and --duration")
     fps = arguments.fps or Fraction(30)
-    begin_ns = start_ns if arguments.begin is None else round(arguments.begin * 1e9)
-    duration = Fraction(str(DEFAULT_DURATION_S if arguments.duration is None else arguments.duration))
+    begin_ns = start_ns if arguments.begin is None else _instant(take, arguments.begin)
+    left = (take.end_ns - begin_ns) / 1e9
+    whole = min(DEFAULT_DURATION_S, left) if left > 0.0 else DEFAULT_DURATION_S
+    duration = Fraction(str(whole if arguments.duration is None else arguments.duration))
     if duration <= 0:
         raise UsageError(f"--duration {float(duration):g}: a time above zero is needed")
     step_ns = 10**9 * (arguments.speed or Fraction(1)) / fps
@@ -120,6 +145,12 @@ def _times(world: World, arguments: argparse.Namespace) -> tuple[list[int], Frac
     if count > MOST_PICTURES:
         raise UsageError(f"a film of {count} pictures; allowed: up to {MOST_PICTURES}")
     return [begin_ns + round(index * step_ns) for index in range(count)], fps
+
+
+def _instant(take: Take, seconds: float) -> int:
+    """What is small for a stamp of the wall clock is counted from the first."""
+    time_ns = round(seconds * 1e9)
+    return time_ns if time_ns >= WALL_CLOCK_NS else take.zero_ns + time_ns
 
 
 def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse.Namespace) -> None:
@@ -136,10 +167,11 @@ def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
     return tqdm(times_ns, desc=what, unit="instant", disable=hidden, leave=False)
 
 
-def _told(times_ns: Sequence[int], fps: Fraction, *, film: bool) -> str:
+def _told(times_ns: Sequence[int], fps: Fraction, take: Take, *, film: bool) -> str:
+    first = (times_ns[0] - take.zero_ns) / 1e9
     if not film:
-        return f"at {times_ns[0] / 1e9:g} s"
-    return f"{len(times_ns)} pictures, {float(len(times_ns) / fps):g} s from {times_ns[0] / 1e9:g} s on"
+        return f"at {first:g} s"
+    return f"{len(times_ns)} pictures, {float(len(times_ns) / fps):g} s from {first:g} s on"
 
 
 def _size(text: str) -> tuple[int, int]:

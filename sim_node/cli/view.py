@@ -9,7 +9,7 @@ from pathlib import Path
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.views import opened, port_number
-from sim_node.cli.worlds import add_randomised, add_world, drawn, loaded
+from sim_node.cli.worlds import add_randomised, add_world, drawn, loaded, refuse
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Loop, Simulation
 
@@ -55,7 +55,7 @@ def _world(arguments: argparse.Namespace) -> int:
 
 
 def _bag(arguments: argparse.Namespace) -> int:
-    _refuse(arguments, "a bag", "randomised", "seed")
+    refuse(arguments, "a bag", "randomised", "seed")
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
     from sim_node.viewing.browser.bag_view import BagView
 
@@ -69,7 +69,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
         raise UsageError(f"--live shows the graph; it takes no WORLD, found {arguments.world!r}")
-    _refuse(arguments, "--live", "randomised", "seed", "paused")
+    refuse(arguments, "--live", "randomised", "seed", "paused")
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:
@@ -79,9 +79,3 @@ def _live(arguments: argparse.Namespace) -> int:
     arguments.interrupt.wait()
     view.close()
     return 0
-
-
-def _refuse(arguments: argparse.Namespace, what: str, *names: str) -> None:
-    for name in names:
-        if getattr(arguments, name):
-            raise UsageError(f"{what} takes no --{name}")

@@ -57,6 +57,13 @@ def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> No
         raise UsageError("--live shows what comes in; it takes no --at")
 
 
+def refuse(arguments: argparse.Namespace, what: str, *names: str) -> None:
+    """Raises UsageError for options that `what` does not take."""
+    for name in names:
+        if getattr(arguments, name):
+            raise UsageError(f"{what} takes no --{name}")
+
+
 def loaded(arguments: argparse.Namespace) -> World:
     """The world that add_world's arguments name."""
     return load(arguments.world, allow=arguments.allow)

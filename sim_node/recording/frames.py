@@ -17,6 +17,7 @@ from sim_node.world.frame_table import table_of
 class BagFrames:
     """The transforms of a bag, read through once: a table of its frames, and their poses as messages come in.
 
+    first_ns, last_ns: the first and the last stamp of what moves; where nothing does, the times of the bag's messages.
     table: frames below what they hung on last, those of a second root beside the first one; those that only latched
     topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
     the box in which moving frames below the root are. Raises BagError for a bag without transforms.
@@ -29,10 +30,13 @@ class BagFrames:
         dynamic: set[str] = set()
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         self._reader = TfMessageReader()
+        first_ns, last_ns = 2**63 - 1, -1
         for message in bag.messages(topics) if topics else ():
-            names, _, poses = self._reader.read(message.data)
+            names, stamps, poses = self._reader.read(message.data)
             if not _is_latched(bag.topics[message.topic].name):
                 dynamic.update(names.children)
+                first_ns = min(first_ns, int(stamps.min(initial=first_ns)))
+                last_ns = max(last_ns, int(stamps.max(initial=last_ns)))
             for parent, child, pose in zip(names.parents, names.children, poses, strict=True):
                 parents[child] = parent
                 if child not in first:
@@ -45,6 +49,7 @@ class BagFrames:
             self.table = table_of(parents, dynamic)
         except ValueError as error:
             raise BagError(f"the bag's transforms: {error}") from None
+        self.first_ns, self.last_ns = (first_ns, last_ns) if last_ns >= 0 else (bag.start_ns, bag.end_ns)
         self.poses = np.array([first.get(name, pose_math.IDENTITY) for name in self.table.names])
         self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
         self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
@@ -13,6 +15,8 @@ from sim_node.wire.tf_message_reader import TfMessageReader
 TYPE = "tf2_msgs/msg/TFMessage"
 # Seconds of transforms that are kept: a lookup waits this long for slow frames before it is given up.
 _KEPT_S = 30.0
+# Stamps after this are of the wall clock: 2001-09-09. Times that people give are then counted from the first.
+WALL_CLOCK_NS = 10**18
 _GIVEN_UP_NS = round(_KEPT_S / 2 * 1e9)
 
 # Gives the messages of these topics in the order of their times.
@@ -73,6 +77,38 @@ class BagTransforms:
         while stamp is not None:
             yield self._found(target, source, stamp)
             stamp = next(stamps, None)
+
+    def poses(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[FloatArray]:
+        """The poses (F, 7) of each child in its parent at each stamp (rising).
+
+        Where the bag tells of a frame before and after a stamp, in between; the last one where it tells no more; NaN
+        where it has not told yet.
+        """
+        stamp, waiting = next(stamps, None), list(pairs)
+        for message in self._messages():
+            self._store(message, static=False)
+            while stamp is not None and self.newest_ns >= stamp:
+                while waiting and self.tree.can_lookup(*waiting[-1], stamp, tolerance_ns=0):
+                    waiting.pop()
+                if waiting and self.newest_ns <= stamp + _GIVEN_UP_NS:
+                    break
+                yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
+                stamp, waiting = next(stamps, None), list(pairs)
+            if stamp is None:
+                return
+        while stamp is not None:
+            yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
+            stamp = next(stamps, None)
+
+    def _held(self, parent: str, child: str, stamp: int) -> FloatArray:
+        try:
+            return self.tree.lookup(parent, child, stamp, tolerance_ns=0)
+        except TransformError:
+            try:
+                last, pose = self.tree.lookup_stamped(parent, child)
+            except TransformError:
+                return np.full(7, np.nan)
+            return pose if last is None or last < stamp else np.full(7, np.nan)
 
     def _found(self, target: str, source: str, stamp: int) -> Found:
         try:

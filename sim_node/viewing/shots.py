@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.simulation import Simulation
 from sim_node.viewing.canvas import Canvas, Pixels
 from sim_node.viewing.framing import Content, ShotError, framing_for, size_of
 from sim_node.viewing.labels import write_names, write_time
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail
 from sim_node.viewing.stage import Stage
+from sim_node.viewing.takes import Take, run_of
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import LATEST_NS, World
@@ -54,9 +54,16 @@ def draw(
 
     Raises ShotError, UnknownFrame, NoOpenGL, WorldError and Diverged with the first picture.
     """
-    simulation = Simulation(world, seed, sensors=False)
-    world, frames, layout = simulation.world, simulation.frames, lay_out(simulation.world)
-    _check(times_ns, world.time.start_ns)
+    yield from draw_take(run_of(world, seed), shot, times_ns, watch)
+
+
+def draw_take(
+    take: Take, shot: Shot, times_ns: Sequence[int], watch: Watch = lambda times_ns, what: times_ns
+) -> Generator[Pixels, None, None]:
+    """Pictures (height, width, 3) of a take at instants of it, in their order, as `draw` gives them of a world."""
+    world, layout = take.world, lay_out(take.world)
+    frames = layout.frames
+    _check(times_ns, take)
     size = size_of(shot.camera, shot.size, world)
     try:
         stage = Stage(world, layout, size)
@@ -65,8 +72,8 @@ def draw(
     shown = _rows(shot.frames, frames, bare=stage.is_bare)
     trails = [frames.index(name) for name in shot.trails]
     with Canvas(size) as canvas:
-        earlier = np.linspace(world.time.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
-        history = [simulation.seek(time_ns).poses for time_ns in watch([*earlier, *times_ns], "simulated")]
+        earlier = np.linspace(take.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
+        history = list(take.poses(watch([*earlier, *times_ns], "simulated" if take.name == "world" else "read")))
         rooted = frames.in_root(np.stack(history))
         pictured = rooted[_EARLIER:]
         content = Content(stage, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
@@ -86,7 +93,7 @@ def draw(
             pixels = _lit(stage, canvas, shot.suns)
             if shown:
                 pixels = write_names(pixels, [frames.names[row] for row in shown], *view.project(now[shown, :3]))
-            yield write_time(pixels, time_ns / 1e9) if shot.has_time else pixels
+            yield write_time(pixels, (time_ns - take.zero_ns) / 1e9) if shot.has_time else pixels
 
 
 def _lit(stage: Stage, canvas: Canvas, suns: int) -> Pixels:
@@ -112,14 +119,15 @@ class _Path:
         return self._way[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
-def _check(times_ns: Sequence[int], start_ns: int) -> None:
+def _check(times_ns: Sequence[int], take: Take) -> None:
     for time_ns in (times_ns[0], times_ns[-1]):
-        if time_ns < start_ns:
-            raise ShotError(f"{time_ns / 1e9:g} s is before the world's start at {start_ns / 1e9:g} s")
+        said, start, end = ((each - take.zero_ns) / 1e9 for each in (time_ns, take.start_ns, take.end_ns))
+        if time_ns < take.start_ns:
+            raise ShotError(f"{said:g} s is before the {take.name}'s start at {start:g} s")
         if time_ns > LATEST_NS:
-            raise ShotError(
-                f"{time_ns / 1e9:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s"
-            )
+            raise ShotError(f"{said:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
+        if time_ns > take.end_ns:
+            raise ShotError(f"{said:g} s is after the {take.name}'s end at {end:g} s")
 
 
 def _rows(names: tuple[str, ...] | None, frames: FrameTable, *, bare: bool) -> list[int]:

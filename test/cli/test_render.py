@@ -13,6 +13,8 @@ import av
 import numpy as np
 import pytest
 from PIL import Image
+from recorded_runs import record
+from written import T0, Row, tf_message, write_bag
 
 from sim_node.cli.main import main
 from sim_node.viewing.canvas import Canvas, NoOpenGL
@@ -91,6 +93,40 @@ def test_a_film_shows_the_motion_at_its_times(world: str, tmp_path: Path) -> Non
     for k, image in enumerate(images):
         y = k / 6.0 - 1.0
         assert abs(column(image) - (0.5 * (WIDTH - 1) - FOCAL * y / 6.0)) < 1.5
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_bag_is_drawn_in_the_world_that_it_carries(world: str, tmp_path: Path) -> None:
+    """By its transforms: at 2 s the ball is at y = -1. The world's own file is gone by then."""
+    bag, out = tmp_path / "bag", tmp_path / "there.png"
+    assert record(world, bag, seconds=4.0) == []
+    Path(world).unlink()
+    assert main(["render", str(bag), "--at", "2", *EYE, "-o", str(out)]) == 0
+    with Image.open(out) as image:
+        assert abs(column(np.asarray(image)) - (0.5 * (WIDTH - 1) + FOCAL / 6.0)) < 1.0
+
+
+@pytest.mark.usefixtures("_gl")
+def test_a_bag_without_a_world_is_drawn_as_axes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Stamps of the wall clock; times are from the first. From x = -6 one looks along x; base goes from x = 0 to 4 m.
+
+    The tip of its axis y, and so of what is green, is nearer at the start than at the end, hence farther out: by
+    the ratio of the distances, 10 m and 6 m.
+    """
+    rows = [Row("/tf", T0 + k * 10**8, tf_message((T0 + k * 10**8, "map", "base", 0.1 * k))) for k in range(41)]
+    bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
+    widths = []
+    for at in ("0", "4"):
+        out = tmp_path / f"{at}.png"
+        asked = ["--at", at, "--frames", "base", "--camera=-6,0,1@0,0,1,60", "--size", "1280x720"]
+        assert main(["render", str(bag), *asked, "-o", str(out)]) == 0
+        assert f"{out}: at {at} s, " in capsys.readouterr().out
+        image = np.asarray(Image.open(out)).astype(int)
+        green = (image[..., 1] - image[..., 0] > 20) & (image[..., 1] - image[..., 2] > 20)
+        widths.append(639.5 - np.nonzero(green)[1].min())
+    assert widths[0] / widths[1] == pytest.approx(10.0 / 6.0, rel=0.1)
+    assert main(["render", str(bag), "--at", "5", "-o", str(tmp_path / "late.png")]) == 2
+    assert "5 s is after the bag's end at 4 s" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("_gl")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from robot_bag import Entry, robot, tf, transform, write
 from scipy.spatial.transform import Rotation
+from written import T0, Row, tf_message, write_bag
 
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import open_bag
@@ -100,3 +101,16 @@ def test_messages_that_the_tree_refuses_are_told_and_stepped_over(tmp_path: Path
         assert "lidar" in transforms.fill().frames
         (refused,) = transforms.refused
     assert refused.startswith("/tf at 1.000 s: ")
+
+
+def test_poses_of_all_frames_are_between_their_transforms_or_the_last(tmp_path: Path) -> None:
+    """a at x = t, told each second; b at x = 7 is told once, after 2 s."""
+    rows = [Row("/tf", T0 + k * 10**9, tf_message((T0 + k * 10**9, "map", "a", float(k)))) for k in range(40)]
+    rows.insert(3, Row("/tf", T0 + 2 * 10**9 + 1, tf_message((T0 + 2 * 10**9, "map", "b", 7.0))))
+    path = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
+    times = [0.5, 1.75, 2.0, 20.25, 39.0]
+    with open_bag(path) as bag:
+        transforms = BagTransforms(bag, bag.messages)
+        found = np.array(list(transforms.poses([("map", "a"), ("map", "b")], iter([T0 + int(t * 1e9) for t in times]))))
+    np.testing.assert_allclose(found[:, 0, 0], times, atol=1e-9)
+    np.testing.assert_array_equal(found[:, 1, 0], [np.nan, np.nan, 7.0, 7.0, 7.0])
