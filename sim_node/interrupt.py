@@ -37,6 +37,11 @@ class Interrupt:
         os.close(self._read)
         os.close(self._write)
 
+    @property
+    def asked(self) -> bool:
+        """Whether a signal has come already: what takes long to begin need not."""
+        return self._asked < float("inf")
+
     def wait(self) -> None:
         """Returns after a signal or `wake`."""
         # The pipe tells of every signal that has a handler in Python, a library's SIGCHLD too.

@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
     options_of(arguments)
+    if arguments.interrupt.asked:
+        return 0
     world = loaded(arguments)
     duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
     return (_alone if arguments.no_ros else _as_node)(world, duration_ns, arguments)
@@ -51,6 +53,8 @@ def _alone(world: World, duration_ns: int | None, arguments: argparse.Namespace)
         raise UsageError("--ros-args and --no-ros exclude each other")
     speed = 1.0 if arguments.speed is None else arguments.speed
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
+    if arguments.interrupt.asked:
+        return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     tell = partial(print, flush=True)
     attach_autopilots(simulation, tell)

@@ -54,8 +54,10 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     """Makes a node and runs it until its loop ends or `interrupt`. Returns the exit code.
 
     arguments: the command line with its --ros-args, sys.argv where None. What the user got wrong is printed
-    on stderr, without a traceback, and gives 2.
+    on stderr, without a traceback, and gives 2. Nothing is made where a signal has come already.
     """
+    if interrupt.asked:
+        return 0
     prepare()
     try:
         # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
