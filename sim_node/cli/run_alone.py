@@ -28,6 +28,8 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
+    if arguments.interrupt.asked:
+        return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     tell = partial(print, flush=True)
     attach_autopilots(simulation, tell)
