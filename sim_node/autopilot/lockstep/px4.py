@@ -197,7 +197,9 @@ class Px4:
             for message in self._parser.feed(data):
                 if message.name == "HIL_ACTUATOR_CONTROLS":
                     self._controls = px4_hil.controls(message.fields)
-            if self._controls is not None and self._controls.time_us >= self._time_us:
+            answered = self._controls is not None and self._controls.time_us >= self._time_us
+            # A whole piece has more behind it: what is left there would be more each time.
+            if answered and len(data) < _READ_SIZE:
                 return
             seconds = 0.0
 
