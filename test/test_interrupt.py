@@ -223,3 +223,18 @@ def test_another_thread_than_the_main_one_is_refused():
     thread.join(TIMEOUT)
     assert len(refused) == 1
     assert "main thread" in refused[0]
+
+
+@pytest.mark.parametrize("number", BOTH)
+def test_one_that_came_is_known_before_anybody_waits(number):
+    with Interrupt() as interrupt:
+        assert not interrupt.asked
+        signal.raise_signal(number)
+        assert interrupt.asked
+        interrupt.wait()  # returns: it is not lost
+
+
+def test_an_end_that_comes_by_itself_was_not_asked_for():
+    with Interrupt() as interrupt:
+        interrupt.wake()
+        assert not interrupt.asked

@@ -30,6 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
     options_of(arguments)
+    if arguments.interrupt.asked:
+        return 0
     world = loaded(arguments)
     duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
     if arguments.no_ros:
