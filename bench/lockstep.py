@@ -4,6 +4,7 @@ Run from the repository: python -m bench.lockstep [--seconds 60] [--out bench/re
 
 Each step of 4 ms is one exchange: physics, sensors, HIL_SENSOR to a process of its own, HIL_ACTUATOR_CONTROLS back.
 Exit code 1 below 15 times real time, or where a step had no answer of its own time. `make stress` runs half an hour.
+What both processes take of a CPU tells them apart from what else runs on a busy machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.simulation import Simulation
@@ -51,7 +53,8 @@ def main() -> int:
     verdict = "" if factor >= SLOWEST and not missed else ", MISSED"
     print(
         f"lockstep at {RATE} Hz    {factor:.1f} times real time   p50 {found['p50_s'] * 1e6:.0f} us   "
-        f"p99 {found['p99_s'] * 1e6:.0f} us a step   {missed} of {found['steps']} steps without an answer   "
+        f"p99 {found['p99_s'] * 1e6:.0f} us a step, CPU {found['simulation_cpu_s'] * 1e6:.0f} us, of the autopilot "
+        f"{found['autopilot_cpu_s'] * 1e6:.0f} us   {missed} of {found['steps']} steps without an answer   "
         f"(target {SLOWEST:g} times, none{verdict})"
     )
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
@@ -66,19 +69,31 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
         simulation.run(5.0)
         answered, steps = peer.wait.answered, round(seconds * RATE)
         took = np.empty(steps)
+        (child,) = psutil.Process().children()
+        autopilot_cpu, cpu = sum(child.cpu_times()[:2]), time.process_time()
         began = time.perf_counter()
         for step in range(steps):
             before = time.perf_counter()
             simulation.step()
             took[step] = time.perf_counter() - before
         wall = time.perf_counter() - began
+        cpu = (time.process_time() - cpu) / steps
+        autopilot_cpu = (sum(child.cpu_times()[:2]) - autopilot_cpu) / steps
         height = float(simulation.snapshot().poses[simulation.frames.index("v/base_link"), 2])
         assert height > 1.0, "it flies"
     finally:
         simulation.close()
     p50, p99 = np.percentile(took, [50, 99]).tolist()
     missed = steps - (peer.wait.answered - answered)
-    return {"real time factor": seconds / wall, "p50_s": p50, "p99_s": p99, "steps": steps, "missed": missed}
+    return {
+        "real time factor": seconds / wall,
+        "p50_s": p50,
+        "p99_s": p99,
+        "simulation_cpu_s": cpu,
+        "autopilot_cpu_s": autopilot_cpu,
+        "steps": steps,
+        "missed": missed,
+    }
 
 
 def free_instance() -> int:
