@@ -71,8 +71,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
             return 0
         node = make()
         try:
-            if not interrupt.asked:
-                spin(node, interrupt)
+            spin(node, interrupt)
         finally:
             node.destroy_node()
     except WorldError as error:
