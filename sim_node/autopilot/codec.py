@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from fastcrc import crc16
+from pymavlink.dialects.v10 import all as first_dialect
 from pymavlink.dialects.v20 import all as dialect
 
 from sim_node.world.problems import did_you_mean
@@ -151,6 +152,21 @@ def frame_bytes(
         V2, len(payload), SIGNED if signed else 0, 0, sequence, system, component, number & 0xFFFF, number >> 16
     )
     frame = header + payload
+    return frame + struct.pack("<H", checksum(frame, kind))
+
+
+def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, component: int, sequence: int) -> bytes | None:
+    """A MAVLink 1 frame: all of its payload but the fields that MAVLink 2 added; None for messages that it has not.
+
+    Raises EncodeError.
+    """
+    kind = kind_named(name)
+    table = first_dialect.mavlink_map.get(kind.number)
+    payload = kind.pack(fields)
+    if table is None:
+        return None
+    payload = payload[: table.unpacker.size]
+    frame = bytes((V1, len(payload), sequence, system, component, kind.number)) + payload
     return frame + struct.pack("<H", checksum(frame, kind))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sim_node.autopilot.codec import Message, frame_bytes
+from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
 from sim_node.autopilot.links import Address, Link
 from sim_node.autopilot.parser import Parser, Reception
 from sim_node.autopilot.signing import Signing
@@ -29,6 +29,9 @@ class Connection:
     """One link, its state and its counts. Times are monotonic nanoseconds, given by the caller.
 
     state: down, connecting or up; why: what was wrong when it last went down.
+
+    A peer that was heard in MAVLink 1 alone is spoken to in it, but for what MAVLink 1 has not. Heartbeats go to it in
+    both: PX4 begins in MAVLink 1 and goes over to MAVLink 2 once it hears it.
     """
 
     takes_commands = True
@@ -37,6 +40,8 @@ class Connection:
         self.link, self.state, self.why = link, "down", ""
         self.openings = 0
         self.peers: dict[Address, int] = {}
+        # The peers that were heard in MAVLink 1 and never in MAVLink 2.
+        self._first: set[Address] = set()
         self._identity, self._signing = identity, signing
         self._parser = Parser(datagrams=link.datagrams)
         self._sequence = 0
@@ -86,6 +91,7 @@ class Connection:
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
         self.peers.clear()
+        self._first.clear()
         self._next_try_ns = now_ns + self._pause_ns
         self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
         # What was half of a frame is none of the next connection's.
@@ -105,6 +111,7 @@ class Connection:
             signing = self._signing
             messages = [m for m in self._parser.feed(data) if signing is None or signing.accepts(m)]
             if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
+                self._learn_version(address, messages)
                 self.peers[address] = now_ns
             got += [(message, address) for message in messages]
         return got
@@ -113,14 +120,9 @@ class Connection:
         """One message to one peer."""
         if self.state != "up":
             return
-        signing = self._signing
-        us, sequence = self._identity, self._sequence
-        frame = frame_bytes(name, fields, us.system, us.component, sequence, signed=signing is not None)
-        if signing is not None:
-            frame = signing.signed(frame)
-        self._sequence = (sequence + 1) & 0xFF
         try:
-            self.link.write(frame, to)
+            for frame in self._frames(name, fields, to):
+                self.link.write(frame, to)
         except OSError as error:
             self.went_down(error, now_ns)
 
@@ -128,5 +130,27 @@ class Connection:
         """One message to every peer that was heard lately, or to the other end."""
         for address in [peer for peer, heard in self.peers.items() if now_ns - heard > FORGET_PEER_NS]:
             del self.peers[address]
+            self._first.discard(address)
         for address in list(self.peers) or [None]:
             self.send(name, fields, address, now_ns)
+
+    def _frames(self, name: str, fields: Mapping[str, Any], to: Address) -> Iterator[bytes]:
+        """A message in the versions that a peer is to hear it in."""
+        us, signing = self._identity, self._signing
+        old = None
+        if signing is None and to in self._first:
+            old = first_frame_bytes(name, fields, us.system, us.component, self._sequence)
+        if old is not None:
+            self._sequence = (self._sequence + 1) & 0xFF
+            yield old
+        if old is None or name == "HEARTBEAT":
+            frame = frame_bytes(name, fields, us.system, us.component, self._sequence, signed=signing is not None)
+            self._sequence = (self._sequence + 1) & 0xFF
+            yield frame if signing is None else signing.signed(frame)
+
+    def _learn_version(self, address: Address, messages: list[Message]) -> None:
+        new = messages[-1].raw[0] != V1
+        if new:
+            self._first.discard(address)
+        elif address not in self.peers:
+            self._first.add(address)
