@@ -23,6 +23,8 @@ from sim_node.wire.qos import Qos
 FLUSH_NS = 500_000_000
 # What metadata.yaml takes of the disk: per topic, per file.
 _METADATA_BYTES = 1500
+# What a message takes of a file beside its bytes, at most.
+_ENTRY_BYTES = 50
 
 
 class BagFull(Exception):
@@ -151,8 +153,8 @@ class BagWriter:
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
         attached = [each for each in self._attached if each.everywhere or not self._done]
-        if self._settings.max_bytes:
-            self._leave_room(file, sum(len(each.data) for each in attached))
+        if self._settings.max_bytes and sum(len(each.data) for each in attached) > self._room(file):
+            raise self._full()
         for each in attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
         self._declare(file)
@@ -171,16 +173,17 @@ class BagWriter:
 
     def _put(self, entries: list[Entry]) -> None:
         assert self._file is not None
-        if self._settings.max_bytes:
-            self._leave_room(self._file, sum(len(data) + 50 for _, _, data in entries))
+        fitting = self._fitting(self._file, entries) if self._settings.max_bytes else entries
         self._declare(self._file)
-        self._remember(entries)
+        self._remember(fitting)
         try:
-            self._file.write(entries)
+            self._file.write(fitting)
         except struct.error:
-            early = min(time_ns for _, time_ns, _ in entries)
+            early = min(time_ns for _, time_ns, _ in fitting)
             raise BagError(f"{self.folder}: bags have no times before 0, found {early / 1e9:g} s") from None
-        self.count += len(entries)
+        self.count += len(fitting)
+        if len(fitting) < len(entries):
+            raise self._full()
 
     def _remember(self, entries: list[Entry]) -> None:
         """What is latched, for the files to come."""
@@ -192,11 +195,22 @@ class BagWriter:
                 while len(kept) > self.topics[number - 1].latched:
                     kept.popleft()
 
-    def _leave_room(self, file: McapFile, more: int) -> None:
+    def _fitting(self, file: McapFile, entries: list[Entry]) -> list[Entry]:
+        """The first of them, as many as there is room for."""
+        room = self._room(file)
+        for place, (_, _, data) in enumerate(entries):
+            room -= len(data) + _ENTRY_BYTES
+            if room < 0:
+                return entries[:place]
+        return entries
+
+    def _room(self, file: McapFile) -> int:
+        """What the bag may still take, its end left aside."""
         descriptions = _METADATA_BYTES * (len(self.topics) + len(self._done) + 1)
-        taken = self._done_bytes + file.size + file.closing_bytes + 2 * descriptions
-        if taken + more > self._settings.max_bytes:
-            raise BagFull(f"the bag has reached the {self._settings.max_bytes} bytes that it may have (max_bytes)")
+        return self._settings.max_bytes - (self._done_bytes + file.size + file.closing_bytes + 2 * descriptions)
+
+    def _full(self) -> BagFull:
+        return BagFull(f"the bag has reached the {self._settings.max_bytes} bytes that it may have (max_bytes)")
 
     def _end(self) -> None:
         file = self._file

@@ -147,6 +147,22 @@ def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path):
     assert numbers == list(range(0, len(numbers) * SECOND // 100, SECOND // 100))
 
 
+def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path):
+    folder = tmp_path / "bag"
+    made, told = recorder(folder, max_bytes=200_000, compression="none")
+    send = made.advertise(NUMBERS)
+    made.open()
+    for time_ns in range(50):
+        send(time_ns, bytes(10_000))
+    made.commit(50)
+    made.close()
+    assert len(told) == 1
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 200_000
+    kept = [message.time_ns for message in messages(files(folder)[0])]
+    assert kept == list(range(len(kept)))
+    assert len(kept) >= 17
+
+
 def test_a_run_may_end_with_its_recording(tmp_path):
     full = threading.Event()
     settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)

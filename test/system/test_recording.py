@@ -107,6 +107,8 @@ def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
         reply = ears.call(Trigger, "/simulation/snapshot", Trigger.Request())
         assert reply.success, reply.message
         assert f"messages to {folder}" in reply.message
+        before = len(heard)
+        ears.spin_until(lambda: len(heard) > before + 20, what="what the next snapshot has")
         node.process.send_signal(signal.SIGUSR1)
         node.wait_for("snapshot:")
         ended(node)

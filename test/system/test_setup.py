@@ -37,7 +37,7 @@ KEYS = {
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "mujoco", "pygeomag", "pymavlink"}
-OPTIONAL |= {"lz4", "mcap", "pyarrow", "rosbags", "zstandard"} | {"av", "rich", "trimesh", "viser"}
+OPTIONAL |= {"lz4", "mcap", "pyarrow", "rosbags", "zstandard"} | {"av", "rich", "trimesh", "viser", "websockets"}
 
 
 def loaded(path: Path) -> ModuleType:
