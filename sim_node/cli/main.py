@@ -54,13 +54,16 @@ INTERRUPTED = 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0 well, 1 failed, 2 the user's mistake."""
     given = list(sys.argv[1:] if argv is None else argv)
-    if given and given[0] in UNTIL_INTERRUPTED:
+    try:
+        if not given or given[0] not in UNTIL_INTERRUPTED:
+            return _run(given, None)
         with Interrupt() as interrupt:
             code = _run(given, interrupt)
         # All that is left goes with the process: to look through it for cycles first takes half of a Ctrl-C's time.
         gc.freeze()
         return code
-    return _run(given, None)
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _run(given: list[str], interrupt: Interrupt | None) -> int:
@@ -87,8 +90,6 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
     except BrokenPipeError:  # `sim_node tree big.yaml | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return USER_MISTAKE
 
 
