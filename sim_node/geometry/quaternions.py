@@ -149,21 +149,8 @@ def to_axis_angle(q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     return direction / length[..., None], np.asarray(largest * length)
 
 
-def from_rpy(rpy: npt.ArrayLike) -> FloatArray:
-    """Return Rz(yaw) Ry(pitch) Rx(roll) for rpy (..., 3): roll, pitch, yaw about fixed X, Y, Z (REP 103)."""
-    rpy = as_rows(rpy, 3, "rpy")
-    sin_r, sin_p, sin_y = _components(np.sin(0.5 * rpy))
-    cos_r, cos_p, cos_y = _components(np.cos(0.5 * rpy))
-    q = np.empty((*rpy.shape[:-1], 4))
-    q[..., 0] = sin_r * cos_p * cos_y - cos_r * sin_p * sin_y
-    q[..., 1] = cos_r * sin_p * cos_y + sin_r * cos_p * sin_y
-    q[..., 2] = cos_r * cos_p * sin_y - sin_r * sin_p * cos_y
-    q[..., 3] = cos_r * cos_p * cos_y + sin_r * sin_p * sin_y
-    return q
-
-
 def to_rpy(q: npt.ArrayLike) -> FloatArray:
-    """Return roll, pitch, yaw (..., 3) about fixed X, Y, Z (REP 103), the inverse of from_rpy.
+    """Return roll, pitch, yaw (..., 3) about fixed X, Y, Z (REP 103): q is Rz(yaw) Ry(pitch) Rx(roll).
 
     Roll and yaw lie in [-pi, pi], pitch in [-pi/2, pi/2]. At a pitch of +-pi/2 (within about 1e-12) only
     yaw -+ roll is defined: roll is then 0 and yaw holds the whole turn. The half-angle form keeps full

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import transforms3d
+from scipy.spatial.transform import Rotation
 
 from sim_node.world import load
 
@@ -97,8 +97,8 @@ def test_csv_angles(write, header, factor):
     motion = one_motion(load(write("motions: [{frame: a, keyframes: {csv: path.csv}}]")))
     assert not motion.poses[:, :3].any(), "a missing position is the origin"
     for pose, row in zip(motion.poses, angles, strict=True):
-        w, x, y, z = transforms3d.euler.euler2quat(*row, axes="sxyz")
-        assert abs(np.dot(pose[3:], [x, y, z, w])) == pytest.approx(1.0, abs=1e-12)
+        q = Rotation.from_euler("xyz", row).as_quat()
+        np.testing.assert_allclose(pose[3:] * np.sign(pose[3:] @ q), q, atol=1e-14)
 
 
 def test_csv_positions_alone(write):

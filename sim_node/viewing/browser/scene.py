@@ -100,4 +100,4 @@ class Scene:
 def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:
     """Where the fixed frame is (7,) as seen from a frame at a pose (7,), upright, and turned with it or not."""
     yaw = quaternions.to_rpy(pose[3:])[2] if turning else 0.0
-    return pose_math.invert(np.concatenate([pose[:3], quaternions.from_rpy([0.0, 0.0, yaw])]))
+    return pose_math.invert(np.concatenate([pose[:3], quaternions.from_axis_angle([0.0, 0.0, 1.0], yaw)]))

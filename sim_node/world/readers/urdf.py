@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import mujoco_missing
 from sim_node.world.problems import WorldError, quoted
+from sim_node.world.readers import rotations
 from sim_node.world.readers.assets import Assets
 from sim_node.world.readers.mjcf import FIXED_FRAME, model_of
 from sim_node.world.readers.numbers import as_number
@@ -111,7 +111,7 @@ def _mesh_folder(file: XmlFile) -> str:
 def _shown(part: Element, mesh: Element, path: Path) -> Geometry:
     origin = next(iter(part.all("origin")), None)
     position, rpy = (_numbers(origin, key, 0.0) for key in ("xyz", "rpy"))
-    pose = np.concatenate([position, quaternions.from_rpy(rpy)])
+    pose = np.concatenate([position, rotations.from_euler(rpy)])
     return Geometry("mesh", _numbers(mesh, "scale", 1.0), pose=pose, file=path)
 
 

@@ -12,6 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world import x_xy
 from sim_node.world.model import FARTHEST, LATEST_NS
 from sim_node.world.problems import Where, did_you_mean, quoted
+from sim_node.world.readers import rotations
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
 from sim_node.world.readers.xml_elements import Attribute, Element
@@ -122,7 +123,7 @@ class Attributes:
         if quaternion is not None:
             pose[3:] = self._rotation(quaternion)
         elif degrees is not None:
-            pose[3:] = quaternions.from_rpy(np.radians(degrees))
+            pose[3:] = rotations.from_euler(np.radians(degrees))
         return pose
 
     def _rotation(self, quaternion: FloatArray) -> FloatArray:

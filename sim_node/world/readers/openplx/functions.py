@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_node.geometry import quaternions
+from sim_node.world.readers import rotations
 from sim_node.world.readers.openplx.values import (
     AffineTransform,
     Line,
@@ -62,7 +63,7 @@ def new_spelling(name: str) -> str:
 
 
 def _angle_axis(angle: float, axis: Vec3) -> Quat:
-    return Quat(*quaternions.from_axis_angle(components(axis.normal()), angle).tolist())
+    return Quat(*rotations.from_axis_angle(components(axis.normal()), angle).tolist())
 
 
 def _from_to(start: Vec3, end: Vec3) -> Quat:
@@ -95,24 +96,16 @@ def _angle_between(a: Vec3, b: Vec3, about: Vec3) -> float:
     return math.atan2(about.normal().dot(a.cross(b)), a.dot(b))
 
 
-def _euler(order: str, static: bool) -> Callable[[float, float, float], Quat]:
-    """Three turns about named axes: of the parent where static, else each about the axes that the last one leaves."""
-    axes = [Vec3(*(float(axis == name) for name in "xyz")) for axis in order]
-
+def _euler(axes: str) -> Callable[[float, float, float], Quat]:
     def quaternion(alpha: float, beta: float, gamma: float) -> Quat:
-        a, b, c = (_angle_axis(angle, axis) for angle, axis in zip((alpha, beta, gamma), axes, strict=True))
-        return c * b * a if static else a * b * c  # type: ignore[no-any-return]
+        return Quat(*rotations.from_euler((alpha, beta, gamma), axes).tolist())
 
     return quaternion
 
 
 def _to_euler(axes: str) -> Callable[[Quat], Vec3]:
     def angles(rotation: Quat) -> Vec3:
-        # Here and not above: few files ask for it.
-        from transforms3d.euler import quat2euler
-
-        x, y, z, w = components(rotation.normal())
-        return Vec3(*map(float, quat2euler((w, x, y, z), axes)))
+        return Vec3(*rotations.to_euler(components(rotation.normal()), axes))
 
     return angles
 
@@ -195,7 +188,7 @@ method(Quat, "inverse")(Quat.inverse)
 method(Quat, "normal")(Quat.normal)
 for _order in ("".join(axes) for axes in itertools.product("xyz", repeat=3) if axes[0] != axes[1] != axes[2]):
     for _suffix in "sr":
-        function(f"Math.Quat.from_euler_angles_{_order}{_suffix}", R, R, R)(_euler(_order, _suffix == "s"))
+        function(f"Math.Quat.from_euler_angles_{_order}{_suffix}", R, R, R)(_euler(_suffix + _order))
         method(Quat, f"to_euler_angles_{_order}{_suffix}")(_to_euler(_suffix + _order))
 FUNCTIONS["Math.Quat.from_euler_angles"] = FUNCTIONS["Math.Quat.from_euler_angles_xyzs"]
 METHODS[Quat]["to_euler_angles"] = METHODS[Quat]["to_euler_angles_xyzs"]
