@@ -9,7 +9,7 @@ SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: run setup test lint types imports bench stress pictures doctor lock clean always
+.PHONY: run setup test lint types imports bench stress pictures doctor lock changelog clean always
 
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
@@ -75,6 +75,11 @@ pictures: .venv/.ready
 
 lock:
 	tools/lock.sh
+
+# At a release: joins the fragments in changes/ into CHANGELOG.md and deletes them.
+changelog: .venv/.ready-for-tests
+	$(if $(VERSION),,$(error VERSION is missing; for example: make changelog VERSION=1.2.3))
+	$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 clean:
 	rm -rf .venv build install log bench/results sim_node.egg-info
