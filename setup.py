@@ -81,6 +81,7 @@ setup(
             "pyproj",
             "pymap3d",
             "openplx-bundles",
+            "towncrier",
         ],
     },
     entry_points={"console_scripts": ["sim_node = sim_node.cli.main:main"]},
