@@ -154,23 +154,23 @@ class Registry(Mapping[K, T], Generic[K, T]):
             return
         self._plugins = ()
         loaded = []
-        for point in _offered().get(self.group, ()):
-            plugin = _described(point)
+        for point in offered().get(self.group, ()):
+            plugin = described(point)
             try:
                 point.load()
             except Exception as error:
                 reason = " ".join(str(error).split())
-                plugin = _described(point, fault=f"{type(error).__name__}: {reason}")
+                plugin = described(point, fault=f"{type(error).__name__}: {reason}")
                 warnings.warn(PluginWarning(f"plug-in {plugin} cannot be loaded: {plugin.fault}"), stacklevel=2)
             else:
                 here = (point.module,)
                 names = tuple(str(name) for name, (module, _) in self._entries.items() if _rank(module, here) == 0)
-                plugin = _described(point, names)
+                plugin = described(point, names)
             loaded.append(plugin)
         self._plugins = tuple(loaded)
 
     def _in_order(self) -> dict[K, T]:
-        modules = (*self._shipped, *(point.module for point in _offered().get(self.group, ())))
+        modules = (*self._shipped, *(point.module for point in offered().get(self.group, ())))
 
         def rank(name: K) -> int:
             found = _rank(self._entries[name][0], modules)
@@ -186,8 +186,8 @@ def _rank(module: str, among: tuple[str, ...]) -> int | None:
 
 
 @cache
-def _offered() -> dict[str, tuple[EntryPoint, ...]]:
-    """Entry points of all installed packages by group, ordered by package and name."""
+def offered() -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of all installed packages by group, ordered by package and name."""
     groups: dict[str, list[EntryPoint]] = {}
     seen: set[str] = set()  # the first of a name on the path hides the others, as for imports
     for distribution in distributions():
@@ -208,6 +208,7 @@ def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else ""
 
 
-def _described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -> Plugin:
+def described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -> Plugin:
+    """Return an entry point as a Plugin."""
     version = point.dist.version if point.dist is not None else ""
     return Plugin(_package(point), version, point.group, point.name, point.value, names, fault)

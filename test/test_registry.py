@@ -6,12 +6,15 @@ import hashlib
 import itertools
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import sim_node
+from sim_node.cli.plugins import GROUPS, registry_at
 from sim_node.registry import PluginWarning, Registry
 
 FORCES = ("constant_force", "drag", "buoyancy")
@@ -145,3 +148,23 @@ def test_a_plugin_that_cannot_be_loaded_is_warned_about_and_the_others_stay(tmp_
     assert PluginWarning.__name__ in done.stderr
     assert "plug-in broken 1.2 (sim_node.sensors: broken = broken) cannot be loaded: ModuleNotFoundError" in done.stderr
     assert "sensor 'imu': both sim_node.sensors.imu and thief" in done.stderr
+
+
+def test_doctor_lists_what_other_packages_add_and_what_they_cannot(tmp_path: Path) -> None:
+    package(tmp_path, "zebra", SENSOR.format(name="stripes"), {"sim_node.sensors": "zebra", "sim_node.sensor": "typo"})
+    package(tmp_path, "broken", "1 / 0\n", {"sim_node.engines": "broken"})
+    done = python("from sim_node.cli.main import main\nmain(['doctor'])", tmp_path)
+    assert "zebra 1.2 (sim_node.sensors: zebra = zebra): sensor stripes" in done.stdout, done.stderr
+    assert "(sim_node.sensor: typo = zebra): no such group; did you mean sim_node.sensors?" in done.stdout
+    assert "broken = broken): cannot be loaded: ZeroDivisionError: division by zero" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_doctor_knows_every_registry_that_is_open_to_other_packages() -> None:
+    source = Path(sim_node.__file__).parent
+    groups = {
+        name for file in source.rglob("*.py") for name in re.findall(r'group="(sim_node\.\w+)"', file.read_text())
+    }
+    assert groups == GROUPS.keys()
+    for where in itertools.chain.from_iterable(GROUPS.values()):
+        assert registry_at(where).group in groups
