@@ -1,24 +1,214 @@
-"""One entry per name: what registers readers, sections, engines and sensors, and refuses a name given twice."""
+"""Registries: what can be added to a room, by name, in an order that no import decides."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+import importlib
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, distributions
+from typing import Generic, TypeVar
 
+K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
+E = TypeVar("E")
 
 
-def registering(table: dict[str, Any], noun: str, *names: str) -> Callable[[T], T]:
-    """A decorator that enters what it decorates in `table` under `names`.
+class PluginWarning(UserWarning):
+    """A plug-in that could not be loaded; the message names the plug-in, its entry point and the reason."""
 
-    It raises ValueError for a name that is there already, and names the modules of both.
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """An entry point that another package offers to a registry, and what came of loading it.
+
+    package, version: the distribution. group, name, value: the entry point. names: what it added.
+    fault: why it could not be loaded; empty where it was.
     """
 
-    def register(entry: T) -> T:
-        for name in names:
-            if name in table:
-                raise ValueError(f"{noun} {name!r}: both {table[name].__module__} and {entry.__module__}")
-            table[name] = entry
-        return entry
+    package: str
+    version: str
+    group: str
+    name: str
+    value: str
+    names: tuple[str, ...] = ()
+    fault: str = ""
 
-    return register
+    def __str__(self) -> str:
+        return f"{self.package} {self.version} ({self.group}: {self.name} = {self.value})"
+
+
+class Registry(Mapping[K, T], Generic[K, T]):
+    """Entries by name: the shipped ones, then those of plug-ins, then any others.
+
+    noun: what an entry is called in messages. shipped: the modules that add the shipped entries, in the order of the
+    registry. group: the entry-point group in which other packages offer theirs, such as "sim_node.sensors"; each entry
+    point names a module, which adds its entries as it is imported.
+
+    Modules are imported when the registry is first read. The order of entries is that of `shipped`, then of the
+    plug-ins' packages and entry points by name, whatever was imported first; within a module it is that of the file.
+    """
+
+    def __init__(self, noun: str, shipped: tuple[str, ...] = (), group: str = "") -> None:
+        self.noun, self.group = noun, group
+        self._shipped = shipped
+        self._entries: dict[K, tuple[str, T]] = {}  # name: the module that added it, the entry
+        self._table: dict[K, T] | None = None
+        self._plugins: tuple[Plugin, ...] | None = None
+        self._shipped_loaded = False
+        self._loading = threading.RLock()
+
+    def add(self, *names: K, module: str = "") -> Callable[[E], E]:
+        """Return a decorator that enters a function, class or object under `names`.
+
+        module: the module that adds it; by default the one from which this is called.
+        Raises ValueError for a name that is taken, naming the modules of both.
+        """
+        module = module or sys._getframe(1).f_globals["__name__"]
+
+        def enter(entry: E) -> E:
+            if _rank(module, self._shipped) is None:
+                self._load_shipped()  # a plug-in that comes first must not take the name of a shipped entry
+            for name in names:
+                if name in self._entries:
+                    raise ValueError(f"{self.noun} {name!r}: both {self._entries[name][0]} and {module}")
+            self._entries.update((name, (module, entry)) for name in names)  # type: ignore[misc]
+            self._table = None
+            return entry
+
+        return enter
+
+    def added(self, name: K) -> bool:
+        """Return whether a name has been entered so far, without importing anything: for code that adds entries."""
+        return name in self._entries
+
+    def copy(self) -> Registry[K, T]:
+        """Return a registry of the same entries, for additions that concern nobody else."""
+        self.table()
+        copied: Registry[K, T] = Registry(self.noun, self._shipped, self.group)
+        copied._entries, copied._plugins, copied._shipped_loaded = dict(self._entries), self._plugins, True
+        return copied
+
+    @contextmanager
+    def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
+        """Have further entries while a block runs. Raises ValueError for a name that is taken."""
+        module = sys._getframe(2).f_globals["__name__"]
+        for name, entry in entries.items():
+            self.add(name, module=module)(entry)
+        try:
+            yield
+        finally:
+            for name in entries:
+                del self._entries[name]
+            self._table = None
+
+    def table(self) -> dict[K, T]:
+        """Return the entries as a plain dict in the order of the registry, for hot paths. Do not write to it."""
+        table = self._table
+        if table is None or self._plugins is None:
+            with self._loading:
+                self._load_shipped()
+                self._load_plugins()
+                table = self._table = self._in_order()
+        return table
+
+    def plugins(self) -> tuple[Plugin, ...]:
+        """Return what other packages offer to this registry, with what each one added or why it failed."""
+        self.table()
+        return tuple(self._plugins or ())
+
+    def module_of(self, name: K) -> str:
+        """Return the module that added an entry. Raises KeyError."""
+        self.table()
+        return self._entries[name][0]
+
+    def __getitem__(self, name: K) -> T:
+        return self.table()[name]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self.table())
+
+    def __len__(self) -> int:
+        return len(self.table())
+
+    def __repr__(self) -> str:
+        return f"Registry({self.noun!r}: {', '.join(map(str, self.table()))})"
+
+    def _load_shipped(self) -> None:
+        with self._loading:
+            if not self._shipped_loaded:
+                self._shipped_loaded = True  # before the imports: a shipped module may read the registry
+                try:
+                    for module in self._shipped:
+                        importlib.import_module(module)
+                except BaseException:
+                    self._shipped_loaded = False
+                    raise
+
+    def _load_plugins(self) -> None:
+        if self._plugins is not None:
+            return
+        self._plugins = ()
+        loaded = []
+        for point in offered().get(self.group, ()):
+            plugin = described(point)
+            try:
+                point.load()
+            except Exception as error:
+                reason = " ".join(str(error).split())
+                plugin = described(point, fault=f"{type(error).__name__}: {reason}")
+                warnings.warn(PluginWarning(f"plug-in {plugin} cannot be loaded: {plugin.fault}"), stacklevel=2)
+            else:
+                here = (point.module,)
+                names = tuple(str(name) for name, (module, _) in self._entries.items() if _rank(module, here) == 0)
+                plugin = described(point, names)
+            loaded.append(plugin)
+        self._plugins = tuple(loaded)
+
+    def _in_order(self) -> dict[K, T]:
+        modules = (*self._shipped, *(point.module for point in offered().get(self.group, ())))
+
+        def rank(name: K) -> int:
+            found = _rank(self._entries[name][0], modules)
+            return len(modules) if found is None else found
+
+        return {name: self._entries[name][1] for name in sorted(self._entries, key=rank)}
+
+
+def _rank(module: str, among: tuple[str, ...]) -> int | None:
+    """Where the listed module that holds `module` stands, the longest name first; None where none does."""
+    holding = [other for other in among if module == other or module.startswith(other + ".")]
+    return among.index(max(holding, key=len)) if holding else None
+
+
+@cache
+def offered() -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of all installed packages by group, ordered by package and name."""
+    groups: dict[str, list[EntryPoint]] = {}
+    seen: set[str] = set()  # the first of a name on the path hides the others, as for imports
+    for distribution in distributions():
+        # Parsing the metadata of every installed package would take longer than loading a world.
+        if "[sim_node." not in (distribution.read_text("entry_points.txt") or ""):
+            continue
+        if distribution.name not in seen:
+            for point in distribution.entry_points:
+                groups.setdefault(point.group, []).append(point)
+        seen.add(distribution.name)
+    return {
+        group: tuple(sorted(points, key=lambda point: (_package(point), point.name)))
+        for group, points in groups.items()
+    }
+
+
+def _package(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else ""
+
+
+def described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -> Plugin:
+    """Return an entry point as a Plugin."""
+    version = point.dist.version if point.dist is not None else ""
+    return Plugin(_package(point), version, point.group, point.name, point.value, names, fault)

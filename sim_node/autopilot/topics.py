@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.wire.qos import Qos
 from sim_node.wire.struct_message import Pack
 
@@ -58,7 +59,9 @@ class Topic:
     layout: Callable[[FrameNames], Pack] | None = None
 
 
-TOPICS: dict[str, Topic] = {}
+TOPICS: Registry[str, Topic] = Registry(
+    "topic", shipped=("sim_node.autopilot.translation",), group="sim_node.translations"
+)
 
 
 def topic(
@@ -70,4 +73,5 @@ def topic(
     layout: Callable[[FrameNames], Pack] | None = None,
 ) -> Topic:
     """Registers a topic. Raises ValueError for a name that is there already."""
-    return registering(TOPICS, "topic", name)(Topic(name, type, profile, frame, about, layout))
+    module = sys._getframe(1).f_globals["__name__"]
+    return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout))

@@ -130,7 +130,7 @@ class Vehicle:
         self.received += 1
         telemetry = self.telemetry
         telemetry.arrival_ns = graph_ns
-        translate = TRANSLATIONS.get(message.name)
+        translate = TRANSLATIONS.table().get(message.name)
         if translate is not None:
             translate(message.fields, telemetry)
         if message.name == "HEARTBEAT":

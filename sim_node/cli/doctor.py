@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from sim_node.cli.plugins import installed_plugins
+
 SOURCE_ROS = "install ROS 2 Jazzy and source its setup.bash"
 # Module, what needs it, how to get it.
 NEEDED = (
@@ -41,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
         _graph()
     _modules(OPTIONAL, "not here")
     _listed(PROGRAMS, "not here", shutil.which)
+    for row, plugin in enumerate(installed_plugins()):
+        print(f"{'plug-ins' if row == 0 else '':<17}{plugin}")
     print("nodes can run" if not missing else f"nodes cannot run: {', '.join(missing)} missing; --no-ros works")
     return 1 if missing else 0
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
 from sim_node.physics.wind import WindField
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
@@ -37,16 +37,19 @@ class Actor(Protocol):
 
 # Opens an actor on a world's bodies, in its wind, or says None where the world has nothing for it to do.
 Opener = Callable[[World, Layout, "Compiled", "MjData", WindField], Actor | None]
-ACTORS: dict[str, Opener] = {}
+# In this order they act, and their forces are summed.
+ACTORS: Registry[str, Opener] = Registry(
+    "actor",
+    shipped=tuple(
+        f"sim_node.physics.{name}" for name in ("ball_springs", "buoyancy", "constant_force", "drag", "vehicles")
+    ),
+    group="sim_node.forces",
+)
+# Registers what opens an actor.
+actor = ACTORS.add
 
 
-def actor(name: str) -> Callable[[Opener], Opener]:
-    """Registers an actor under its name."""
-
-    return registering(ACTORS, "actor", name)
-
-
-def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> list[Actor]:
-    """The actors that have something to do in a world, in the order of their registration."""
-    opened = (opener(world, layout, compiled, data, wind) for opener in ACTORS.values())
-    return [actor for actor in opened if actor is not None]
+def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> dict[str, Actor]:
+    """The actors that have something to do in a world, by name, in the order of the registry."""
+    opened = ((name, opener(world, layout, compiled, data, wind)) for name, opener in ACTORS.items())
+    return {name: actor for name, actor in opened if actor is not None}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
@@ -62,16 +62,16 @@ class Timetable(Protocol):
 
 # Opens an engine on a world, or says None where the world has nothing for it to move.
 Opener = Callable[[World, Layout], Engine | None]
-ENGINES: dict[str, Opener] = {}
+ENGINES: Registry[str, Opener] = Registry(
+    "engine",
+    shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies"),
+    group="sim_node.engines",
+)
+# Registers what opens an engine.
+engine = ENGINES.add
 
 
-def engine(name: str) -> Callable[[Opener], Opener]:
-    """Registers an engine under its name."""
-
-    return registering(ENGINES, "engine", name)
-
-
-def engines_for(world: World, layout: Layout) -> list[Engine]:
-    """The engines that have something to move in a world, in the order of their registration."""
-    opened = (opener(world, layout) for opener in ENGINES.values())
-    return [engine for engine in opened if engine is not None]
+def engines_for(world: World, layout: Layout) -> dict[str, Engine]:
+    """The engines that have something to move in a world, by name, in the order of the registry."""
+    opened = ((name, opener(world, layout)) for name, opener in ENGINES.items())
+    return {name: engine for name, engine in opened if engine is not None}

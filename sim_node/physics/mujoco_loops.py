@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.bodies import Loop
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -22,13 +22,9 @@ TIMESTEPS, MET = 2.0, 0.9999
 Nodes = dict[int, mujoco.MjsBody]
 Offsets = dict[int, tuple[int, FloatArray]]
 Adder = Callable[[mujoco.MjSpec, Loop, "tuple[mujoco.MjsBody, mujoco.MjsBody]", FloatArray], None]
-LOOPS: dict[str, Adder] = {}
-
-
-def loop(kind: str) -> Callable[[Adder], Adder]:
-    """Registers what holds a loop of that kind. It gets the two bodies and the ends' poses (2, 7) in them."""
-
-    return registering(LOOPS, "loop", kind)
+LOOPS: Registry[str, Adder] = Registry("loop", shipped=("sim_node.physics.mujoco_loops",), group="sim_node.loops")
+# Registers what holds a loop of a kind. It gets the two bodies and the ends' poses (2, 7) in them.
+loop = LOOPS.add
 
 
 def add_loops(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:

@@ -59,8 +59,6 @@ class RigidBodyEngine:
     def __init__(self, compiled: Compiled, world: World, layout: Layout) -> None:
         import mujoco
 
-        # Registers the actors.
-        from sim_node.physics import ball_springs, buoyancy, constant_force, drag, vehicles  # noqa: F401
         from sim_node.physics.joint_poses import write_joint_poses
         from sim_node.physics.link_poses import write_link_poses
 
@@ -80,7 +78,8 @@ class RigidBodyEngine:
         self.wind = WindField(world.wind, self.model.opt.timestep)
         # What nothing can move is not stepped, and not pushed.
         self._moves = self.model.nv > 0
-        self._actors = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else []
+        self._acting = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else {}
+        self._actors = list(self._acting.values())
         self._followers = Followers(compiled.followed, world, layout) if compiled.followed else None
         self._in_two_halves = world.physics.integrator != "rk4"
         self.reset(0)
@@ -136,21 +135,24 @@ class RigidBodyEngine:
     def state(self) -> bytes:
         """All that the future depends on."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        parts = [self.wind.state(), *(actor.state() for actor in self._actors)]
+        parts = [self.wind.state()]
+        for name, actor in self._acting.items():
+            parts += [name.encode(), actor.state()]
         return self._buffer.tobytes() + b"".join(map(_framed, parts))
 
     def restore(self, state: bytes) -> None:
         """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
         size = self._buffer.nbytes
         parts = list(_unframed(state[size:]))
-        if len(state) < size or len(parts) != 1 + len(self._actors):
+        states = dict(zip(parts[1::2], parts[2::2], strict=True)) if len(parts) % 2 else {}
+        if len(state) < size or states.keys() != {name.encode() for name in self._acting} or not parts:
             raise ValueError(f"a state of {len(state)} bytes and {len(parts)} parts is not of these bodies")
         self._evaluated = None
         self._mujoco.mj_resetData(self.model, self.data)
         self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
         self.wind.restore(parts[0])
-        for actor, part in zip(self._actors, parts[1:], strict=True):
-            actor.restore(part)
+        for name, actor in self._acting.items():
+            actor.restore(states[name.encode()])
 
     @property
     def carried(self) -> IntArray:

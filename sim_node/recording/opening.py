@@ -8,15 +8,11 @@ from tempfile import TemporaryDirectory
 
 import zstandard
 
-from sim_node.recording import mcap_bag, sqlite_bag
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.metadata import FILE
 from sim_node.recording.metadata_reader import Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
-
-# Imported for their entries.
-__all__ = ["is_bag", "mcap_bag", "open_bag", "sqlite_bag"]
 
 _COMPRESSED = (".zstd", ".zst")
 

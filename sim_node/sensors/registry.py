@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.sensors.noise import NoiseBank, Quantities
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
@@ -90,11 +90,16 @@ class SensorType(ABC):
         return lambda measured: measured
 
 
-_T = TypeVar("_T", bound=type[SensorType])
-SENSORS: dict[str, type[SensorType]] = {}
-
-
-def sensor(name: str) -> Callable[[_T], _T]:
-    """Registers a sensor's class under the name that world files give as `type`."""
-
-    return registering(SENSORS, "sensor", name)
+SENSORS: Registry[str, type[SensorType]] = Registry(
+    "sensor",
+    shipped=tuple(
+        f"sim_node.sensors.{name}"
+        for name in (
+            *("airspeed", "barometer", "camera", "contact", "force_torque", "gps", "ground_truth", "imu"),
+            *("joint_states", "lidar", "magnetometer", "odometry", "rangefinder"),
+        )
+    ),
+    group="sim_node.sensors",
+)
+# Registers a sensor's class under the name that world files give as `type`.
+sensor = SENSORS.add

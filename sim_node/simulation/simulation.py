@@ -41,7 +41,8 @@ class Simulation:
         self.seed = seed
         self.steps = 0
         self._poses = np.array(layout.poses)
-        self._engines = engines_for(world, layout)
+        self._by_name = engines_for(world, layout)
+        self._engines = list(self._by_name.values())
         self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
         offered = (engine.surroundings() for engine in self._engines)
         surroundings = next((each for each in offered if each is not None), OPEN_AIR)
@@ -112,17 +113,17 @@ class Simulation:
     @property
     def state(self) -> State:
         """The run as it stands, to go back to: frozen, opaque, to be pickled."""
-        return State(self.seed, self.steps, tuple(engine.state() for engine in self._engines), self._suite.save())
+        engines = {name: engine.state() for name, engine in self._by_name.items()}
+        return State(self.seed, self.steps, engines, self._suite.save())
 
     def restore(self, state: State) -> None:
         """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
-        if len(state.engines) != len(self._engines):
-            raise ValueError(
-                f"a state of {len(state.engines)} engines is not of this world, which has {len(self._engines)}"
-            )
+        if state.engines.keys() != self._by_name.keys():
+            theirs, mine = (", ".join(engines) or "none" for engines in (state.engines, self._by_name))
+            raise ValueError(f"a state of the engines {theirs} is not of this world, which has {mine}")
         self._suite.restore(state.seed, state.sensors)
-        for engine, part in zip(self._engines, state.engines, strict=True):
-            engine.restore(part)
+        for name, engine in self._by_name.items():
+            engine.restore(state.engines[name])
         self.seed, self.steps = state.seed, state.steps
         self._peers.restart(state.steps + 1)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sim_node.sensors.suite import SavedBank
@@ -9,9 +10,9 @@ from sim_node.sensors.suite import SavedBank
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A run as it stands: what `Simulation.restore` takes. What is in it is the engines' and the sensors' own."""
+    """A run as it stands: what `Simulation.restore` takes. engines: the state of each engine by its name."""
 
     seed: int
     steps: int
-    engines: tuple[bytes, ...] = field(repr=False)
+    engines: Mapping[str, bytes] = field(repr=False)
     sensors: tuple[SavedBank, ...] = field(repr=False)

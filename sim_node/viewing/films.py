@@ -11,13 +11,15 @@ from typing import Any
 import av
 from PIL import Image
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.viewing.canvas import Pixels
 from sim_node.viewing.whole_files import whole_file
 
 # Writes so many pictures (height, width, 3), of which so many pass in a second, to a path, whatever its name ends in.
 Writer = Callable[[Iterable[Pixels], int, Fraction, Path], None]
-FILMS: dict[str, Writer] = {}
+FILMS: Registry[str, Writer] = Registry("format of films", shipped=("sim_node.viewing.films",), group="sim_node.films")
+# Registers what writes files of a suffix.
+film = FILMS.add
 # ITU-T H.273: primaries, transfer and matrix of BT.709; the range that television uses.
 _BT709, _LIMITED = 1, 1
 # Browsers slow down what is faster.
@@ -26,11 +28,6 @@ _FASTEST_GIF = 50
 
 class FilmError(Exception):
     """A film that its format cannot hold; the message says what is allowed."""
-
-
-def film(*suffixes: str) -> Callable[[Writer], Writer]:
-    """Registers what writes files that end so."""
-    return registering(FILMS, "film", *suffixes)
 
 
 def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:

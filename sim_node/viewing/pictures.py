@@ -7,18 +7,17 @@ from pathlib import Path
 
 from PIL import Image
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.viewing.canvas import Pixels
 from sim_node.viewing.whole_files import whole_file
 
 # Writes pixels (height, width, 3) to a path, whatever its name ends in.
 Writer = Callable[[Pixels, Path], None]
-PICTURES: dict[str, Writer] = {}
-
-
-def picture(*suffixes: str) -> Callable[[Writer], Writer]:
-    """Registers what writes files that end so."""
-    return registering(PICTURES, "picture", *suffixes)
+PICTURES: Registry[str, Writer] = Registry(
+    "format of pictures", shipped=("sim_node.viewing.pictures",), group="sim_node.pictures"
+)
+# Registers what writes files of a suffix.
+picture = PICTURES.add
 
 
 def write_picture(pixels: Pixels, path: Path) -> None:

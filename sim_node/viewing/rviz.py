@@ -85,7 +85,6 @@ def _sensors(world: World, prefix: str, namespace: str) -> Iterator[Properties]:
 
 def _telemetry(vehicle: str) -> Iterator[Properties]:
     """What the bridge tells of a vehicle, where rviz has a display for it."""
-    import sim_node.autopilot.translation  # noqa: F401  registers the topics
     from sim_node.autopilot.topics import TOPICS as TELEMETRY
 
     for told in TELEMETRY.values():

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import last
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.sensors import groups_of
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import World
@@ -24,12 +24,11 @@ _ARC = 48
 
 # Pairs of points (2 K, 3) in a sensor's frame, lines between which show what it sees.
 Outline = Callable[[Any], FloatArray]
-OUTLINES: dict[str, Outline] = {}
-
-
-def outline(kind: str) -> Callable[[Outline], Outline]:
-    """Registers how a type of sensor is outlined."""
-    return registering(OUTLINES, "outline", kind)
+OUTLINES: Registry[str, Outline] = Registry(
+    "outline of a sensor", shipped=("sim_node.viewing.sensor_marks",), group="sim_node.sensor_outlines"
+)
+# Registers how a type of sensor is outlined.
+outline = OUTLINES.add
 
 
 def sensor_marks(world: World) -> Iterator[Marker]:

@@ -7,6 +7,7 @@ is all that worlds, x_xy models and the physics need to know of a turret's joint
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import Registry
 
 Axis = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -107,15 +109,16 @@ class JointType:
         return total
 
 
-JOINTS: dict[str, JointType] = {}
+JOINTS: Registry[str, JointType] = Registry(
+    "joint type", shipped=("sim_node.world.joints",), group="sim_node.joint_types"
+)
 
 
 def register(*joints: JointType) -> None:
     """Adds joint types. Raises ValueError for a name that is taken."""
+    module = sys._getframe(1).f_globals["__name__"]
     for joint in joints:
-        if joint.name in JOINTS:
-            raise ValueError(f"joint type {joint.name!r}: there is one already")
-        JOINTS[joint.name] = joint
+        JOINTS.add(joint.name, module=module)(joint)
 
 
 def _directions(random: np.random.Generator, count: int) -> FloatArray:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-# Registers the readers, YAML first.
-from sim_node.world.readers import yaml_world, x_xy, mjcf, urdf, openplx  # isort: skip  # noqa: F401
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World

@@ -7,9 +7,10 @@ is all that worlds, the assembly and the physics need to know of a pin in a slot
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.joints import BALL, JOINTS, Part, X, Y, Z, hinge, slide
 
 
@@ -51,17 +52,20 @@ class MateType:
         return 3 if self.distance else sum(part.qd_size for part in self.parts if part.kind != "slide")
 
 
-MATES: dict[str, MateType] = {}
+MATES: Registry[str, MateType] = Registry(
+    "mate type", shipped=("sim_node.world.mate_types",), group="sim_node.mate_types"
+)
 
 
 def register(*mates: MateType) -> None:
     """Adds mate types. Raises ValueError for a name that is taken, a joint that is not there, values out of number."""
+    module = sys._getframe(1).f_globals["__name__"]
     for mate in mates:
-        if mate.joint not in JOINTS or len(mate.valued) != len(mate.values):
+        if not JOINTS.added(mate.joint) or len(mate.valued) != len(mate.values):
             raise ValueError(
                 f"mate type {mate.name!r}: joint {mate.joint!r}, values {mate.values} do not fit its parts"
             )
-        registering(MATES, "mate type", mate.name)(mate)
+        MATES.add(mate.name, module=module)(mate)
 
 
 register(

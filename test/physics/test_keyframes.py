@@ -389,12 +389,12 @@ def test_a_smooth_motion_that_swings_wide_does_not_flip():
 
 def test_a_world_without_motions_needs_no_engine():
     still = World("still", frames=(StaticFrame("a", "map", poses(1)[0]),))
-    assert engines_for(still, lay_out(still)) == []
+    assert engines_for(still, lay_out(still)) == {}
 
 
 def test_a_world_with_motions_is_moved_by_keyframes():
     world = World("moving", time=TimeGrid(0, MS), motions=(motion(),))
-    (moved,) = engines_for(world, lay_out(world))
+    (moved,) = engines_for(world, lay_out(world)).values()
     assert isinstance(moved, KeyframeEngine)
 
 

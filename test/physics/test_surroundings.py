@@ -26,7 +26,7 @@ SIZES = st.floats(0.2, 3.0)
 def engine_of(*bodies, **physics):
     """The engine of bodies."""
     world = World("w", time=TimeGrid(step_ns=1_000_000), bodies=bodies, physics=Physics(**physics))
-    engine = next(engine for engine in engines_for(world, lay_out(world)) if engine.surroundings() is not None)
+    engine = next(engine for engine in engines_for(world, lay_out(world)).values() if engine.surroundings() is not None)
     return engine
 
 

@@ -317,8 +317,9 @@ class Jolts:
 
 
 @pytest.fixture
-def jolts(monkeypatch):
-    monkeypatch.setitem(ACTORS, "jolts", lambda world, layout, compiled, data, wind: Jolts(data))
+def jolts():
+    with ACTORS.extended({"jolts": lambda world, layout, compiled, data, wind: Jolts(data)}):
+        yield
 
 
 def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts):

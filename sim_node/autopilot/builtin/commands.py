@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sim_node.autopilot.builtin.streams import FASTEST, MESSAGES, known
 from sim_node.autopilot.builtin.tasks import Go
 from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.links import Address
+from sim_node.registry import Registry
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
@@ -41,21 +42,9 @@ class Denied(Refused):
 
 
 Takes = Callable[["BuiltinAutopilot", Order], None]
-COMMANDS: dict[int, Takes] = {}
-_T = TypeVar("_T", bound=Takes)
-
-
-def command(*numbers: int) -> Callable[[_T], _T]:
-    """Registers what takes some MAV_CMDs; it raises Refused. Raises ValueError for one that is there already."""
-
-    def register(takes: _T) -> _T:
-        for number in numbers:
-            if number in COMMANDS:
-                raise ValueError(f"MAV_CMD {number}: both {COMMANDS[number].__name__} and {takes.__name__}")
-            COMMANDS[number] = takes
-        return takes
-
-    return register
+COMMANDS: Registry[int, Takes] = Registry("MAV_CMD", shipped=("sim_node.autopilot.builtin.commands",))
+# Registers what takes some MAV_CMDs; it raises Refused.
+command = COMMANDS.add
 
 
 def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:

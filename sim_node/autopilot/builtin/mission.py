@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from sim_node.autopilot.builtin.places import FARTHEST, LOCAL_NED, yaw_of_degree
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.frames import InvalidCoordinates
 from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import Registry
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.flight import Flight
@@ -30,21 +31,9 @@ _PLACED = (16, 17, 19, 22)
 
 # What an item has the vehicle do; None for what is done at once.
 Flown = Callable[[Item, "Flight"], Task | None]
-ITEMS: dict[int, Flown] = {}
-_T = TypeVar("_T", bound=Flown)
-
-
-def item(*commands: int) -> Callable[[_T], _T]:
-    """Registers what flies the items of some MAV_CMDs. Raises ValueError for one that is there already."""
-
-    def register(flown: _T) -> _T:
-        for command in commands:
-            if command in ITEMS:
-                raise ValueError(f"MAV_CMD {command}: both {ITEMS[command].__name__} and {flown.__name__}")
-            ITEMS[command] = flown
-        return flown
-
-    return register
+ITEMS: Registry[int, Flown] = Registry("mission item", shipped=("sim_node.autopilot.builtin.mission",))
+# Registers what flies the items of some MAV_CMDs.
+item = ITEMS.add
 
 
 class Mission:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu, rotate_inverse, yaw_of
 from sim_node.autopilot.builtin.modes import Mode
 from sim_node.autopilot.builtin.tasks import Go, Land
 from sim_node.autopilot.codec import kind_named
+from sim_node.registry import Registry
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
@@ -38,17 +39,14 @@ class Message(NamedTuple):
     rate: float
 
 
-MESSAGES: dict[str, Message] = {}
-_T = TypeVar("_T", bound=Tells)
+MESSAGES: Registry[str, Message] = Registry("message", shipped=("sim_node.autopilot.builtin.streams",))
 
 
-def message(name: str, rate: float = 0.0) -> Callable[[_T], _T]:
+def message(name: str, rate: float = 0.0) -> Callable[[Tells], Tells]:
     """Registers what tells a message. Raises ValueError for one that is there already."""
 
-    def register(tell: _T) -> _T:
-        if name in MESSAGES:
-            raise ValueError(f"{name}: both {MESSAGES[name].tell.__name__} and {tell.__name__}")
-        MESSAGES[name] = Message(tell, rate)
+    def register(tell: Tells) -> Tells:
+        MESSAGES.add(name, module=tell.__module__)(Message(tell, rate))
         return tell
 
     return register

@@ -1,4 +1,4 @@
-"""Ways to reach an autopilot: UDP, TCP and serial lines; importing this registers all of them."""
+"""Ways to reach an autopilot: UDP, TCP and serial lines."""
 
 from sim_node.autopilot.links import serial_line, tcp, udpin, udpout
 from sim_node.autopilot.links.link import LINKS, Address, Link, LinkFault, link_to

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.problems import did_you_mean
 
 # Where bytes came from on a link that hears several peers; None where there is one.
@@ -49,15 +49,14 @@ class Link(Protocol):
         """Sends one frame; dropped where the way is full, like any datagram. Raises OSError."""
 
 
-T = TypeVar("T", bound=Callable[..., Any])
-
 # By scheme: makes a link of what stands behind it in the URL. Raises LinkFault.
-LINKS: dict[str, Callable[[str, str], Link]] = {}
-
-
-def link(scheme: str) -> Callable[[T], T]:
-    """Registers what makes the links of a scheme. Raises ValueError where it is taken."""
-    return registering(LINKS, "link", scheme)
+LINKS: Registry[str, Callable[[str, str], Link]] = Registry(
+    "link",
+    shipped=tuple(f"sim_node.autopilot.links.{name}" for name in ("serial_line", "tcp", "udpin", "udpout")),
+    group="sim_node.links",
+)
+# Registers what makes the links of a scheme.
+link = LINKS.add
 
 
 def link_to(url: str) -> Link:

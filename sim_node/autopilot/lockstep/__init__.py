@@ -1,4 +1,4 @@
-"""The autopilots' simulator interfaces, step by step; importing this registers all kinds of autopilot."""
+"""The autopilots' simulator interfaces, step by step."""
 
 from sim_node.autopilot.lockstep.ardupilot import ArduPilot
 from sim_node.autopilot.lockstep.autopilot import AUTOPILOTS, Autopilot, Commands, Wait, autopilot

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, Protocol
 
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.autopilot.lockstep.senses import Senses
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
@@ -104,10 +104,10 @@ class Wait:
         return f"{self.whom} at {self.peer}" + (", in lockstep" if self.lockstep else ", free-running")
 
 
-_T = TypeVar("_T", bound=type[Autopilot])
-AUTOPILOTS: dict[str, type[Autopilot]] = {}
-
-
-def autopilot(name: str) -> Callable[[_T], _T]:
-    """Registers a kind of autopilot under the `type` of world files."""
-    return registering(AUTOPILOTS, "autopilot", name)
+AUTOPILOTS: Registry[str, type[Autopilot]] = Registry(
+    "autopilot",
+    shipped=tuple(f"sim_node.autopilot.lockstep.{name}" for name in ("ardupilot", "mavlink_builtin", "px4")),
+    group="sim_node.autopilots",
+)
+# Registers a kind of autopilot under the `type` of world files.
+autopilot = AUTOPILOTS.add

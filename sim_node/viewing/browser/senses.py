@@ -11,7 +11,7 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import CAMERAS
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.viewing.browser.batches import WXYZ
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
@@ -34,7 +34,9 @@ class View(Protocol):
 
 
 # By the type of a sensor: makes its view below a node, given the sensor and the scene's radius.
-VIEWS: dict[str, Callable[[Any, str, Any, float], View]] = {}
+VIEWS: Registry[str, Callable[[Any, str, Any, float], View]] = Registry(
+    "view of a sensor", shipped=("sim_node.viewing.browser.senses",), group="sim_node.sensor_views"
+)
 
 
 def view_of(scene: Any, node: str, kind: str, sensor: Any, radius: float) -> View:
@@ -161,27 +163,27 @@ def _dot(radius: float) -> float:
     return float(np.clip(0.003 * radius, 0.008, 0.2))
 
 
-@registering(VIEWS, "view of a sensor", "lidar_3d")
+@VIEWS.add("lidar_3d")
 def _cloud(scene: Any, node: str, sensor: Any, radius: float) -> View:
     return Cloud(scene, node, _dot(radius))
 
 
-@registering(VIEWS, "view of a sensor", "lidar_2d")
+@VIEWS.add("lidar_2d")
 def _scan(scene: Any, node: str, sensor: Any, radius: float) -> View:
     return Scan(scene, node, _dot(radius), sensor.angle_min, sensor.angle_max, sensor.samples)
 
 
-@registering(VIEWS, "view of a sensor", "rangefinder")
+@VIEWS.add("rangefinder")
 def _ray(scene: Any, node: str, sensor: Any, radius: float) -> View:
     return Ray(scene, node)
 
 
-@registering(VIEWS, "view of a sensor", *CAMERAS)
+@VIEWS.add(*CAMERAS)
 def _camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
     return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius, _OPTICAL)
 
 
-@registering(VIEWS, "view of a sensor", "optical_camera")
+@VIEWS.add("optical_camera")
 def _optical_camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
     """Of a frame that looks along z, as those of messages do."""
     here = np.array([1.0, 0.0, 0.0, 0.0])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.model import World
 from sim_node.world.problems import did_you_mean, quoted
 from sim_node.world.readers.files import Roots
@@ -14,23 +13,15 @@ from sim_node.world.readers.report import Report
 
 # path, the path as shown to the user, what may be referenced, where faults go, the files being read above this one
 Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
-ReaderT = TypeVar("ReaderT", bound=Reader)
-READERS: dict[str, Reader] = {}
+_SHIPPED = tuple(f"sim_node.world.readers.{name}" for name in ("yaml_world", "xml_roots", "openplx"))
+READERS: Registry[str, Reader] = Registry("reader", shipped=_SHIPPED, group="sim_node.readers")
+# Registers a reader for file suffixes such as ".yaml".
+reader = READERS.add
 # The same, and the name of the model in the file; without one the reader chooses.
 ModelReader = Callable[[Path, Path, Roots, Report, tuple[Path, ...], "str | None"], World | None]
-ModelReaderT = TypeVar("ModelReaderT", bound=ModelReader)
-MODEL_READERS: dict[str, ModelReader] = {}
-
-
-def reader(*suffixes: str) -> Callable[[ReaderT], ReaderT]:
-    """Registers a reader for file suffixes such as ".yaml"."""
-
-    return registering(READERS, "reader", *suffixes)
-
-
-def model_reader(*suffixes: str) -> Callable[[ModelReaderT], ModelReaderT]:
-    """Registers a reader of files that hold several models, beside `reader`."""
-    return registering(MODEL_READERS, "reader of models", *suffixes)
+MODEL_READERS: Registry[str, ModelReader] = Registry("reader of models", shipped=_SHIPPED, group="sim_node.readers")
+# Registers a reader of files that hold several models, beside `reader`.
+model_reader = MODEL_READERS.add
 
 
 def read_file(

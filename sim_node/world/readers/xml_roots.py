@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.model import World
 from sim_node.world.problems import did_you_mean
 from sim_node.world.readers.files import Roots, read_text
@@ -27,13 +27,13 @@ class XmlFile:
 
 
 XmlReader = Callable[[XmlFile], "World | None"]
-XML_READERS: dict[str, XmlReader] = {}
-
-
-def xml_reader(root: str) -> Callable[[XmlReader], XmlReader]:
-    """Registers a reader for a root element."""
-
-    return registering(XML_READERS, "XML reader", root)
+XML_READERS: Registry[str, XmlReader] = Registry(
+    "reader of XML",
+    shipped=("sim_node.world.readers.x_xy", "sim_node.world.readers.mjcf", "sim_node.world.readers.urdf"),
+    group="sim_node.xml_readers",
+)
+# Registers a reader for a root element.
+xml_reader = XML_READERS.add
 
 
 @reader(".xml", ".urdf", ".mjcf")

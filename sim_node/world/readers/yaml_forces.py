@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.force_checks import (
     DENSEST,
     FASTEST_WIND,
@@ -27,12 +27,11 @@ from sim_node.world.readers.yaml_values import Table, Value
 
 # Reads an entry of its kind into the context.
 ForceReader = Callable[[Value, Context], None]
-FORCES: dict[str, ForceReader] = {}
-
-
-def force(name: str) -> Callable[[ForceReader], ForceReader]:
-    """Registers the reader of the forces of a `type`."""
-    return registering(FORCES, "force", name)
+FORCES: Registry[str, ForceReader] = Registry(
+    "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.force_readers"
+)
+# Registers the reader of the forces of a `type`.
+force = FORCES.add
 
 
 @section("forces")

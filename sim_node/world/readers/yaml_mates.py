@@ -14,11 +14,21 @@ from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.systems import Attachment, Mate, MateConnector, RedirectedMateConnector, axes_fault
 
 CONNECTOR_KEYS = ("position", "main_axis", "normal", "body")
-# What initial values are called, over all types.
-VALUES = tuple(dict.fromkeys(name for mate in MATES.values() for name in mate.values))
-MATE_KEYS = (*MATES, *VALUES, "near", "speed", "damping", "enabled", "snap", "name")
-# A distance places nothing.
-ATTACHMENT_KEYS = (*(kind for kind in MATES if not MATES[kind].distance), *VALUES, "connector")
+
+
+def value_names() -> tuple[str, ...]:
+    """Return what initial values are called, over all types of mates."""
+    return tuple(dict.fromkeys(name for mate in MATES.values() for name in mate.values))
+
+
+def mate_keys() -> tuple[str, ...]:
+    """Return the keys of a mate between two connectors."""
+    return (*MATES, *value_names(), "near", "speed", "damping", "enabled", "snap", "name")
+
+
+def attachment_keys() -> tuple[str, ...]:
+    """Return the keys of the mate of a frame; a distance places nothing."""
+    return (*(kind for kind in MATES if not MATES[kind].distance), *value_names(), "connector")
 
 
 def read_connector(name: str, value: Value) -> MateConnector | None:
@@ -48,8 +58,9 @@ def read_connector(name: str, value: Value) -> MateConnector | None:
 
 def read_mate(entry: Value, index: int) -> Mate | None:
     """The mate at an index of a system's list; None with the fault recorded."""
-    table = entry.table(MATE_KEYS)
-    found = _kind(table, MATE_KEYS)
+    keys = mate_keys()
+    table = entry.table(keys)
+    found = _kind(table, keys)
     if found is None:
         return None
     mate, value = found
@@ -77,8 +88,9 @@ def read_attachment(value: Value | None, frame: str, context: Context) -> None:
     """The `mate` of a frame or a sensor, which gives its pose: {lock: SYSTEM/CONNECTOR}."""
     if value is None or not frame:
         return
-    table = value.table(ATTACHMENT_KEYS)
-    found = _kind(table, ATTACHMENT_KEYS)
+    keys = attachment_keys()
+    table = value.table(keys)
+    found = _kind(table, keys)
     if found is None:
         return
     mate, target = found
@@ -110,7 +122,7 @@ def _kind(table: Table, keys: tuple[str, ...]) -> tuple[MateType, Value] | None:
 def _values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
     """The initial values that are given; one that the type has not is a fault."""
     values: list[float | None] = []
-    for key in VALUES:
+    for key in value_names():
         value = table.get(key)
         if value is not None and key not in mate.values:
             allowed = f"it has {', '.join(mate.values)}" if mate.values else "it has no initial values"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.bodies import Body, Physics
 from sim_node.world.drives import Drive
 from sim_node.world.forces import Force, Wind
@@ -126,10 +126,17 @@ def named(table: Table, name_key: str) -> tuple[str, Named]:
 
 
 Section = Callable[[Value, Context], None]
-SECTIONS: dict[str, Section] = {}
-
-
-def section(key: str) -> Callable[[Section], Section]:
-    """Registers the function that reads the top-level key `key`."""
-
-    return registering(SECTIONS, "section", key)
+# They are read in this order, whatever the order in the file.
+SECTIONS: Registry[str, Section] = Registry(
+    "section",
+    shipped=tuple(
+        f"sim_node.world.readers.yaml_{name}"
+        for name in (
+            *("frames", "include", "motions", "bodies", "drives", "forces", "vehicles"),
+            *("systems", "recipes"),
+        )
+    ),
+    group="sim_node.sections",
+)
+# Registers the function that reads a top-level key.
+section = SECTIONS.add

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-# Registers the sections; they are read in this order, whatever the order in the file.
-from sim_node.world.readers import yaml_frames, yaml_include, yaml_motions, yaml_bodies, yaml_drives  # isort: skip  # noqa: F401
-from sim_node.world.readers import yaml_forces, yaml_vehicles, yaml_systems, yaml_recipes  # isort: skip  # noqa: F401
 from sim_node.world.model import World
 from sim_node.world.parents import with_default_parents
 from sim_node.world.problems import WorldError

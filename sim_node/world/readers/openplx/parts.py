@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import registering
+from sim_node.registry import Registry
 from sim_node.world.bodies import Geometry
 from sim_node.world.problems import Place
 from sim_node.world.readers.openplx.models import Entry, Fault
@@ -21,12 +21,12 @@ from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
 Shape = Callable[[Object], Geometry]
-SHAPES: dict[str, Shape] = {}
+SHAPES: Registry[str, Shape] = Registry("shape", shipped=("sim_node.world.readers.openplx.parts",))
 
 
 def shape(name: str) -> Callable[[Shape], Shape]:
     """Registers what makes a Geometry, without its pose in the owner, of a type of contact geometry."""
-    return registering(SHAPES, "shape", f"Physics3D.Geometries.{name}")
+    return SHAPES.add(f"Physics3D.Geometries.{name}")
 
 
 @shape("Box")
