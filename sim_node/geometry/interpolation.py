@@ -1,4 +1,4 @@
-"""Motion between poses: along the shortest arc, and smoothly through many knots.
+"""Motion between two poses: along the shortest arc, or along the cubic that has given velocities at both.
 
 `u` runs from 0 at the first knot to 1 at the second, has the shape (...) of the leading axes it broadcasts
 with, and is not clipped.
@@ -54,33 +54,14 @@ def interpolate(pa: npt.ArrayLike, pb: npt.ArrayLike, u: npt.ArrayLike, out: Flo
     return out
 
 
-def smooth_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> FloatArray:
-    """Return the velocities (K, 6) at which a smooth motion passes the knots, for `smooth`.
-
-    times_s: (K,) seconds, strictly increasing, evenly spaced or not; poses: (K, 7).
-    A row is [linear velocity in the parent's axes (m/s), angular velocity in the child's axes (rad/s)].
-    closed: the last pose is the first again and the motion goes round, with one velocity at both. Open ends
-    move at the mean velocity of their interval, so two knots give constant velocity.
-    Raises ValueError for fewer than two knots, times that do not increase, or a closed motion with a gap.
-    """
-    poses = as_rows(poses, 7, "poses")
-    return np.concatenate(
-        [
-            catmull_rom_tangents(poses[:, :3], times_s, closed),
-            catmull_rom_angular_velocities(poses[:, 3:], times_s, closed),
-        ],
-        axis=-1,
-    )
-
-
-def smooth(
+def hermite_pose(
     pa: npt.ArrayLike, pb: npt.ArrayLike, ta: npt.ArrayLike, tb: npt.ArrayLike, dt: npt.ArrayLike, u: npt.ArrayLike
 ) -> FloatArray:
     """Return the pose (..., 7) at fraction u (...) of the way between two knots that lie dt (...) seconds apart.
 
-    pa, pb: (..., 7) the knots' poses; ta, tb: (..., 6) their velocities as smooth_tangents gives them. Position and
-    velocity, linear and angular, are continuous in time across knots of any spacing. Exactly `pa` at u = 0 and `pb`
-    (its quaternion perhaps negated) at u = 1.
+    pa, pb: (..., 7) the knots' poses; ta, tb: (..., 6) their velocities, as `sim_node.geometry.tangents` gives them.
+    Position and velocity, linear and angular, are continuous in time across knots of any spacing; accelerations are
+    not. Exactly `pa` at u = 0 and `pb` (its quaternion perhaps negated) at u = 1.
     """
     pa, pb = as_rows(pa, 7, "pose"), as_rows(pb, 7, "pose")
     step = np.asarray(dt, dtype=np.float64)[..., None]
@@ -125,57 +106,6 @@ def hermite_rotation(
     q = quaternions.multiply(q, quaternions.exp(u * u * (3.0 - 2.0 * u) * middle))
     q = quaternions.multiply(q, quaternions.exp(u**3 * last))
     return np.where(u == 1.0, quaternions.aligned(q1, q), q)
-
-
-def catmull_rom_tangents(points: npt.ArrayLike, times: npt.ArrayLike, closed: bool) -> FloatArray:
-    """Return the velocities (K, D) of a Catmull-Rom spline through points (K, D) at times (K,), evenly spaced or not.
-
-    Inside, the velocity of the parabola through three neighbours; at an open end, the mean of its interval.
-    Barry & Goldman, A recursive evaluation algorithm for a class of Catmull-Rom splines, SIGGRAPH 1988.
-    Raises ValueError as smooth_tangents does.
-    """
-    points = np.asarray(points, dtype=np.float64)
-    steps = _steps(times, len(points))
-    if closed and not np.allclose(points[0], points[-1], rtol=0.0, atol=1e-6):
-        raise ValueError(f"closed motion: starts at {points[0].tolist()} and ends at {points[-1].tolist()}, needs one")
-    return _knot_velocities(np.diff(points, axis=0) / steps[:, None], steps, closed)
-
-
-def catmull_rom_angular_velocities(qs: npt.ArrayLike, times: npt.ArrayLike, closed: bool) -> FloatArray:
-    """Return the angular velocities (K, 3), in the child's axes, of a smooth rotation through qs (K, 4) at times (K,).
-
-    The weights of catmull_rom_tangents on the mean angular velocities of the shortest arcs; an arc's axis is the
-    same seen from both its ends. Raises ValueError as smooth_tangents does.
-    """
-    qs = as_rows(qs, 4, "quaternions")
-    steps = _steps(times, len(qs))
-    if closed and (gap := float(quaternions.angle_between(qs[0], qs[-1]))) > 1e-6:
-        raise ValueError(f"closed motion: orientations at start and end are {gap:.3g} rad apart, needs one orientation")
-    arcs = quaternions.log(quaternions.multiply(quaternions.conjugate(qs[:-1]), qs[1:]))
-    return _knot_velocities(arcs / steps[:, None], steps, closed)
-
-
-def _knot_velocities(means: FloatArray, steps: FloatArray, closed: bool) -> FloatArray:
-    """Return velocities (K, D) at the knots from the mean velocities (K-1, D) and lengths (K-1,) of the intervals."""
-    velocities = np.empty((len(means) + 1, means.shape[1]))
-    before, after = steps[:-1, None], steps[1:, None]
-    velocities[1:-1] = (after * means[:-1] + before * means[1:]) / (before + after)
-    velocities[0], velocities[-1] = means[0], means[-1]
-    if closed:
-        seam = (steps[0] * means[-1] + steps[-1] * means[0]) / (steps[0] + steps[-1])
-        velocities[0] = velocities[-1] = seam
-    return velocities
-
-
-def _steps(times: npt.ArrayLike, knots: int) -> FloatArray:
-    times = np.asarray(times, dtype=np.float64)
-    if times.shape != (knots,) or knots < 2:
-        raise ValueError(f"knots: {knots} with times of shape {times.shape}, needs two or more and one time for each")
-    steps = np.diff(times)
-    if not np.all(steps > 0.0):
-        i = int(np.argmin(steps > 0.0))
-        raise ValueError(f"times[{i + 1}]: {times[i + 1]} after {times[i]}, needs strictly increasing times")
-    return steps
 
 
 def _unwound(vector: FloatArray, expected: FloatArray) -> FloatArray:

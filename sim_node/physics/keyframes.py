@@ -7,12 +7,15 @@ import numpy.typing as npt
 
 from sim_node.geometry import interpolation, quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
 from sim_node.physics.engine import engine
 from sim_node.world.layout import Layout
-from sim_node.world.model import OUTSIDE, Motion, World
+from sim_node.world.model import CURVED, OUTSIDE, Motion, World
 
 HOLD, LOOP, PINGPONG = range(3)
 assert OUTSIDE == ("hold", "loop", "pingpong")
+TANGENTS = {"smooth": pchip_tangents, "catmull_rom": catmull_rom_tangents}
+assert tuple(TANGENTS) == CURVED
 
 
 @engine("keyframes")
@@ -51,7 +54,7 @@ class KeyframeEngine:
         kinds = np.array([motion.interpolation for motion in motions])
         self._slerps = np.flatnonzero(kinds == "slerp")
         self._steps = np.flatnonzero(kinds == "step")
-        self._smooths = np.flatnonzero(kinds == "smooth")
+        self._curves = np.flatnonzero(np.isin(kinds, CURVED))
 
         self._start_ns, self._step_ns = start_ns, step_ns
         self._time_ns = start_ns
@@ -99,10 +102,10 @@ class KeyframeEngine:
             over = np.zeros_like(u, dtype=bool)
             over[:, self._steps] = u[:, self._steps] >= 1.0
             now[over] = self._knots[before[over] + 1]
-        if len(self._smooths):
-            pick = self._smooths
+        if len(self._curves):
+            pick = self._curves
             lower = before[:, pick]
-            now[:, pick] = interpolation.smooth(
+            now[:, pick] = interpolation.hermite_pose(
                 now[:, pick],
                 self._knots[lower + 1],
                 self._tangents[lower],
@@ -145,16 +148,16 @@ def _with_two_knots(motion: Motion) -> Motion:
 
 
 def _tangents(motion: Motion) -> FloatArray:
-    """Velocities (K, 6) at a motion's knots, zeros unless it is smooth.
+    """Velocities (K, 6) at a motion's knots, zeros unless it is curved.
 
     A loop that ends where it begins goes round without a corner. Where a motion is held or turns back it comes
     to rest, which is the only velocity that has no corner there.
     """
-    if motion.interpolation != "smooth":
+    if motion.interpolation not in CURVED:
         return np.zeros((len(motion.times_ns), 6))
     seconds = (motion.times_ns - motion.times_ns[0]) * 1e-9
     closed = "loop" in (motion.before, motion.after) and _meets_itself(motion.poses)
-    tangents = interpolation.smooth_tangents(seconds, motion.poses, closed)
+    tangents = TANGENTS[motion.interpolation](seconds, motion.poses, closed)
     if not closed:
         tangents[0] *= motion.before == "loop"
         tangents[-1] *= motion.after == "loop"
@@ -171,14 +174,14 @@ def _meets_itself(poses: FloatArray) -> bool:
 def _in_one_go(motion: Motion, tangents: FloatArray) -> FloatArray:
     """A motion's poses (K, 7), each quaternion with the sign in which the motion arrives at it.
 
-    That is the hemisphere of the one before, unless a smooth motion swings wide on its way.
+    That is the hemisphere of the one before, unless a curve swings wide on its way.
     """
-    if motion.interpolation != "smooth":
+    if motion.interpolation not in CURVED:
         return motion.poses
     poses = np.array(motion.poses)
     seconds = np.diff(motion.times_ns) * 1e-9
     ends = np.ones(len(seconds))
-    arrivals = interpolation.smooth(poses[:-1], poses[1:], tangents[:-1], tangents[1:], seconds, ends)
+    arrivals = interpolation.hermite_pose(poses[:-1], poses[1:], tangents[:-1], tangents[1:], seconds, ends)
     same = np.sum(arrivals[:, 3:] * poses[1:, 3:], axis=1) > 0.0
     poses[1:, 3:] *= np.cumprod(np.where(same, 1.0, -1.0))[:, None]
     return poses

@@ -40,7 +40,8 @@ class Differences:
 
     Exact for constant acceleration and turn; what is left out else is span²/12 times the second derivative of the
     acceleration, 1e-7 m/s² where that is 1 m/s⁴, and eleven times that at the start. At a corner of a motion, where
-    velocity jumps, the acceleration is the jump divided by the span; `smooth` motions have no corners.
+    velocity jumps, the acceleration is the jump divided by the span. `smooth` and `catmull_rom` have no corners, but
+    their acceleration jumps at keyframes: there it is the mean of the two sides.
 
     chains: for each frame its row and those above it; the state is in the parent of the last, along that one's axes.
     """

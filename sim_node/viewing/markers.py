@@ -18,7 +18,7 @@ from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
 from sim_node.viewing.urdf_shapes import in_urdf
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
-from sim_node.world.model import STILL, Motion
+from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning
 
 # The namespaces of markers, as rviz lists them. ROBOTS are what robot_description shows too.
@@ -108,7 +108,7 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
 def _path(motion: Motion) -> Marker:
     """The way of a frame through its keyframes, in its parent."""
     times_ns = motion.times_ns
-    if motion.interpolation == "smooth":
+    if motion.interpolation in CURVED:
         between = np.linspace(times_ns[:-1], times_ns[1:], _SMOOTH, endpoint=False, axis=1).ravel()
         times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
     every = -(-len(times_ns) // _MOST_VERTICES)

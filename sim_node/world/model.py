@@ -23,7 +23,9 @@ from sim_node.world.systems import Attachment, System
 from sim_node.world.vehicles import Multirotor
 
 DEFAULT_FIXED_FRAME = "map"
-INTERPOLATIONS = ("slerp", "step", "smooth")
+INTERPOLATIONS = ("slerp", "step", "smooth", "catmull_rom")
+# Those that follow cubics, with one velocity on both sides of a keyframe.
+CURVED = ("smooth", "catmull_rom")
 OUTSIDE = ("hold", "loop", "pingpong")
 
 # Stamps are builtin_interfaces/Time, which has 31 bits of seconds.

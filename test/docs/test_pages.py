@@ -55,6 +55,12 @@ def test_a_world_on_a_page_loads(block: Block, tmp_path: Path) -> None:
     load(path)
 
 
+def test_the_readmes_world_is_the_shipped_one() -> None:
+    """Its commands and its Python run the shipped file."""
+    (block,) = [block for block in WORLDS if block.page.name == "README.md"]
+    assert block.text == (ROOT / "config/worlds/delivery.yaml").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("page", sorted({block.page for block in blocks("python")}), ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.interpolate import CubicHermiteSpline
+from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation, Slerp
 
 from sim_node.physics import ENGINES, KeyframeEngine, engine, engines_for
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, lay_out
-from sim_node.world.model import INTERPOLATIONS, OUTSIDE
+from sim_node.world.model import CURVED, INTERPOLATIONS, OUTSIDE
 
 MS = 1_000_000
 SECOND = 1000 * MS
@@ -106,15 +106,58 @@ def test_slerp_turns_at_constant_rate():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_smooth_positions_equal_scipys_cubic(seed):
+def test_catmull_rom_positions_equal_scipys_cubic(seed):
     """Hermite cubics with the velocities of numpy's second-order gradient, at rest at both held ends."""
-    moving = motion(UNEVEN, poses(5, seed), "smooth")
+    moving = motion(UNEVEN, poses(5, seed), "catmull_rom")
     seconds, knots_s = np.linspace(0.0, 5.5, 276), UNEVEN * 1e-9
     velocity = np.gradient(moving.poses[:, :3], knots_s, axis=0)
     velocity[[0, -1]] = 0.0
     expected = CubicHermiteSpline(knots_s, moving.poses[:, :3], velocity)(seconds)
     found = sampled([moving], np.round(seconds * 1e9).astype(np.int64))[:, 0, :3]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
+
+
+def laps_of(times_s, values, rule):
+    """Three laps of keyframes (K,) and (K, D) as a motion goes on outside of them, the middle one its own."""
+    span = times_s[-1] - times_s[0]
+    if rule == "hold":
+        times = [times_s[:1] - span, times_s, times_s[-1:] + span]
+        return np.concatenate(times), np.concatenate([values[:1], values, values[-1:]])
+    if rule == "loop":
+        times = [times_s[:-1] - span, times_s, times_s[1:] + span]
+        return np.concatenate(times), np.concatenate([values[:-1], values, values[1:]])
+    back = times_s[0] + times_s[-1] - times_s[::-1]
+    times = [back[:-1] - span, times_s, back[1:] + span]
+    return np.concatenate(times), np.concatenate([values[::-1][:-1], values, values[::-1][1:]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("rule", OUTSIDE)
+def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule, seed):
+    """Held, gone round or turned back: PCHIP of several laps of positions, and of the angle about one axis."""
+    generator = np.random.default_rng(seed)
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    values = np.hstack([generator.normal(size=(5, 3)), generator.uniform(-1.5, 1.5, (5, 1))])
+    if rule == "loop":
+        values[-1] = values[0]
+    knots = np.hstack([values[:, :3], Rotation.from_rotvec(values[:, 3:] * axis).as_quat()])
+    moving = motion(UNEVEN, knots, "smooth", rule, rule)
+    seconds = np.linspace(-3.0, 8.5, 461)
+    expected = PchipInterpolator(*laps_of(UNEVEN * 1e-9, values, rule))(seconds)
+    found = sampled([moving], np.round(seconds * 1e9).astype(np.int64))[:, 0]
+    np.testing.assert_allclose(found[:, :3], expected[:, :3], rtol=0, atol=1e-12)
+    apart = Rotation.from_rotvec(expected[:, 3:] * axis).inv() * Rotation.from_quat(found[:, 3:])
+    assert apart.magnitude().max() < 1e-12
+
+
+def test_smooth_flies_level_between_keyframes_of_one_height():
+    """Up to 10 m, level for six seconds, down: Catmull-Rom rises to 15 m in between, and keeps doing so."""
+    knots = np.zeros((4, 7))
+    knots[:, 0], knots[:, 2], knots[:, 6] = [0, 0, 40, 42], [0.1, 10, 10, 2], 1.0
+    motions = [motion(np.array([0, 2, 8, 10]) * SECOND, knots, kind) for kind in CURVED]
+    heights = sampled(motions, np.arange(2_000, 8_001, 10) * MS)[:, :, 2]
+    np.testing.assert_allclose(heights[:, 0], 10.0, rtol=0, atol=4e-15)
+    assert heights[:, 1].max() == pytest.approx(15.05, abs=0.005)
 
 
 def test_step_stays_at_the_keyframe_before():
@@ -167,12 +210,13 @@ def test_time_outside_folds_as_documented(before, after):
     assert_same_pose(found[:, 1], steps.poses[standing], 0.0)
 
 
+@pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize(("before", "after"), ENDS)
-def test_a_smooth_motion_outside_is_itself_inside(before, after):
+def test_a_curve_outside_is_itself_inside(before, after, kind):
     """Folding time does not change the curve: the same motion at the folded time, bit for bit but for the sign."""
     times_ns = boundary_times()
     phases = [folded(int(TIMES[0]), int(TIMES[-1]), before, after, t) for t in times_ns.tolist()]
-    moving = motion(interpolation="smooth", before=before, after=after)
+    moving = motion(interpolation=kind, before=before, after=after)
     last = [phase == TIMES[-1] for phase in phases]
     inside = sampled([moving], np.array(phases) - last)[:, 0]
     found = sampled([moving], times_ns)[:, 0]
@@ -260,7 +304,7 @@ def test_steps_add_up(parts):
         moved = KeyframeEngine(tuple(enumerate(motions)), -3 * SECOND, 33_333_333)
         for steps in calls:
             moved.step(steps)
-        out = np.empty((3, 7))
+        out = np.empty((len(motions), 7))
         moved.write(out, 0)
         results.append(out.tobytes())
     assert len(set(results)) == 1
@@ -273,7 +317,7 @@ def test_ahead_is_time_between_steps():
     fine = KeyframeEngine(tuple(enumerate(motions)), -5 * SECOND, 1)
     coarse.step(700)
     fine.step(700 * 10 * MS)
-    left, right = np.empty((2, 3, 7))
+    left, right = np.empty((2, len(motions), 7))
     for ahead in (0, 1, 4_999_999, 9_999_999):
         coarse.write(left, ahead)
         fine.write(right, 0)
@@ -314,41 +358,45 @@ def assert_no_corner(moving, instants):
         np.testing.assert_allclose(before, after, rtol=0, atol=2e-3 * (1.0 + np.abs(before).max()))
 
 
+@pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("seed", range(4))
-def test_smooth_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed):
+def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed, kind):
     """Velocities from both sides agree at every keyframe, over several laps both ways in time."""
     knots = poses(5, seed)
     knots[-1] = knots[0]
-    moving = motion(UNEVEN, knots, "smooth", "loop", "loop")
+    moving = motion(UNEVEN, knots, kind, "loop", "loop")
     assert_no_corner(moving, [*UNEVEN, *(UNEVEN + 3 * 5_500 * MS), *(UNEVEN - 2 * 5_500 * MS)])
 
 
-def test_a_seam_may_be_off_by_what_files_round_away():
+@pytest.mark.parametrize("kind", CURVED)
+def test_a_seam_may_be_off_by_what_files_round_away(kind):
     """Seven digits say the same pose a little differently; the loop is closed all the same."""
     knots = poses(5)
     knots[-1] = knots[0]
     for error in (1e-9, 3e-8, 5e-7):
         knots[-1, :3] = knots[0, :3] + error
         knots[-1, 3:] = (Rotation.from_quat(knots[0, 3:]) * Rotation.from_rotvec([error, 0, 0])).as_quat()
-        assert_no_corner(motion(UNEVEN, knots, "smooth", "hold", "loop"), [5_500 * MS])
+        assert_no_corner(motion(UNEVEN, knots, kind, "hold", "loop"), [5_500 * MS])
 
 
+@pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("error", [1.5e-6, 2e-6, 3e-6, 1e-3, 1.0])
-def test_a_loop_that_does_not_meet_itself_jumps(error):
+def test_a_loop_that_does_not_meet_itself_jumps(error, kind):
     """Whatever the gap: the keyframes are passed, nothing is bent to close it."""
     knots = poses(5)
     knots[-1] = knots[0]
     knots[-1, 3:] = (Rotation.from_quat(knots[0, 3:]) * Rotation.from_rotvec([error, 0, 0])).as_quat()
-    moving = motion(UNEVEN, knots, "smooth", "hold", "loop")
+    moving = motion(UNEVEN, knots, kind, "hold", "loop")
     just_before, at_end = sampled([moving], np.array([5_500 * MS - 1, 5_500 * MS]))[:, 0]
     assert_same_pose(just_before, moving.poses[-1], 1e-7)
     assert_same_pose(at_end, moving.poses[0], 0.0)
 
 
+@pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("ends", ["hold", "pingpong"])
-def test_smooth_comes_to_rest_where_it_is_held_or_turns_back(ends):
+def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends, kind):
     """No corner there either, over several turns."""
-    moving = motion(UNEVEN, poses(5), "smooth", ends, ends)
+    moving = motion(UNEVEN, poses(5), kind, ends, ends)
     turns = [lap * 5_500 * MS for lap in range(-2, 4)]
     assert_no_corner(moving, [*UNEVEN, *turns])
     for turn in turns:
@@ -369,18 +417,19 @@ def test_no_quaternion_flips_over_many_laps(turns):
     if turns == 0.5:  # there and back, as a closed loop
         knots = np.vstack([knots, knots[-2::-1]])
     times = np.arange(len(knots)) * 100 * MS
-    motions = [motion(times, knots, kind, *ends) for kind in ("slerp", "smooth") for ends in ENDS]
+    motions = [motion(times, knots, kind, *ends) for kind in ("slerp", *CURVED) for ends in ENDS]
     span = int(times[-1])
     assert least_dot_of_neighbours(motions, np.arange(-5 * span, 5 * span, span // 200)) > 0.99
 
 
-def test_a_smooth_motion_that_swings_wide_does_not_flip():
+@pytest.mark.parametrize("kind", CURVED)
+def test_a_curve_that_swings_wide_does_not_flip(kind):
     """Random knots far apart: an arc may come in at its end in the other hemisphere than the shortest one."""
     motions = []
     for seed in range(60):
         knots, spacing = poses(4, seed), np.random.default_rng(seed).integers(2, 20, 3)
         knots[-1] = knots[0]
-        motions.append(motion(np.cumsum([0, *spacing]) * 100 * MS, knots, "smooth", "loop", "loop"))
+        motions.append(motion(np.cumsum([0, *spacing]) * 100 * MS, knots, kind, "loop", "loop"))
     assert least_dot_of_neighbours(motions, np.arange(-8 * SECOND, 8 * SECOND, 2 * MS)) > 0.97
 
 

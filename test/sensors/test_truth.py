@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
 from sim_node.sensors.kinematics import CENTRAL, FORWARD, Differences, state_of
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
-from sim_node.world import Motion, Sensor, StaticFrame, World, lay_out
+from sim_node.world import Motion, Sensor, StaticFrame, TimeGrid, World, lay_out
 
 SPAN = 1e-3
 NUMBERS = st.floats(-3, 3)
@@ -117,3 +118,31 @@ def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow():
     readings = Simulation(World("track", motions=(motion,), sensors=(imu, truth))).snapshot().readings
     np.testing.assert_allclose(readings["IMU"].values[0, 3:], [0, 0, 9.80665], atol=1e-6)
     np.testing.assert_allclose(readings["TRUTH"].values[0, 7:10], [3.0, 0, 0], atol=1e-9)
+
+
+def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve():
+    """Rate and specific force from scipy's PCHIP of positions and of the angle about z, turned into body axes.
+
+    Differences over 1 ms leave out span²/6 of the third derivative, here 5e-5 rad/s. Accelerations of C1 curves jump
+    at keyframes: there a reading is the mean of both sides.
+    """
+    knots_s = np.array([0.0, 0.8, 1.5, 3.0, 3.4])
+    values = np.array([[0, 0, 0, 0], [2, 1, 1, 0.6], [3, 1, 2, 1.9], [3, -2, 2, 2.5], [3, -3, 1, 1.0]])
+    poses_at = np.hstack([values[:, :3], Rotation.from_euler("z", values[:, 3:]).as_quat()])
+    drone = Motion("drone", "map", np.round(knots_s * 1e9).astype(np.int64), poses_at, "smooth", "pingpong", "pingpong")
+    quiet = {"gyroscope": "none", "accelerometer": "none", "rate": 100.0}
+    imu = Sensor("IMU", "drone", poses.IDENTITY, type="imu", parameters=quiet)
+    simulation = Simulation(World("course", time=TimeGrid(0, 10_000_000), motions=(drone,), sensors=(imu,)))
+    simulation.step(330)
+    stamps_ns, readings = simulation.snapshot().readings["IMU"]
+    seconds = stamps_ns * 1e-9
+    # Turned back at both ends, which makes the ends level.
+    there = np.concatenate([-knots_s[:0:-1], knots_s, 6.8 - knots_s[-2::-1]])
+    curve = PchipInterpolator(there, np.concatenate([values[:0:-1], values, values[-2::-1]]))
+    acceleration = 0.5 * (curve(seconds - 1e-9, 2) + curve(seconds + 1e-9, 2))
+    force = Rotation.from_euler("z", curve(seconds)[:, 3:]).inv().apply(acceleration[:, :3] + [0, 0, 9.80665])
+    rate = np.outer(curve(seconds, 1)[:, 3], [0.0, 0.0, 1.0])
+    at_a_keyframe = np.isin(stamps_ns, drone.times_ns)
+    assert at_a_keyframe.sum() == 3
+    np.testing.assert_allclose(readings[~at_a_keyframe], np.hstack([rate, force])[~at_a_keyframe], atol=1e-4)
+    np.testing.assert_allclose(readings[at_a_keyframe], np.hstack([rate, force])[at_a_keyframe], atol=5e-2)

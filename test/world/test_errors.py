@@ -220,7 +220,8 @@ def test_each_row_of_a_matrix_is_told(faults):
         ),
         (
             "motions: [{frame: a, interpolation: smoth, keyframes: [{t: 0}]}]",
-            "1:37: motions[0].interpolation: found 'smoth'; allowed: slerp, step, smooth; did you mean smooth?",
+            "1:37: motions[0].interpolation: found 'smoth'; allowed: slerp, step, smooth, catmull_rom; "
+            "did you mean smooth?",
         ),
         (
             "motions: [{frame: a, after: looop, keyframes: [{t: 0}]}]",

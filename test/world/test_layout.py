@@ -189,7 +189,7 @@ def moving(**changes):
             "a: times_ns: out of range; allowed: -2147483647000000000 to 2147483647000000000",
         ),
         (moving(poses=[IDENTITY, at(math.inf)]), "a: poses[1]: [inf, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0] is not finite"),
-        (moving(interpolation="cubic"), "a: interpolation: found 'cubic'; allowed: slerp, step, smooth"),
+        (moving(interpolation="cubic"), "a: interpolation: found 'cubic'; allowed: slerp, step, smooth, catmull_rom"),
         (moving(before="stop"), "a: before: found 'stop'; allowed: hold, loop, pingpong"),
         (moving(after=""), "a: after: found ''; allowed: hold, loop, pingpong"),
         (

@@ -14,7 +14,7 @@ def one_motion(world):
     return motion
 
 
-@pytest.mark.parametrize("kind", ["slerp", "step", "smooth"])
+@pytest.mark.parametrize("kind", ["slerp", "step", "smooth", "catmull_rom"])
 def test_kinds_of_interpolation(read, kind):
     assert (
         one_motion(read(f"motions: [{{frame: a, interpolation: {kind}, keyframes: [{{t: 0}}]}}]")).interpolation == kind

@@ -1,4 +1,4 @@
-"""Smooth motion through knots: C1 in time for any spacing, by finite differences and by scipy's cubics."""
+"""Curves through knots: C1 in time for any spacing, by finite differences and by scipy's cubics."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
-from sim_node.geometry.interpolation import (
-    catmull_rom_angular_velocities,
-    catmull_rom_tangents,
-    hermite,
-    hermite_rotation,
-    smooth,
-    smooth_tangents,
-)
+from sim_node.geometry.interpolation import hermite, hermite_pose, hermite_rotation
+from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
 
 TIMES = np.array([0.0, 0.2, 1.5, 1.8, 4.0, 4.1, 7.0])
 AXIS = np.array([2.0, -1.0, 2.0]) / 3.0
 H = 1e-4
+
+either_curve = pytest.mark.parametrize("tangents_of", [catmull_rom_tangents, pchip_tangents])
 
 
 def knots(closed, seed=0):
@@ -38,7 +34,7 @@ def at(times, poses, tangents, t):
     """The motion at times t (M,), each on the interval it lies in."""
     i = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
     dt = times[i + 1] - times[i]
-    return smooth(poses[i], poses[i + 1], tangents[i], tangents[i + 1], dt, (t - times[i]) / dt)
+    return hermite_pose(poses[i], poses[i + 1], tangents[i], tangents[i + 1], dt, (t - times[i]) / dt)
 
 
 def one_sided_velocity(times, poses, tangents, i, side):
@@ -46,18 +42,19 @@ def one_sided_velocity(times, poses, tangents, i, side):
     a, b = (i, i + 1) if side > 0 else (i - 1, i)
     dt = times[b] - times[a]
     u = (0.0 if side > 0 else 1.0) + side * np.arange(4) * H / dt
-    p = smooth(poses[a], poses[b], tangents[a], tangents[b], dt, u)
+    p = hermite_pose(poses[a], poses[b], tangents[a], tangents[b], dt, u)
     weights = side * np.array([-11.0, 18.0, -9.0, 2.0]) / (6.0 * H)
     turns = (Rotation.from_quat(p[0, 3:]).inv() * Rotation.from_quat(p[:, 3:])).as_rotvec()
     return np.concatenate([weights @ p[:, :3], weights @ turns])
 
 
+@either_curve
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("closed", [False, True])
-def test_velocity_is_continuous_in_time_at_uneven_knots(closed, seed):
-    """From the left, from the right, and as smooth_tangents says."""
+def test_velocity_is_continuous_in_time_at_uneven_knots(closed, seed, tangents_of):
+    """From the left, from the right, and as its tangents say."""
     poses = knots(closed, seed)
-    tangents = smooth_tangents(TIMES, poses, closed)
+    tangents = tangents_of(TIMES, poses, closed)
     for i in range(7):
         for side in (-1, 1):
             if 0 <= i + side <= 6:
@@ -65,32 +62,35 @@ def test_velocity_is_continuous_in_time_at_uneven_knots(closed, seed):
                 np.testing.assert_allclose(found, tangents[i], rtol=0, atol=1e-4)
 
 
+@either_curve
 @pytest.mark.parametrize("seed", range(4))
-def test_a_closed_motion_has_one_velocity_at_its_seam(seed):
+def test_a_closed_motion_has_one_velocity_at_its_seam(seed, tangents_of):
     poses = knots(True, seed)
-    tangents = smooth_tangents(TIMES, poses, True)
+    tangents = tangents_of(TIMES, poses, True)
     np.testing.assert_array_equal(tangents[0], tangents[-1])
     before = one_sided_velocity(TIMES, poses, tangents, 6, -1)
     after = one_sided_velocity(TIMES, poses, tangents, 0, 1)
     np.testing.assert_allclose(before, after, rtol=0, atol=1e-4)
 
 
-def test_a_closed_motion_does_not_know_where_it_starts():
+@either_curve
+def test_a_closed_motion_does_not_know_where_it_starts(tangents_of):
     """The loop, begun at knot 3, has the same velocities and the same poses in between."""
     poses = knots(True)
     steps = np.diff(TIMES)
     order = [3, 4, 5, 0, 1, 2, 3]
     times = np.concatenate([[0.0], np.cumsum(steps[[3, 4, 5, 0, 1, 2]])])
-    turned = smooth_tangents(times, poses[order], True)
-    np.testing.assert_allclose(turned, smooth_tangents(TIMES, poses, True)[order], rtol=0, atol=1e-12)
+    turned = tangents_of(times, poses[order], True)
+    np.testing.assert_allclose(turned, tangents_of(TIMES, poses, True)[order], rtol=0, atol=1e-12)
 
 
+@either_curve
 @pytest.mark.parametrize("closed", [False, True])
-def test_the_motion_passes_its_knots_exactly_and_stays_unit(closed):
+def test_the_motion_passes_its_knots_exactly_and_stays_unit(closed, tangents_of):
     poses = knots(closed)
-    tangents = smooth_tangents(TIMES, poses, closed)
+    tangents = tangents_of(TIMES, poses, closed)
     dt = np.diff(TIMES)
-    start, end = (smooth(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u) for u in (0.0, 1.0))
+    start, end = (hermite_pose(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u) for u in (0.0, 1.0))
     np.testing.assert_array_equal(start, poses[:-1])
     np.testing.assert_array_equal(end[:, :3], poses[1:, :3])
     np.testing.assert_array_equal(np.abs(end[:, 3:]), np.abs(poses[1:, 3:]))
@@ -99,32 +99,35 @@ def test_the_motion_passes_its_knots_exactly_and_stays_unit(closed):
     np.testing.assert_allclose(np.linalg.norm(every[:, 3:], axis=1), 1.0, rtol=0, atol=3e-15)
 
 
-def test_the_pose_is_continuous_within_each_interval_and_its_quaternion_too():
+@either_curve
+def test_the_pose_is_continuous_within_each_interval_and_its_quaternion_too(tangents_of):
     """No step longer than the fastest it can go: no jump at u = 1, none from a sign or a branch."""
     poses = knots(False)
-    tangents = smooth_tangents(TIMES, poses, False)
+    tangents = tangents_of(TIMES, poses, False)
     for i in range(6):
         u = np.linspace(0.0, 1.0, 2001)
-        p = smooth(poses[i], poses[i + 1], tangents[i], tangents[i + 1], TIMES[i + 1] - TIMES[i], u)
+        p = hermite_pose(poses[i], poses[i + 1], tangents[i], tangents[i + 1], TIMES[i + 1] - TIMES[i], u)
         steps = np.abs(np.diff(p, axis=0)).max(axis=1)
         assert steps.max() < 20 * np.median(steps)
         assert steps.max() < 0.1
 
 
-def test_two_knots_give_constant_velocity():
+@either_curve
+def test_two_knots_give_constant_velocity(tangents_of):
     """A line, and one turn about one axis at one rate."""
     poses = np.array([[1.0, 2, 3, *about_axis(0.2)], [4.0, 0, 3, *about_axis(2.7)]])
-    tangents = smooth_tangents([10.0, 12.0], poses, False)
+    tangents = tangents_of([10.0, 12.0], poses, False)
     np.testing.assert_allclose(tangents, [[1.5, -1, 0, *(1.25 * AXIS)]] * 2, rtol=0, atol=1e-15)
     u = np.linspace(0, 1, 33)
-    found = smooth(*poses, *tangents, 2.0, u)
+    found = hermite_pose(*poses, *tangents, 2.0, u)
     np.testing.assert_allclose(found[:, :3], np.outer(1 - u, [1, 2, 3]) + np.outer(u, [4, 0, 3]), rtol=0, atol=2e-15)
     np.testing.assert_allclose(found[:, 3:], about_axis(0.2 + 2.5 * u), rtol=0, atol=1e-15)
 
 
-def test_positions_are_scipys_cubic_hermite():
+@either_curve
+def test_positions_are_scipys_cubic_hermite(tangents_of):
     poses = knots(False)
-    tangents = smooth_tangents(TIMES, poses, False)
+    tangents = tangents_of(TIMES, poses, False)
     t = np.linspace(0.0, 7.0, 300)
     expected = CubicHermiteSpline(TIMES, poses[:, :3], tangents[:, :3])(t)
     np.testing.assert_allclose(at(TIMES, poses, tangents, t)[:, :3], expected, rtol=0, atol=1e-13)
@@ -142,25 +145,28 @@ def test_about_one_axis_rotations_are_scipys_cubic_hermite_of_the_angle(a0, a1, 
 
 def test_catmull_rom_reproduces_parabolas_inside():
     """Barry and Goldman: three knots lie on one parabola, whatever their spacing."""
-    points = np.stack([2 * TIMES**2 - TIMES, 3 - TIMES**2], axis=1)
-    derivative = np.stack([4 * TIMES - 1, -2 * TIMES], axis=1)
-    found = catmull_rom_tangents(points, TIMES, closed=False)
+    poses = np.zeros((7, 7))
+    poses[:, 0], poses[:, 1], poses[:, 6] = 2 * TIMES**2 - TIMES, 3 - TIMES**2, 1.0
+    derivative = np.stack([4 * TIMES - 1, -2 * TIMES, 0 * TIMES], axis=1)
+    found = catmull_rom_tangents(TIMES, poses, closed=False)[:, :3]
     np.testing.assert_allclose(found[1:-1], derivative[1:-1], rtol=0, atol=1e-13)
-    np.testing.assert_allclose(found[0], (points[1] - points[0]) / 0.2, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(found[0], (poses[1, :3] - poses[0, :3]) / 0.2, rtol=0, atol=1e-14)
 
 
-def test_angular_velocities_of_a_turn_that_speeds_up():
+def test_catmull_roms_angular_velocities_of_a_turn_that_speeds_up():
     """Angle t^2 / 12 about one axis: at the inner knots the rate is t / 6, in child axes as in parent axes."""
-    found = catmull_rom_angular_velocities(about_axis(TIMES**2 / 12), TIMES, closed=False)
+    poses = np.hstack([np.zeros((7, 3)), about_axis(TIMES**2 / 12)])
+    found = catmull_rom_tangents(TIMES, poses, closed=False)[:, 3:]
     np.testing.assert_allclose(found[1:-1], np.outer(TIMES[1:-1] / 6, AXIS), rtol=0, atol=1e-14)
 
 
-def test_signs_of_the_quaternions_do_not_matter():
+@either_curve
+def test_signs_of_the_quaternions_do_not_matter(tangents_of):
     poses = knots(False)
     flipped = poses.copy()
     flipped[1::2, 3:] *= -1.0
-    tangents = smooth_tangents(TIMES, poses, False)
-    np.testing.assert_array_equal(smooth_tangents(TIMES, flipped, False), tangents)
+    tangents = tangents_of(TIMES, poses, False)
+    np.testing.assert_array_equal(tangents_of(TIMES, flipped, False), tangents)
     t = np.linspace(0, 7, 100)
     a, b = at(TIMES, poses, tangents, t), at(TIMES, flipped, tangents, t)
     assert (Rotation.from_quat(a[:, 3:]).inv() * Rotation.from_quat(b[:, 3:])).magnitude().max() < 1e-13
@@ -171,7 +177,8 @@ def coning(t):
     return Rotation.from_euler("ZYZ", np.stack([1.3 * t, 0.5 + 0.2 * np.sin(t), 0.9 * t], axis=-1)).as_quat()
 
 
-def test_a_smooth_turn_is_met_to_third_order():
+@either_curve
+def test_a_smooth_turn_is_met_to_third_order(tangents_of):
     """Twice the (uneven) knots, an eighth of the error: the tangents are true to second order."""
     t = np.linspace(1.0, 5.0, 777)
     errors = []
@@ -179,30 +186,34 @@ def test_a_smooth_turn_is_met_to_third_order():
         phase = np.linspace(0.0, 1.0, count + 1)
         times = 6.0 * (phase + 0.05 * np.sin(2 * np.pi * phase))
         poses = np.hstack([np.zeros((count + 1, 3)), coning(times)])
-        found = at(times, poses, smooth_tangents(times, poses, False), t)[:, 3:]
+        found = at(times, poses, tangents_of(times, poses, False), t)[:, 3:]
         errors.append((Rotation.from_quat(found).inv() * Rotation.from_quat(coning(t))).magnitude().max())
     assert errors[0] / errors[1] > 6.5
     assert errors[1] / errors[2] > 6.5
     assert errors[2] < 1e-5
 
 
+@either_curve
 @pytest.mark.filterwarnings("error")
-def test_a_body_that_rests_stays_where_it_is():
+def test_a_body_that_rests_stays_where_it_is(tangents_of):
     poses = np.tile([1.0, 2, 3, *about_axis(0.7)], (4, 1))
-    tangents = smooth_tangents([0, 1, 5, 6], poses, True)
+    tangents = tangents_of([0, 1, 5, 6], poses, True)
     np.testing.assert_allclose(tangents, 0, atol=1e-15)
-    np.testing.assert_allclose(smooth(poses[0], poses[1], tangents[0], tangents[1], 1.0, 0.4), poses[0], atol=1e-15)
+    np.testing.assert_allclose(
+        hermite_pose(poses[0], poses[1], tangents[0], tangents[1], 1.0, 0.4), poses[0], atol=1e-15
+    )
 
 
-def test_a_batch_is_its_rows():
+@either_curve
+def test_a_batch_is_its_rows(tangents_of):
     poses = knots(False)
-    tangents = smooth_tangents(TIMES, poses, False)
+    tangents = tangents_of(TIMES, poses, False)
     dt, u = np.diff(TIMES), np.linspace(0.05, 0.95, 6)
-    batch = smooth(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u)
-    grid = smooth(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u[:, None])
+    batch = hermite_pose(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u)
+    grid = hermite_pose(poses[:-1], poses[1:], tangents[:-1], tangents[1:], dt, u[:, None])
     assert grid.shape == (6, 6, 7)
     for i in range(6):
-        row = smooth(*(x[k].tolist() for x in (poses, tangents) for k in (i, i + 1)), dt[i], u[i])
+        row = hermite_pose(*(x[k].tolist() for x in (poses, tangents) for k in (i, i + 1)), dt[i], u[i])
         assert row.shape == (7,)
         np.testing.assert_allclose(batch[i], row, rtol=0, atol=2e-15)
         np.testing.assert_allclose(grid[i, i], row, rtol=0, atol=2e-15)
@@ -215,6 +226,7 @@ def test_hermite_has_the_given_ends():
     np.testing.assert_allclose(found[:, 0], 1 + 2 * u - 3 * u**2 + 4 * u**3, rtol=0, atol=2e-14)
 
 
+@either_curve
 @pytest.mark.parametrize(
     ("times", "message"),
     [
@@ -223,18 +235,19 @@ def test_hermite_has_the_given_ends():
         ([0, 1, 2], r"knots: 7 with times of shape \(3,\)"),
     ],
 )
-def test_times_that_make_no_motion_are_refused(times, message):
+def test_times_that_make_no_motion_are_refused(times, message, tangents_of):
     with pytest.raises(ValueError, match=message):
-        smooth_tangents(times, knots(False), False)
+        tangents_of(times, knots(False), False)
 
 
-def test_a_single_knot_and_an_open_loop_are_refused():
+@either_curve
+def test_a_single_knot_and_an_open_loop_are_refused(tangents_of):
     with pytest.raises(ValueError, match="needs two or more"):
-        smooth_tangents([0.0], knots(False)[:1], False)
+        tangents_of([0.0], knots(False)[:1], False)
     poses = knots(True)
     poses[-1, 0] += 0.1
     with pytest.raises(ValueError, match=r"closed motion: starts at .* and ends at"):
-        smooth_tangents(TIMES, poses, True)
+        tangents_of(TIMES, poses, True)
     poses[-1] = [*poses[0, :3], *about_axis(1.0)]
     with pytest.raises(ValueError, match="rad apart, needs one orientation"):
-        smooth_tangents(TIMES, poses, True)
+        tangents_of(TIMES, poses, True)

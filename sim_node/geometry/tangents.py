@@ -1,0 +1,122 @@
+"""Velocities at which a curve passes its knots: Catmull-Rom's, and the shape-preserving ones of PCHIP.
+
+Both take times_s (K,) in seconds, strictly increasing, evenly spaced or not, and poses (K, 7), and return (K, 6) for
+`sim_node.geometry.interpolation.hermite_pose`. A row is [linear velocity in the parent's axes (m/s), angular velocity
+in the child's axes (rad/s)]. closed: the last pose is the first again and the motion goes round, with one velocity at
+both. Both raise ValueError for fewer than two knots, times that do not increase, or a closed motion with a gap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray, as_rows
+
+
+def catmull_rom_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> FloatArray:
+    """Return the velocities (K, 6) of a Catmull-Rom spline through `poses`; see the module for the arguments.
+
+    Inside, the velocity of the parabola through three neighbours; at an open end, the mean of its interval, so that
+    two knots give constant velocity. Rotations take the same weights of the mean angular velocities of the shortest
+    arcs; an arc's axis is the same seen from both its ends. The curve may overshoot its knots.
+    Barry & Goldman, A recursive evaluation algorithm for a class of Catmull-Rom splines, SIGGRAPH 1988.
+    """
+    means, steps = _means(times_s, poses, closed)
+    before, after = steps[:-1, None], steps[1:, None]
+    inner = (after * means[:-1] + before * means[1:]) / (before + after)
+    return inner if closed else np.concatenate([means[:1], inner, means[-1:]])
+
+
+def pchip_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> FloatArray:
+    """Return the velocities (K, 6) of the shape-preserving curve through `poses`; see the module for the arguments.
+
+    Positions are PCHIP on each axis: between two knots no coordinate leaves the range of the two. The velocity is zero
+    where the mean velocities on both sides differ in sign, else their weighted harmonic mean; an open end takes the
+    limited three-point formula. Fritsch & Butland, A method for constructing local monotone piecewise cubic
+    interpolants, SIAM J. Sci. Stat. Comput. 5(2), 1984; Moler, Numerical Computing with MATLAB, SIAM 2004, 3.6.
+
+    Rotations about one axis are PCHIP of the angle. In general, with a and b the mean angular velocities of the arcs
+    on both sides, the rate is the same harmonic mean, along both axes in proportion to their weights, times the cosine
+    of the angle between a and b, and zero where that is negative. It is at most three times the smaller of the two, is
+    continuous in the poses, and depends neither on the parent's axes nor on the child's.
+    """
+    means, steps = _means(times_s, poses, closed)
+    weights = steps[:-1, None] + 2.0 * steps[1:, None], 2.0 * steps[:-1, None] + steps[1:, None]
+    linear, angular = means[:, :3], means[:, 3:]
+    inner = np.hstack([_harmonic(linear[:-1], linear[1:], *weights), _turning(angular[:-1], angular[1:], *weights)])
+    if closed:
+        return inner
+    first, last = _end(means, steps), _end(means[::-1], steps[::-1])
+    return np.concatenate([first[None], inner, last[None]])
+
+
+def _harmonic(a: FloatArray, b: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
+    """The weighted harmonic means of a and b, zero where their signs differ."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        mean: FloatArray = (weight_a + weight_b) / (weight_a / a + weight_b / b)
+    return np.where(np.sign(a) * np.sign(b) > 0.0, mean, 0.0)
+
+
+def _turning(a: FloatArray, b: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
+    """The rates (K, 3) between the mean angular velocities a and b (K, 3) of neighbouring arcs."""
+    axis_a, axis_b = _unit(a), _unit(b)
+    cosine = np.maximum(np.sum(axis_a * axis_b, axis=1, keepdims=True), 0.0)
+    rate = _harmonic(_length(a), _length(b), weight_a, weight_b)
+    return np.asarray(cosine * rate * (weight_a * axis_a + weight_b * axis_b) / (weight_a + weight_b))
+
+
+def _end(means: FloatArray, steps: FloatArray) -> FloatArray:
+    """The velocity (6,) at the open end before means[0]: per axis, and about the axis of the first arc."""
+    if len(means) == 1:
+        return np.asarray(means[0])
+    axis = _unit(means[:1, 3:])[0]
+    turns = means[:2, 3:] @ axis
+    linear = _three_point(*means[:2, :3], *steps[:2])
+    return np.concatenate([linear, _three_point(turns[:1], turns[1:], *steps[:2]) * axis])
+
+
+def _three_point(first: FloatArray, second: FloatArray, step: float, next_step: float) -> FloatArray:
+    """The slope of the parabola through the first three knots at its end, limited so that it makes no new extremum."""
+    slope = ((2.0 * step + next_step) * first - step * second) / (step + next_step)
+    slope = np.where(np.sign(slope) == np.sign(first), slope, 0.0)
+    steep = (np.sign(first) != np.sign(second)) & (np.abs(slope) > 3.0 * np.abs(first))
+    return np.where(steep, 3.0 * first, slope)
+
+
+def _means(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> tuple[FloatArray, FloatArray]:
+    """Mean velocities (N, 6) and lengths (N,) of the intervals; a closed motion's last comes first and first last."""
+    poses = as_rows(poses, 7, "poses")
+    steps = _steps(times_s, len(poses))
+    points, qs = poses[:, :3], poses[:, 3:]
+    arcs = quaternions.log(quaternions.multiply(quaternions.conjugate(qs[:-1]), qs[1:]))
+    means = np.hstack([np.diff(points, axis=0), arcs]) / steps[:, None]
+    if not closed:
+        return means, steps
+    if not np.allclose(points[0], points[-1], rtol=0.0, atol=1e-6):
+        raise ValueError(f"closed motion: starts at {points[0].tolist()} and ends at {points[-1].tolist()}, needs one")
+    if (gap := float(quaternions.angle_between(qs[0], qs[-1]))) > 1e-6:
+        raise ValueError(f"closed motion: orientations at start and end are {gap:.3g} rad apart, needs one orientation")
+    return np.concatenate([means[-1:], means, means[:1]]), np.concatenate([steps[-1:], steps, steps[:1]])
+
+
+def _steps(times: npt.ArrayLike, knots: int) -> FloatArray:
+    times = np.asarray(times, dtype=np.float64)
+    if times.shape != (knots,) or knots < 2:
+        raise ValueError(f"knots: {knots} with times of shape {times.shape}, needs two or more and one time for each")
+    steps = np.diff(times)
+    if not np.all(steps > 0.0):
+        i = int(np.argmin(steps > 0.0))
+        raise ValueError(f"times[{i + 1}]: {times[i + 1]} after {times[i]}, needs strictly increasing times")
+    return steps
+
+
+def _length(vectors: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.sum(vectors * vectors, axis=1, keepdims=True)))
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    """Vectors (K, 3) scaled to length 1; those without a length stay zero."""
+    length = _length(vectors)
+    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))
