@@ -130,8 +130,8 @@ def _craft(arguments: argparse.Namespace) -> Craft:
 
 def _craft_of_world(arguments: argparse.Namespace) -> Craft:
     from sim_node.autopilot.builtin.world import craft_in
+    from sim_node.text import did_you_mean
     from sim_node.world import load
-    from sim_node.world.problems import did_you_mean
 
     if arguments.world is None:
         raise UsageError("--world WORLD or --craft FILE is needed: what is to be flown?")

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from sim_node.recording.bag import Bag, BagError, Message
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 _UPDATE_EVERY = 500
 

@@ -12,8 +12,9 @@ from sim_node.assembly import Assembly, assembly_of
 from sim_node.assembly.steps import as_json, shown
 from sim_node.cli.errors import UsageError
 from sim_node.cli.worlds import add_world
+from sim_node.text import did_you_mean
 from sim_node.world import World, load
-from sim_node.world.problems import counted, did_you_mean, quoted
+from sim_node.world.problems import counted, quoted
 from sim_node.world.readers.registry import MODEL_READERS
 
 

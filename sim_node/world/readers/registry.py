@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from sim_node.registry import registering
+from sim_node.text import did_you_mean
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry, Marker, Physics
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
-from sim_node.world.problems import Place, Where, did_you_mean, quoted
+from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.x_xy_attributes import Attributes
 from sim_node.world.readers.xml_elements import Attribute, Element

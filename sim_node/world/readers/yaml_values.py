@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 
+from sim_node.text import did_you_mean
 from sim_node.world.model import LATEST_NS
-from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence

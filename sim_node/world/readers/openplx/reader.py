@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.openplx.evaluate import evaluate
 from sim_node.world.readers.openplx.library import Definition, Library
