@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import refuse
 from sim_node.world.autopilot_checks import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def _craft(arguments: argparse.Namespace) -> Craft:
 
     if arguments.craft is None:
         return _craft_of_world(arguments)
-    if arguments.world is not None:
-        raise UsageError("--craft and --world exclude each other")
+    refuse(arguments, "--craft", ("world", "vehicle"))
     try:
         # One line, since standard input stays open.
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")

@@ -34,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not world.systems and not world.attachments:
         raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
     assembly = assembly_of(_only(world, arguments.model) if arguments.model and not chosen else world)
+    if arguments.trace and "loglevel" in arguments.given and arguments.loglevel != "trace":
+        raise UsageError(f"--trace and --loglevel {arguments.loglevel} exclude each other")
     trace = arguments.trace or arguments.loglevel == "trace"
     if arguments.json:
         print(json.dumps(_report(assembly, trace=trace), indent=1))
