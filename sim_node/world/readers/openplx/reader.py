@@ -21,6 +21,7 @@ from sim_node.world.readers.openplx.parts import value_of
 from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
 from sim_node.world.readers.openplx.values import components
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import Setting
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
@@ -111,7 +112,9 @@ def _physics(root: Object, report: Report) -> Physics:
     if not isinstance(field, Object):
         return Physics()
     if field.is_a(UNIFORM_GRAVITY):
-        return Physics(gravity=np.array(components(value_of(field, "vector"))))
+        physics = Physics(gravity=np.array(components(value_of(field, "vector"))))
+        report.settings.append(Setting(field.place, ("physics", "gravity"), physics.gravity))
+        return physics
     if field.kind != "Simulation.GravitationalField":
         where = field.place.where
         report.about(where.file).warning(
