@@ -9,9 +9,10 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.model import Motion, StaticFrame, World
-from sim_node.world.problems import Place, Problem, did_you_mean, quoted, shown_key
+from sim_node.world.problems import Place, Problem, quoted, shown_key
 from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System, connector_poses
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None

@@ -17,7 +17,7 @@ from fastcrc import crc16
 from pymavlink.dialects.v10 import all as first_dialect
 from pymavlink.dialects.v20 import all as dialect
 
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 V1, V2 = 0xFE, 0xFD
 SIGNED = 0x01  # of the incompatibility flags

@@ -8,7 +8,8 @@ from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.exchange import Exchange, Outgoing, Refusal
 from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
 from sim_node.autopilot.telemetry import PX4, Telemetry
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted
 
 DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import refuse
 from sim_node.world.autopilot_checks import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -118,8 +119,7 @@ def _craft(arguments: argparse.Namespace) -> Craft:
 
     if arguments.craft is None:
         return _craft_of_world(arguments)
-    if arguments.world is not None:
-        raise UsageError("--craft and --world exclude each other")
+    refuse(arguments, "--craft", ("world", "vehicle"))
     try:
         # One line, since standard input stays open.
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
@@ -130,8 +130,8 @@ def _craft(arguments: argparse.Namespace) -> Craft:
 
 def _craft_of_world(arguments: argparse.Namespace) -> Craft:
     from sim_node.autopilot.builtin.world import craft_in
+    from sim_node.text import did_you_mean
     from sim_node.world import load
-    from sim_node.world.problems import did_you_mean
 
     if arguments.world is None:
         raise UsageError("--world WORLD or --craft FILE is needed: what is to be flown?")

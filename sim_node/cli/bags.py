@@ -10,8 +10,10 @@ from pathlib import Path
 
 from tqdm import tqdm
 
+from sim_node.cli.parser import add_list
 from sim_node.recording.bag import Bag, BagError, Message
-from sim_node.world.problems import did_you_mean
+from sim_node.recording.settings import is_topic_pattern
+from sim_node.text import did_you_mean
 
 _UPDATE_EVERY = 500
 
@@ -24,9 +26,8 @@ def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
 
 def add_topics(parser: argparse.ArgumentParser) -> None:
     """--topics PATTERN ..."""
-    parser.add_argument(
-        "--topics", metavar="TOPIC", nargs="+", default=[], help="only these; with * and ? (default: all)"
-    )
+    only = "only these; with * and ? (default: all)"
+    add_list(parser, "--topics", "TOPIC", is_topic_pattern, default=[], help=only)
 
 
 def fitting(names: Collection[str], patterns: Collection[str]) -> list[str]:

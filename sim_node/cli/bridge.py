@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import goes_with, refuse
+from sim_node.cli.ros_parameters import refuse_twice
 from sim_node.cli.worlds import finite
 
 
@@ -26,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM."""
-    if arguments.tlog is not None and arguments.url:
-        raise UsageError("--url and --tlog exclude each other")
-    if arguments.speed is not None and arguments.tlog is None:
-        raise UsageError("--speed goes with --tlog")
+    if arguments.tlog is None:
+        goes_with(arguments, "--tlog", ["speed"])
+    else:
+        refuse(arguments, "--tlog", ["url"])
     if arguments.tlog is not None and not arguments.tlog.is_file():
         raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
     try:
@@ -47,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         "tlog_speed": arguments.speed,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    refuse_twice(arguments, "bridge", parameters)
 
     def make() -> BridgeNode:
         node = BridgeNode(parameters)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.cli.worlds import add_allow, add_randomised, drawn
+from sim_node.cli.worlds import add_allow, add_randomised, drawn, needs_no_seed
 from sim_node.programs.recipes import shown
 from sim_node.sensors import groups_of
 from sim_node.world import WorldError, lay_out, load
@@ -24,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """0 where all worlds are sound, 2 where one is not."""
+    needs_no_seed(arguments)
     faults = 0
     for file in arguments.files:
         try:

@@ -7,6 +7,7 @@ import json
 
 from sim_node.cli.bag_transforms import bag_lookup
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.poses import pose_lines
 from sim_node.cli.worlds import add_allow, add_at, add_live, finite, no_world_beside_live, seen_at
 from sim_node.recording.opening import is_bag
@@ -33,16 +34,18 @@ def run(arguments: argparse.Namespace) -> int:
     *worlds, target, source = ["", *arguments.names] if len(arguments.names) < 2 else arguments.names
     if arguments.live and target:
         no_world_beside_live(arguments, worlds)
+        refuse(arguments, "--live", ["every"])
         from sim_node.cli.live import live_lookup
 
         return live_lookup(target, source, period=arguments.period, as_json=arguments.json)
     if len(arguments.names) != 3:
         needed = "TARGET and SOURCE" if arguments.live else "WORLD, TARGET and SOURCE (or --live, TARGET and SOURCE)"
         raise UsageError(f"{needed} are needed, found {' '.join(arguments.names)}")
+    goes_with(arguments, "--live", ["period"])
     if is_bag(worlds[0]):
+        refuse(arguments, "a bag", ["allow"])
         return bag_lookup(worlds[0], target, source, arguments)
-    if arguments.every is not None:
-        raise UsageError("--every goes with a bag")
+    goes_with(arguments, "a bag", ["every"])
     simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
     try:
         pose = simulation.frames.lookup(snapshot.poses, target, source)

@@ -46,6 +46,8 @@ COMMANDS = (
 )
 # These go on until a signal, which is a good end; they find it in arguments.interrupt.
 UNTIL_INTERRUPTED = ("run", "view", "record", "replay", "bridge", "autopilot")
+# These start a node, which --ros-args are for.
+NODES = ("run", "record", "replay", "bridge")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -94,26 +96,49 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
 
 
 def _parse(given: list[str]) -> argparse.Namespace:
-    """The arguments, with what follows --ros-args kept whole for rclpy."""
-    split = given.index("--ros-args") if "--ros-args" in given else len(given)
-    parser = argparse.ArgumentParser(
+    """The arguments, with those after --ros-args kept whole for rclpy. Raises UsageError."""
+    from sim_node.cli.errors import UsageError
+    from sim_node.cli.parser import Parser
+    from sim_node.text import did_you_mean
+
+    own, ros_args = _divided(given)
+    named = own[0] if own else ""
+    if named not in COMMANDS and named[:1] not in ("", "-"):
+        raise UsageError(f"no command {named!r}{did_you_mean(named, COMMANDS)} (commands: {', '.join(COMMANDS)})")
+    if ros_args and named not in NODES:
+        raise UsageError(f"--ros-args goes with {', '.join(NODES)}, which start a node")
+    parser = Parser(
         prog="sim_node",
         description="Worlds from files, simulated and published on the TF tree.",
         epilog="`sim_node COMMAND --help` tells more of each. Shipped worlds: sim_node run orbit",
-        allow_abbrev=False,
     )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    named = given[0] if given and given[0] in COMMANDS else None
     for name in COMMANDS:
-        if named in (None, name):
+        if named == name or named not in COMMANDS:
             module = importlib.import_module(f"sim_node.cli.{name}")
             summary = _summary(module)
-            subparser = subparsers.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+            subparser = subparsers.add_parser(name, help=summary, description=summary)
             module.add_arguments(subparser)
             subparser.set_defaults(module=module)
-    arguments = parser.parse_args(given[:split])
-    arguments.ros_args = given[split:]
+    arguments = parser.parse_args(own)
+    arguments.ros_args = ros_args
     return arguments
+
+
+def _divided(given: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and what is rclpy's: each --ros-args with all that follows, up to a -- that ends it."""
+    own: list[str] = []
+    ros_args: list[str] = []
+    is_ros = False
+    for word in given:
+        if not is_ros and word == "--ros-args":
+            is_ros = True
+        elif is_ros and word == "--":
+            is_ros = False
+            ros_args.append(word)
+            continue
+        (ros_args if is_ros else own).append(word)
+    return own, ros_args
 
 
 def _summary(module: ModuleType) -> str:

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 
 from sim_node.registry import PluginWarning, Registry, described, offered
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 # By entry-point group: where its registries are.
 GROUPS: dict[str, tuple[str, ...]] = {

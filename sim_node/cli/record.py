@@ -7,20 +7,18 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
+from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.recording.settings import is_topic_pattern
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Where to, and what."""
     parser.add_argument("record", metavar="DIR", help="a new folder")
-    parser.add_argument(
-        "--live",
-        metavar="TOPIC",
-        nargs="*",
-        dest="record_topics",
-        help="record the graph: all topics, or these: names, globs ('/drone/*') or re:EXPRESSION",
-    )
-    parser.add_argument("--exclude", metavar="TOPIC", nargs="+", dest="record_exclude", help="not these")
+    live = "record the graph: all topics, or these: names, globs ('/drone/*') or re:EXPRESSION"
+    add_list(parser, "--live", "TOPIC", is_topic_pattern, empty=True, dest="record_topics", help=live)
+    add_list(parser, "--exclude", "TOPIC", is_topic_pattern, dest="record_exclude", help="not these")
     parser.add_argument("--use-sim-time", action="store_true", help="times are those of /clock, not of the wall")
     add_files(parser)
     parser.epilog = "To record a simulation rather than a graph: sim_node run WORLD --record DIR"
@@ -30,6 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM."""
     if arguments.record_topics is None:
         raise UsageError("record takes --live [TOPIC ...]; a run is recorded by `sim_node run WORLD --record DIR`")
+    refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
     try:
         import rclpy  # noqa: F401
     except ImportError as error:

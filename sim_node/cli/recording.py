@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import add_list, flag_of
 from sim_node.cli.worlds import finite
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.settings import SettingsFault
+from sim_node.recording.settings import SettingsFault, from_options, is_topic_pattern
 
 # Of the arguments, by the names that settings have for them.
 OPTIONS = {
@@ -32,10 +33,9 @@ def add_record(parser: argparse.ArgumentParser) -> None:
     """--record DIR and what goes with it."""
     group = parser.add_argument_group("recording")
     group.add_argument("--record", metavar="DIR", help="write what is published to a new folder, as a rosbag2 bag")
-    group.add_argument(
-        "--record-topics", metavar="PATTERN", nargs="+", help="only these: names, globs ('/drone/*') or re:EXPRESSION"
-    )
-    group.add_argument("--record-exclude", metavar="PATTERN", nargs="+", help="not these")
+    only = "only these: names, globs ('/drone/*') or re:EXPRESSION"
+    add_list(group, "--record-topics", "PATTERN", is_topic_pattern, help=only)
+    add_list(group, "--record-exclude", "PATTERN", is_topic_pattern, help="not these")
     group.add_argument(
         "--when-full", choices=("go_on", "end"), help="whether the run goes on without its recording (default), or ends"
     )
@@ -57,9 +57,12 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """What was given, by the names of settings. Raises UsageError for options without --record."""
     found = {name: getattr(arguments, attribute, None) for name, attribute in OPTIONS.items()}
     given = {name: " ".join(value) if isinstance(value, list) else value for name, value in found.items() if value}
-    if given and not arguments.record:
-        flag = "--" + OPTIONS[next(iter(given))].replace("_", "-")
-        raise UsageError(f"{flag} goes with --record DIR")
+    if arguments.record == "":
+        raise UsageError("--record: DIR is empty")
+    if given and arguments.record is None:
+        raise UsageError(f"{flag_of(OPTIONS[next(iter(given))])} goes with --record DIR")
+    with recording_faults():
+        from_options(given)
     return given
 
 

@@ -16,7 +16,8 @@ from tqdm import tqdm
 
 from sim_node.cli.bags import tell_damage
 from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import add_at, add_randomised, add_world, drawn, finite, loaded, refuse
+from sim_node.cli.parser import add_list, anything, refuse
+from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, finite, loaded
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
 from sim_node.world import UnknownFrame
@@ -45,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow", metavar="FRAME", default="", help=follow)
     parser.add_argument("--size", metavar="WxH", type=_size, help="pixels (default: the camera's own, or 1280x720)")
     frames = "show the axes and names of these frames, or of all (default: of all in worlds without shapes)"
-    parser.add_argument("--frames", metavar="NAME", nargs="+", help=frames)
-    parser.add_argument("--trail", metavar="FRAME", nargs="+", default=[], help="show the way that these have come")
+    add_list(parser, "--frames", "NAME", anything, help=frames)
+    add_list(parser, "--trail", "FRAME", anything, default=[], help="show the way that these have come")
     parser.add_argument("--time", action="store_true", help="write the time on it")
     picture = parser.add_argument_group("with -o")
     add_at(picture)
@@ -110,7 +111,7 @@ def _take(arguments: argparse.Namespace) -> Iterator[Take]:
     if not is_bag(arguments.world):
         yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0)
         return
-    refuse(arguments, "a bag", "randomised", "seed")
+    refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world) as bag:
         with take_of_bag(bag, lambda topics: bag.messages(topics)) as take:
             yield take
@@ -121,15 +122,9 @@ def _times(take: Take, arguments: argparse.Namespace) -> tuple[list[int], Fracti
     """The instants of the pictures, and how many of them pass in a second."""
     start_ns = take.start_ns
     if arguments.out:
-        given = {
-            "--from": arguments.begin,
-            "--duration": arguments.duration,
-            "--fps": arguments.fps,
-            "--speed": arguments.speed,
-        }
-        for option, value in given.items():
-            if value is not None:
-                raise UsageError(f"{option} is of films; a picture has --at")
+        for name, option in {"begin": "from", "duration": "duration", "fps": "fps", "speed": "speed"}.items():
+            if name in arguments.given:
+                raise UsageError(f"--{option} is of films; a picture has --at")
         return [start_ns if arguments.at is None else _instant(take, arguments.at)], Fraction(1)
     if arguments.at is not None:
         raise UsageError("--at is of pictures; a film has --from and --duration")

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
+from sim_node.cli.parser import add_list, goes_with, is_remapping
 from sim_node.cli.replay_progress import ReplayProgress
+from sim_node.cli.ros_parameters import refuse_twice
 from sim_node.cli.worlds import finite
+from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:
     from sim_node.nodes.replay import ReplayNode
@@ -29,15 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--recorded-time", action="store_true", help="let time go back on loops and seeks, as recorded")
     parser.add_argument("--clock", action="store_true", help="publish /clock, instead of a recorded one")
     parser.add_argument("--clock-rate", metavar="HZ", type=finite, help="with --clock: how often (default 100)")
-    parser.add_argument("--topics", metavar="TOPIC", nargs="+", help="play only these: names or patterns ('/drone/*')")
-    parser.add_argument("--remap", metavar="FROM:=TO", nargs="+", help="play topics under other names")
+    add_list(parser, "--topics", "TOPIC", is_topic_pattern, help="play only these: names or patterns ('/drone/*')")
+    add_list(parser, "--remap", "FROM:=TO", is_remapping, help="play topics under other names")
     parser.add_argument("--step", action="store_true", help="begin paused; the right arrow plays the next message")
-    parser.add_argument(
-        "--wait",
-        metavar="TOPIC",
-        nargs="*",
-        help="begin when each TOPIC (if none is named: any) has a subscriber",
-    )
+    wait = "begin when each TOPIC (if none is named: any) has a subscriber"
+    add_list(parser, "--wait", "TOPIC", is_topic_pattern, empty=True, help=wait)
     parser.epilog = (
         "On a terminal: space pauses and resumes, right steps, up and down change the rate. "
         "What follows --ros-args goes to the node, as in: --ros-args -p step_size:=0.1"
@@ -48,8 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs until the end of the bag, Ctrl-C or SIGTERM."""
     if arguments.duration == 0.0:
         raise UsageError("--duration 0: a time above zero is needed")
-    if arguments.clock_rate is not None and not arguments.clock:
-        raise UsageError("--clock-rate goes with --clock")
+    if not arguments.clock:
+        goes_with(arguments, "--clock", ["clock_rate"])
     rules = arguments.remap or []
     for rule in rules:
         if ":=" not in rule.strip(":="):
@@ -74,6 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         "wait_for": wait,
     }
     parameters = {name: value for name, value in given.items() if value is not None}
+    refuse_twice(arguments, "replay", parameters)
     remaps = [word for rule in rules for word in ("-r", rule)]
     ros_args = [*arguments.ros_args, *([] if arguments.ros_args or not remaps else ["--ros-args"]), *remaps]
     with ExitStack() as at_end:

@@ -6,6 +6,7 @@ import argparse
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.recording import add_record, options_of
+from sim_node.cli.ros_parameters import refuse_world
 from sim_node.cli.views import add_view
 from sim_node.cli.worlds import add_randomised, add_world, finite, loaded
 
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.duration is not None and arguments.duration <= 0.0:
         raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
     options_of(arguments)
+    refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0
     world = loaded(arguments)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
 from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
+from sim_node.cli.ros_parameters import refuse_twice
 from sim_node.cli.views import viewing
 from sim_node.world import World
 
@@ -25,6 +26,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     except ImportError as error:
         raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
     parameters = _parameters(arguments)
+    refuse_twice(arguments, "simulation", parameters)
     signals = ExitStack()
 
     def make() -> SimulationNode:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 
 from sim_node.assembly import assemble
-from sim_node.cli.errors import UsageError
 from sim_node.cli.output import add_output, put_out
+from sim_node.cli.parser import refuse
 from sim_node.cli.worlds import add_world, loaded
 from sim_node.recording.opening import is_bag, open_bag
 
@@ -47,12 +47,6 @@ def _of_world(arguments: argparse.Namespace) -> str:
 def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.viewing.rviz_bag import bag_config
 
-    for option, value in (
-        ("--frame-prefix", arguments.frame_prefix),
-        ("--namespace", arguments.namespace),
-        ("--telemetry", arguments.telemetry),
-    ):
-        if value:
-            raise UsageError(f"{option} is of worlds; a bag says itself what is in it")
+    refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
     with open_bag(arguments.world) as bag:
         return bag_config(bag)

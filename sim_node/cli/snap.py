@@ -12,8 +12,9 @@ from sim_node.assembly import Assembly, assembly_of
 from sim_node.assembly.steps import as_json, shown
 from sim_node.cli.errors import UsageError
 from sim_node.cli.worlds import add_world
+from sim_node.text import did_you_mean
 from sim_node.world import World, load
-from sim_node.world.problems import counted, did_you_mean, quoted
+from sim_node.world.problems import counted, quoted
 from sim_node.world.readers.registry import MODEL_READERS
 
 
@@ -33,6 +34,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not world.systems and not world.attachments:
         raise UsageError(f"{arguments.world} has no systems, and so nothing to assemble")
     assembly = assembly_of(_only(world, arguments.model) if arguments.model and not chosen else world)
+    if arguments.trace and "loglevel" in arguments.given and arguments.loglevel != "trace":
+        raise UsageError(f"--trace and --loglevel {arguments.loglevel} exclude each other")
     trace = arguments.trace or arguments.loglevel == "trace"
     if arguments.json:
         print(json.dumps(_report(assembly, trace=trace), indent=1))

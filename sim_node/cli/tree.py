@@ -9,13 +9,16 @@ import numpy as np
 
 from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import (
+    OF_WORLDS,
     add_at,
     add_live,
     add_randomised,
     add_world,
     drawn,
     loaded,
+    needs_no_seed,
     no_world_beside_live,
     seen_at,
 )
@@ -38,20 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tree; with --live again and again, until Ctrl-C."""
     if arguments.live:
-        if arguments.randomised:
-            raise UsageError("--live shows what comes in; it takes no --randomised")
         no_world_beside_live(arguments, [arguments.world] if arguments.world else [])
         from sim_node.cli.live import live_tree
 
         return live_tree(period=arguments.period, as_json=arguments.json)
     if not arguments.world:
         raise UsageError("a WORLD, or --live, is needed")
+    goes_with(arguments, "--live", ["period"])
     if is_bag(arguments.world):
-        if arguments.randomised:
-            raise UsageError("a bag shows what was recorded; it takes no --randomised")
+        refuse(arguments, "a bag", OF_WORLDS)
         return bag_tree(arguments.world, arguments.at, arguments.json)
     if arguments.json:
         raise UsageError("--json goes with --live or a bag")
+    needs_no_seed(arguments)
     world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
     frames = simulation.frames

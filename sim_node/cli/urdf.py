@@ -8,8 +8,9 @@ from sim_node.assembly import assemble
 from sim_node.cli.errors import UsageError
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.worlds import add_world, loaded
+from sim_node.text import did_you_mean
 from sim_node.world.layout import lay_out
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import refuse
 from sim_node.cli.views import opened, port_number
-from sim_node.cli.worlds import add_randomised, add_world, drawn, loaded, refuse
+from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Loop, Simulation
 
@@ -55,7 +56,7 @@ def _world(arguments: argparse.Namespace) -> int:
 
 
 def _bag(arguments: argparse.Namespace) -> int:
-    refuse(arguments, "a bag", "randomised", "seed")
+    refuse(arguments, "a bag", OF_WORLDS)
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
     from sim_node.viewing.browser.bag_view import BagView
 
@@ -69,7 +70,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
         raise UsageError(f"--live shows the graph; it takes no WORLD, found {arguments.world!r}")
-    refuse(arguments, "--live", "randomised", "seed", "paused")
+    refuse(arguments, "--live", (*OF_WORLDS, "paused"))
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import add_optional
 
 if TYPE_CHECKING:
     from sim_node.viewing.browser.sink import ViewSink
@@ -19,7 +20,7 @@ LAST_PORT = 65535
 def add_view(parser: argparse.ArgumentParser) -> None:
     """--view [PORT]."""
     what = "show the run in the browser, on this machine alone (default: port 8080, or the next that is free)"
-    parser.add_argument("--view", metavar="PORT", type=port_number, nargs="?", const=_ANY, help=what)
+    add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
 
 
 def viewing(title: str, arguments: argparse.Namespace) -> tuple[ViewSink, ...]:
@@ -50,7 +51,5 @@ def opened(port: int | None, title: str) -> Viewer:
 def port_number(text: str) -> int:
     """A port, for argparse."""
     if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no port; a whole number up to {LAST_PORT} is needed (a WORLD goes before --view)"
-        )
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; a whole number up to {LAST_PORT} is needed")
     return int(text)

@@ -7,9 +7,13 @@ import math
 from pathlib import Path
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.world import World, load
 from sim_node.world.randomise import randomised
+
+# Options that only a world, and neither a bag nor the graph, makes use of.
+OF_WORLDS = ("allow", "randomised", "seed")
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -53,20 +57,18 @@ def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> No
     """Raises UsageError for what makes no sense beside --live."""
     if worlds:
         raise UsageError(f"--live listens to the graph; it takes no WORLD, found {worlds[0]!r}")
-    if arguments.at is not None:
-        raise UsageError("--live shows what comes in; it takes no --at")
-
-
-def refuse(arguments: argparse.Namespace, what: str, *names: str) -> None:
-    """Raises UsageError for options that `what` does not take."""
-    for name in names:
-        if getattr(arguments, name):
-            raise UsageError(f"{what} takes no --{name}")
+    refuse(arguments, "--live", (*OF_WORLDS, "at"))
 
 
 def loaded(arguments: argparse.Namespace) -> World:
     """The world that add_world's arguments name."""
     return load(arguments.world, allow=arguments.allow)
+
+
+def needs_no_seed(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for a --seed that nothing is drawn from, where only --randomised draws."""
+    if not arguments.randomised:
+        goes_with(arguments, "--randomised", ["seed"])
 
 
 def drawn(world: World, arguments: argparse.Namespace) -> World:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from enum import Enum
+
+from sim_node.text import did_you_mean
 
 
 class Kind(Enum):
@@ -115,10 +116,10 @@ class Frame(Enum):
 
     @classmethod
     def named(cls, name: str) -> Frame:
-        """Return the frame called `name`, in any case. Raises ValueError with the nearest name."""
+        """Return the frame called `name`, in any case. Raises ValueError with the known names."""
         try:
             return cls[name.strip().upper()]
         except KeyError:
-            nearest = difflib.get_close_matches(name.strip().upper(), cls.__members__, n=1, cutoff=0.0)[0]
             known = ", ".join(cls.__members__)
-            raise ValueError(f"unknown frame '{name}'; did you mean {nearest}? (known: {known})") from None
+            hint = did_you_mean(name.strip(), cls.__members__)
+            raise ValueError(f"unknown frame '{name}'{hint} (known: {known})") from None

@@ -17,7 +17,8 @@ from sim_node.autopilot.topics import Topic
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
-from sim_node.nodes.parameters import declare
+from sim_node.nodes.parameters import SPECS as SIMULATION
+from sim_node.nodes.parameters import declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
@@ -48,6 +49,7 @@ class BridgeNode(LoopNode):
         own = ["--ros-args", "-r", "__node:=bridge"] if beside else None
         super().__init__("bridge", cli_args=own, parameter_overrides=overrides)
         values = declare(self, SPECS)
+        refuse_unknown(self, SPECS, SIMULATION if beside else ())
         self.naming = naming(values)
         settings = Settings(
             frames=self.naming.frames,

@@ -34,8 +34,19 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         "base_frame": prefix + "{name}/base_link",
         "tf_parent": "none",
         "use_sim_time": use_sim_time,
+        # What the arguments of the process say of recording is for the simulation.
+        "record": "",
     }
     return (BridgeNode(parameters, beside=True),)
+
+
+def parameters_beside(world: World) -> tuple[str, ...]:
+    """The parameters of the bridge that bridges_for makes; none where it makes none."""
+    if not flown_by_builtin(world):
+        return ()
+    from sim_node.nodes.bridge_parameters import SPECS
+
+    return tuple(SPECS)
 
 
 def flown_by_builtin(world: World) -> dict[int, str]:

@@ -13,6 +13,7 @@ from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.parameters import refuse_unknown
 from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile, qos_of
 from sim_node.nodes.recording import serve_snapshot
@@ -44,6 +45,7 @@ class LiveRecordingNode(LoopNode):
             enable_rosout=False,
             parameter_overrides=[Parameter("use_sim_time", value=False)],
         )
+        refuse_unknown(self, {})
         self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
         self.loop: _Recording = _Recording(self.recorder)
         if settings.snapshot_ns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,13 +11,21 @@ from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValu
 from rclpy.node import Node
 
 from sim_node.recording.settings import COMPRESSIONS, WHEN_FULL
+from sim_node.text import did_you_mean
 
 STAMPS = ("sim", "wall")
 MESSAGES = ("serialised", "typed")
 
 
 class ParameterFault(Exception):
-    """A parameter that the node cannot start with; the message names it and what is allowed."""
+    """A parameter that the node cannot start with; the message names it and what is allowed.
+
+    name: the parameter's, where the fault is in what was given for it.
+    """
+
+    def __init__(self, message: str, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name
 
 
 @dataclass(frozen=True)
@@ -107,10 +115,23 @@ def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:
             }
             hint = f"; did you mean {float(given)}?" if type(given) is int and type(spec.default) is float else ""
             raise ParameterFault(
-                f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed{hint}"
+                f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed{hint}", name
             ) from None
         except InvalidParameterValueException as error:
-            raise ParameterFault(f"parameter {name}: {error}") from None
+            raise ParameterFault(f"parameter {name}: {error}", name) from None
         if spec.words and values[name] not in spec.words:
-            raise ParameterFault(f"parameter {name}: found {values[name]!r}; allowed: {', '.join(spec.words)}")
+            raise ParameterFault(f"parameter {name}: found {values[name]!r}; allowed: {', '.join(spec.words)}", name)
     return values
+
+
+def refuse_unknown(node: Node, specs: Mapping[str, Spec], beside: Iterable[str] = ()) -> None:
+    """Raises ParameterFault for what --ros-args sets and the node has not declared.
+
+    beside: parameters of the nodes that run in the same process, which hear the same arguments. What rclpy declares
+    by itself is known too; qos_overrides it declares with each publisher that has any.
+    """
+    known = sorted({*specs, *beside})
+    for name in node._parameter_overrides:
+        if not (name in known or node.has_parameter(name) or name.startswith("qos_overrides.")):
+            listed = f"known: {', '.join(known)}" if known else f"{node.get_name()} has no parameters"
+            raise ParameterFault(f"unknown parameter {name}{did_you_mean(name, known)} ({listed})", name)

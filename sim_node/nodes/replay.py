@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 
 from sim_node.nodes import qos
 from sim_node.nodes.discovery import prepare
-from sim_node.nodes.parameters import ParameterFault, declare
+from sim_node.nodes.parameters import ParameterFault, declare, refuse_unknown
 from sim_node.nodes.replay_diagnostics import ReplayDiagnostics
 from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.nodes.replay_stage import ReplayStage
@@ -48,6 +48,7 @@ class ReplayNode(LoopNode):
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
         super().__init__("replay", parameter_overrides=overrides)
         values = declare(self, SPECS)
+        refuse_unknown(self, SPECS)
         self.bag = opened(values)
         try:
             self._set_up(self.bag, values)

@@ -10,7 +10,7 @@ from sim_node.nodes.parameters import ParameterFault, Spec
 from sim_node.nodes.replay_stage import ANY
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.opening import open_bag
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 SPECS: dict[str, Spec] = {
     "bag": Spec("", "Bag to play: its folder, or one .mcap or .db3 file.", fixed=True),

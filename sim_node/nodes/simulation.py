@@ -10,9 +10,9 @@ from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
-from sim_node.nodes.bridge_beside import bridges_for
+from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
 from sim_node.nodes.diagnostics import Diagnostics
-from sim_node.nodes.parameters import declare
+from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.reset_gap import ResetGap
@@ -55,6 +55,7 @@ class SimulationNode(LoopNode):
         values = declare(self)
         wall = values["stamp"] == "wall"
         world = world or load(values["world"])
+        refuse_unknown(self, SPECS, parameters_beside(world) if values["bridge"] else ())
         self.world = randomised(world, values["seed"]) if values["randomised"] else world
         prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
         graph = Publishers(self)

@@ -13,10 +13,12 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.utilities import remove_ros_args
 
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
+from sim_node.nodes.ros_arguments import overrides, unheard
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
@@ -60,17 +62,23 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     if interrupt.asked:
         return 0
     prepare()
+    words = sys.argv if arguments is None else arguments
     try:
         # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
-        rclpy.init(args=arguments, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:  # rclpy has a class per fault of the command line, without a common one
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
     try:
         if interrupt.asked:
             return 0
+        left = remove_ros_args(words)[1:]
+        if left:
+            raise ParameterFault(f"unexpected argument {left[0]!r}; parameters are --ros-args -p NAME:=VALUE")
         node = make()
         try:
+            for line in unheard(overrides(words), [each.get_fully_qualified_name() for each in (node, *node.beside)]):
+                print(f"warning: {line}", file=sys.stderr, flush=True)
             spin(node, interrupt)
         finally:
             node.destroy_node()
@@ -78,7 +86,8 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
         return USER_MISTAKE
     except ParameterFault as fault:
-        print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
+        places = [each.where for each in overrides(words) if each.name == fault.name]
+        print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
     except BagError as error:
         print(f"sim_node: {error}", file=sys.stderr)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_node.recording.bag import BagError, BagTopic
 from sim_node.recording.definitions import types_in
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 if TYPE_CHECKING:
     from rosbags.typesys.store import Typestore

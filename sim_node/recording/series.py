@@ -12,7 +12,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.decoding import Decoder, steps, value_at
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 # Gives messages of these topics in some time.
 Read = Callable[[Collection[str]], Iterable[Message]]

@@ -10,6 +10,8 @@ from typing import Any
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 WHEN_FULL = ("go_on", "end")
+# A name begins with a slash and has letters, digits and underscores; globs have * ? [ ] ! - beside them.
+_TOPICS = re.compile(r"[/*?\[][\w/*?!\[\]-]*", re.ASCII)
 # Left free on the disk: what is left when a recording stops has to do for everybody else.
 SPARE_BYTES = 256 * 1024 * 1024
 # Below this no bag is worth its metadata.
@@ -51,8 +53,12 @@ class Settings:
         for name in ("split_bytes", "max_bytes"):
             if 0 < getattr(self, name) < SMALLEST_BYTES:
                 raise SettingsFault(f"{name}: found {getattr(self, name)}; at least {SMALLEST_BYTES} bytes are needed")
-        for pattern in (*self.topics, *self.exclude):
-            _expression(pattern)
+        for name in ("topics", "exclude"):
+            for pattern in getattr(self, name):
+                if not is_topic_pattern(pattern):
+                    needed = "a name (/tf), a glob (/drone/*) or re:EXPRESSION is needed, and spaces between several"
+                    raise SettingsFault(f"{name}: {pattern!r} fits no topic; {needed}")
+                _expression(pattern)
 
     def wants(self, topic: str) -> bool:
         """Whether a topic of this name is recorded."""
@@ -77,6 +83,11 @@ def from_options(options: Mapping[str, Any]) -> Settings:
         max_bytes=round(given.get("max_disk", 0.0) * 1e6),
         when_full=given.get("when_full", Settings.when_full),
     )
+
+
+def is_topic_pattern(word: str) -> bool:
+    """Whether a word can fit the name of a topic: as a name, as a glob, or as re:EXPRESSION."""
+    return word.startswith("re:") or _TOPICS.fullmatch(word) is not None
 
 
 def _expression(pattern: str) -> re.Pattern[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sim_node.recording.bag import Bag, BagError
 from sim_node.registry import Registry
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 # Opens one file. Messages are as they were recorded, compressed one by one where the bag says so.
 Opener = Callable[[Path], Bag]

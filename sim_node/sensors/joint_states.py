@@ -12,8 +12,9 @@ from sim_node.sensors.parameters import group, listing, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
+from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.scalar_joints import joints_below
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
+from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor
-from sim_node.world.problems import Place, Problem, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.problems import Place, Problem, quoted, shortened, shown_key
 
 PERFECT = "none"
 _T = TypeVar("_T")

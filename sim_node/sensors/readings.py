@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import IntArray
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted
 
 
 class Reading(NamedTuple):

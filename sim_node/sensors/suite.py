@@ -21,8 +21,9 @@ from sim_node.sensors.schedule import Schedule
 from sim_node.sensors.setting import OPEN_AIR, Exposure, Setting, Surroundings
 from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
-from sim_node.world.problems import Problem, WorldError, did_you_mean, quoted
+from sim_node.world.problems import Problem, WorldError, quoted
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import NamedTuple
+
+from sim_node.text import nearest
 
 
 class TransformError(Exception):
@@ -23,8 +24,7 @@ class UnknownFrame(TransformError):
     @classmethod
     def among(cls, frame: str, names: tuple[str, ...]) -> UnknownFrame:
         """Find the nearest of the known names, slashes in front left aside."""
-        nearest = difflib.get_close_matches(frame.lstrip("/"), names, n=3, cutoff=0.6)
-        return cls(frame, tuple(nearest), len(names))
+        return cls(frame, nearest(frame.lstrip("/"), names, most=3), len(names))
 
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else f" among {self.known} known frames"

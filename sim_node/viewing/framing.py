@@ -13,11 +13,12 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
 from sim_node.sensors.camera import Camera, CameraType
 from sim_node.sensors.setting import Lens
+from sim_node.text import did_you_mean
 from sim_node.viewing.stage import Stage
 from sim_node.viewing.view import DEFAULT_FOV, View, fitted, looking
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 
 # The view of an instant, from the poses (N, 7) of all frames in the fixed one.
 Framing = Callable[[FloatArray], View]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, StaticFrame, World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.vehicles import AUTOPILOT_TYPES, Multirotor
 
 # The system ids of MAVLink, which follow from instances, end at 255; ports stay below 65536, too.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node import names
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body
 from sim_node.world.body_checks import body_problems
 from sim_node.world.force_checks import force_problems
@@ -26,7 +27,7 @@ from sim_node.world.model import (
 from sim_node.world.model_checks import model_problems
 from sim_node.world.models import Model, ModelLink, links_of
 from sim_node.world.pose_checks import pose_faults
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.systems import System
 from sim_node.world.vehicle_checks import vehicle_problems
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Force, Gusts
 from sim_node.world.model import FARTHEST, LATEST_NS, World
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shown_key
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
 STRONGEST = 1e12  # N, N m, and what drag has per speed
 FASTEST_WIND = 1e3  # m/s

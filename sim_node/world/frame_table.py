@@ -12,7 +12,8 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import hierarchical_path
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted
 
 
 class UnknownFrame(KeyError):

@@ -17,6 +17,7 @@ from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, 
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import unused
 
 
 def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:
@@ -37,6 +38,7 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))
             report.warnings.extend(overridden_options(world))
+            report.warnings.extend(unused(report.settings, world))
     if world is None or report.errors:
         raise WorldError(_in_file_order(report.errors))
     for line in shown_lines(_in_file_order(report.warnings)):

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim_node.world.problems import did_you_mean, quoted, quoted_path
+from sim_node.text import did_you_mean
+from sim_node.world.problems import quoted, quoted_path
 
 PACKAGE = "sim_node"
 

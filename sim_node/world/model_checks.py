@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import default_options, integrator_number
-from sim_node.world.problems import Place, Problem, did_you_mean, quoted
+from sim_node.world.problems import Place, Problem, quoted
 
 
 def model_problems(world: World) -> Iterator[Problem]:

@@ -1,8 +1,7 @@
-"""What is wrong in a world, and where: located problems, the errors that carry them, nearest names."""
+"""What is wrong in a world, and where: located problems, and the errors that carry them."""
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -108,12 +107,6 @@ def shown_key(name: str) -> str:
 def shortened(text: str) -> str:
     """The beginning of a text that is too long to show."""
     return text if len(text) <= LONGEST_QUOTED else text[: LONGEST_QUOTED - 3] + "..."
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean NAME?` for the nearest known name, or nothing where none is near."""
-    nearest = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 def counted(number: int, noun: str) -> str:

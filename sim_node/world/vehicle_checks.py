@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world.autopilot_checks import autopilot_faults
 from sim_node.world.model import FARTHEST, World
-from sim_node.world.problems import Place, Problem, Where, did_you_mean, quoted, shown_key
+from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor
 
 MOST_ROTORS = 64

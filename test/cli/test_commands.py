@@ -87,7 +87,7 @@ def test_ranges_are_drawn_from_the_seed_when_asked(tmp_path: Path, capsys: pytes
         return [float(number) for number in line.partition("[")[2].partition("]")[0].split(",")]
 
     assert places() == [9, 9, 9]
-    assert places("--seed", "3") == [9, 9, 9], "only when asked"
+    assert main(["tree", str(path), "--seed", "3"]) == 2, "nothing would be drawn"
     drawn = places("--randomised", "--seed", "3")
     assert 1 <= drawn[0] <= 2
     assert drawn[1:] == [1, 1]

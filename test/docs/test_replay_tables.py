@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
 
 import pytest
 
 from sim_node.cli import replay
+from sim_node.cli.parser import Parser
 from sim_node.nodes.replay_parameters import SPECS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "replay.md").read_text(encoding="utf-8")
@@ -33,7 +33,7 @@ def test_a_parameter(name: str) -> None:
 
 
 def test_every_option_is_told() -> None:
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = Parser(add_help=False)
     replay.add_arguments(parser)
     options = {option for action in parser._actions for option in action.option_strings}
     told = set(re.findall(r"--[a-z-]+", " ".join(line for line in PAGE.splitlines() if line.startswith("| `--"))))

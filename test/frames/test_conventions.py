@@ -49,9 +49,15 @@ def test_a_name_in_any_case():
     assert Frame.named(" ned") is Frame.NED
 
 
-@pytest.mark.parametrize(("wrong", "nearest"), [("EUN", "ENU"), ("lat", "LLA"), ("ECFE", "ECEF"), ("NDE", "NED")])
+@pytest.mark.parametrize(("wrong", "nearest"), [("EUN", "ENU"), ("ll", "LLA"), ("ECFE", "ECEF"), ("nde", "NED")])
 def test_a_wrong_name_gets_the_nearest(wrong, nearest):
     with pytest.raises(ValueError, match=rf"unknown frame '{wrong}'; did you mean {nearest}\? \(known: ENU, NED"):
+        Frame.named(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["lunar", "lat", "NWU", ""])
+def test_a_name_of_something_else_gets_none(wrong):
+    with pytest.raises(ValueError, match=rf"^unknown frame '{wrong}' \(known: ENU, NED, FLU, FRD, ECEF, LLA\)$"):
         Frame.named(wrong)
 
 

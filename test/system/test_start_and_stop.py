@@ -138,6 +138,25 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
         (["run", "orbit", "--ros-args", "-p", "publish_rate:=-3.0"], "publish_rate"),
         (["run", "orbit", "--ros-args", "-p", "stamp:=wal"], "allowed: sim, wall"),
         (["run", "orbit", "--ros-args", "-p"], "-p"),
+        (
+            ["run", "orbit", "--ros-args", "-p", "publish_rat:=3"],
+            "unknown parameter publish_rat; did you mean publish_rate?",
+        ),
+        (
+            ["run", "orbit", "--ros-args", "-p", "publish_rate:=fast"],
+            "parameter publish_rate: 'fast' has the wrong type",
+        ),
+        (
+            ["run", "orbit", "--ros-args", "-p", "takeoff_height:=3.0"],
+            "unknown parameter takeoff_height (known: bridge, ",
+        ),
+        (
+            ["run", "orbit", "--seed", "1", "--ros-args", "-p", "seed:=2"],
+            "parameter seed: the command's own options set it",
+        ),
+        (["run", "--ros-args", "-p", "world:=orbit"], "parameter world: name the world before --ros-args"),
+        (["run", "orbit", "--ros-args", "--", "--spede", "2"], "unknown option --spede; did you mean --speed?"),
+        (["record", "bag", "--live", "--ros-args", "-p", "rate:=2"], "unknown parameter rate (sim_node_record has no"),
         (["fly"], "fly"),
         (["lookup", "orbit", "map", "drone/CAM_FRNT"], "did you mean drone/CAM_FRONT?"),
         (["tree", "orbit", "--at", "-1"], "before the world's start"),
@@ -154,6 +173,67 @@ def test_a_mistake_is_one_clear_message_and_exit_code_2(arguments: list[str], wo
     assert words in ran.stderr
     assert "Traceback" not in ran.stderr
     assert ran.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (
+            "/**:\n  ros__parameters: {seed: 1,\n    publish_rat: 3.0}",
+            2,
+            "FILE:3:5: unknown parameter publish_rat; did you",
+        ),
+        (
+            "simulation:\n  ros__parameters:\n    publish_rate: 3",
+            2,
+            "FILE:3:5: parameter publish_rate: 3 has the wrong type",
+        ),
+        ("/**:\n  ros__parameters: {a: {b: 1}}", 2, "FILE:2:25: unknown parameter a.b (known: "),
+        ("simulaton:\n  ros__parameters: {seed: 1}", 0, "warning: FILE:2:21: no node '/simulaton' here; did you mean"),
+        ("site:\n  simulation:\n    ros__parameters: {seed: 1}", 0, "FILE:3:23: no node '/site/simulation' here"),
+        ("/**:\n  ros__parameters: {use_sim_time: false, qos_overrides: {/tf: {publisher: {depth: 9}}}}", 0, ""),
+        ("/nav:\n  ros__parameters: {x: 1}\n/*:\n  ros__parameters: {seed: 1}", 0, ""),
+    ],
+)
+@pytest.mark.usefixtures("ros_domain")
+def test_a_file_of_parameters_is_used_whole(tmp_path: Path, text: str, code: int, words: str) -> None:
+    """What it sets for these nodes and they do not know is a mistake; what is for nobody here is told."""
+    file = tmp_path / "parameters.yaml"
+    file.write_text(text)
+    command = [SIM_NODE, "run", "orbit", "--duration", "0.1", "--ros-args", "--params-file", str(file)]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == code, ran.stderr
+    assert words.replace("FILE", str(file)) in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert bool(words) or "warning" not in ran.stderr
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_bridge_beside_a_simulation_hears_the_same_arguments() -> None:
+    """Parameters of either are known to both; a recording is the simulation's."""
+    arguments = ["-p", "takeoff_height:=5.0", "-p", "bridge:goto_tolerance:=0.2", "-p", "publish_rate:=50.0"]
+    command = [SIM_NODE, "run", "guided", "--duration", "0.1", "--ros-args", *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "warning" not in ran.stderr
+    ran = subprocess.run(
+        [*command, "-p", "takeof_height:=1.0"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ran.returncode, "did you mean takeoff_height?" in ran.stderr) == (2, True), ran.stderr
+
+
+@pytest.mark.parametrize("node", ["simulation", "bridge", "replay"])
+@pytest.mark.usefixtures("ros_domain")
+def test_a_node_takes_parameters_alone(node: str) -> None:
+    command = [str(Path(__file__).parents[2] / "scripts" / node)]
+    for words, message in (
+        (["orbit"], "unexpected argument 'orbit'; parameters are --ros-args -p NAME:=VALUE"),
+        (["--ros-args", "-p", "record_compresion:=lz4", "-p", "step_sise:=1.0"], "unknown parameter"),
+    ):
+        ran = subprocess.run([*command, *words], capture_output=True, text=True, timeout=60, check=False)
+        assert ran.returncode == 2, ran.stderr
+        assert message in ran.stderr
+        assert "Traceback" not in ran.stderr
 
 
 def test_a_broken_world_is_told_with_its_places(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def csv_faults(write):
                 ":4:3: t: earlier than the line before it (0.5 s); times must increase",
             ],
         ),
-        ("t,X,y,z\n0,1,2,3\n", [f":1:3: X: unknown column {KNOWN}"]),
+        ("t,X,y,z\n0,1,2,3\n", [f":1:3: X: unknown column; did you mean x? {KNOWN}"]),
         ("t,x,y,z,rol\n0,1,2,3,4\n", [f":1:9: rol: unknown column; did you mean roll? {KNOWN}"]),
         ("t,x,x,z\n0,1,2,3\n", [":1:5: x: stands twice"]),
         ("x,y,z\n1,2,3\n", [f":1:1: t: the header names no column t {KNOWN}"]),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sim_node.registry import Registry
-from sim_node.world.problems import did_you_mean
+from sim_node.text import did_you_mean
 
 # Where bytes came from on a link that hears several peers; None where there is one.
 Address = tuple[str, int] | None

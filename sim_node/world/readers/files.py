@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError, package_path
-from sim_node.world.problems import did_you_mean, quoted_path
+from sim_node.world.problems import quoted_path
 from sim_node.world.readers.report import Report
 
 LARGEST = 256 * 1024 * 1024

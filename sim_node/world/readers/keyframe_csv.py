@@ -10,8 +10,9 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.text import did_you_mean
 from sim_node.world.model import FARTHEST, LATEST_NS
-from sim_node.world.problems import did_you_mean, quoted, shown_key
+from sim_node.world.problems import quoted, shown_key
 from sim_node.world.readers import rotations
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.numbers import as_nanoseconds, as_number

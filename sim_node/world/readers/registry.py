@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sim_node.registry import Registry
+from sim_node.text import did_you_mean
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 

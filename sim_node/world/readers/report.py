@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sim_node.world.problems import Problem, Where
+from sim_node.world.readers.settings import Setting
 
 LineColumn = tuple[int, int]  # both from 1
 WHOLE_FILE = (0, 0)
@@ -16,7 +17,8 @@ class Report:
     """Where the reading of one file tells what it found. The lists are shared by all files of a world.
 
     errors stop the world, warnings do not; files: each world file opened, in order; missing: includes that led to
-    no world, without which the tree cannot be judged; read: every file whose content is in the world.
+    no world, without which the tree cannot be judged; read: every file whose content is in the world; settings: what
+    any of the files says of the world as a whole.
     """
 
     file: str
@@ -25,6 +27,7 @@ class Report:
     files: list[Path] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     read: list[Path] = field(default_factory=list)
+    settings: list[Setting] = field(default_factory=list)
 
     def about(self, file: str) -> Report:
         """The same report, told from another file."""

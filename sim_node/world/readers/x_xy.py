@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry, Marker, Physics
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
-from sim_node.world.problems import Place, Where, did_you_mean, quoted
+from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import Setting
 from sim_node.world.readers.x_xy_attributes import Attributes
 from sim_node.world.readers.xml_elements import Attribute, Element
 from sim_node.world.readers.xml_roots import XmlFile, xml_reader
@@ -121,6 +123,12 @@ class _Model:
                 )
         place = Place(Where(self._report.file, *(element.at if element else self._root.at)), "options")
         physics = Physics(step_ns, "euler", 0.0 - felt, contact=False, armature=x_xy.ARMATURE, place=place)
+        fields = {"gravity": ("physics", "gravity"), "dt": ("time", "step_ns")}
+        for name, attribute in (element.attributes if element else {}).items():
+            if name in fields:
+                at = Place(Where(self._report.file, *attribute.at), f"options.{name}")
+                value = physics.gravity if name == "gravity" else step_ns
+                self._report.settings.append(Setting(at, fields[name], value))
         return TimeGrid(step_ns=step_ns), physics
 
     def _read_worldbody(self, element: Element) -> None:

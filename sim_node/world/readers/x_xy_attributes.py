@@ -9,9 +9,10 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.model import FARTHEST, LATEST_NS
-from sim_node.world.problems import Where, did_you_mean, quoted
+from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import rotations
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report

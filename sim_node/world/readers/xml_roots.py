@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim_node.registry import Registry
+from sim_node.text import did_you_mean
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report

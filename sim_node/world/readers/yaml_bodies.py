@@ -46,6 +46,11 @@ def read_physics(value: Value, context: Context) -> None:
         armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
         place=Place(value.where if timestep is None else timestep.where, value.path),
     )
+    for key in PHYSICS_KEYS:
+        part = table.get(key)
+        if part is not None:
+            field = "timestep_ns" if key == "timestep" else key
+            part.sets(getattr(context.physics, field), "physics", field)
 
 
 @section("bodies")

@@ -113,6 +113,7 @@ def read_wind(entry: Value, context: Context) -> None:
         "gusts": _gusts(table.get("gusts"), float(np.linalg.norm(mean))),
     }
     context.wind = Wind(mean, **_given(of), place=entry.place)
+    entry.sets(context.wind, "wind")
 
 
 def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:

@@ -41,6 +41,7 @@ def read_origin(value: Value, context: Context) -> None:
     numbers = {key: part.number(*ORIGIN_RANGES[key]) for key in ORIGIN_RANGES if (part := table.get(key)) is not None}
     if len(numbers) == len(ORIGIN_RANGES):
         context.origin = Origin(**numbers)
+        value.sets(context.origin, "origin")
 
 
 @section("time")
@@ -55,6 +56,9 @@ def read_time(value: Value, context: Context) -> None:
         default.start_ns if start_ns is None else start_ns,
         default.step_ns if step_ns is None else step_ns,
     )
+    for part, field in ((start, "start_ns"), (step, "step_ns")):
+        if part is not None:
+            part.sets(getattr(context.time, field), "time", field)
 
 
 @section("static_patterns")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator
 
+from sim_node.text import did_you_mean
 from sim_node.world.model import LATEST_NS
-from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import Setting
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -52,6 +54,10 @@ class Value:
     def warning(self, message: str) -> None:
         """Records something mended on reading."""
         self.report.warnings.append(Problem(self.where, self.path, message))
+
+    def sets(self, value: object, *fields: str) -> None:
+        """Notes that this value sets a field of the whole world, which it can only do in the file that is run."""
+        self.report.settings.append(Setting(self.place, fields, value))
 
     def found(self) -> str:
         """What stands here, in a few words."""

@@ -12,11 +12,12 @@ import numpy as np
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
+from sim_node.text import did_you_mean
 from sim_node.world.autopilot_checks import MOST_INSTANCES
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import FARTHEST, Sensor, StaticFrame
-from sim_node.world.problems import WorldError, did_you_mean, quoted
+from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import read_frames, read_sensors

@@ -185,7 +185,7 @@ def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write):
     [
         ('import @"../x.openplx"',
          "'../x.openplx' is outside the world's folder {}; move it there, or allow its folder (--allow DIR)"),
-        ('import @"x.openplx"', "no file 'x.openplx' beside w.openplx; did you mean w.openplx?"),
+        ('import @"x.openplx"', "no file 'x.openplx' beside w.openplx"),
         ('import $"x"', "no 'x' on the search path of bundles (OPENPLX_BUNDLE_PATH)"),
     ],
 )  # fmt: skip

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from sim_node.world.problems import Place, did_you_mean
+from sim_node.text import did_you_mean
+from sim_node.world.problems import Place
 from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.coerce import coerced
 from sim_node.world.readers.openplx.functions import FUNCTIONS, METHODS, Function, new_spelling

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sim_node.world.problems import Place, did_you_mean
+from sim_node.text import did_you_mean
+from sim_node.world.problems import Place
 from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.library import Definition, Library, Source, find, known_bundle, nearest
 from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES

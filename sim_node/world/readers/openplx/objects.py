@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from sim_node.world.problems import Place, did_you_mean
+from sim_node.text import did_you_mean
+from sim_node.world.problems import Place
 from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.coerce import coerced
 from sim_node.world.readers.openplx.library import Definition

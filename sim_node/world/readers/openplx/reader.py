@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
 from sim_node.world.model import World
-from sim_node.world.problems import did_you_mean, quoted
+from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.openplx.evaluate import evaluate
 from sim_node.world.readers.openplx.library import Definition, Library
@@ -20,6 +21,7 @@ from sim_node.world.readers.openplx.parts import value_of
 from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
 from sim_node.world.readers.openplx.values import components
 from sim_node.world.readers.report import Report
+from sim_node.world.readers.settings import Setting
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"
@@ -110,7 +112,9 @@ def _physics(root: Object, report: Report) -> Physics:
     if not isinstance(field, Object):
         return Physics()
     if field.is_a(UNIFORM_GRAVITY):
-        return Physics(gravity=np.array(components(value_of(field, "vector"))))
+        physics = Physics(gravity=np.array(components(value_of(field, "vector"))))
+        report.settings.append(Setting(field.place, ("physics", "gravity"), physics.gravity))
+        return physics
     if field.kind != "Simulation.GravitationalField":
         where = field.place.where
         report.about(where.file).warning(

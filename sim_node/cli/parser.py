@@ -1,0 +1,206 @@
+"""The parser of a subcommand: lists that leave positionals alone, nothing given twice, nothing ignored."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+from sim_node.cli.errors import UsageError
+from sim_node.text import did_you_mean
+
+Fits = Callable[[str], bool]
+_NEEDED = "the following arguments are required: "
+
+
+def is_remapping(word: str) -> bool:
+    """Whether a word is FROM:=TO."""
+    return ":=" in word
+
+
+def anything(word: str) -> bool:
+    """For names that nothing tells from a positional argument."""
+    return True
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser that refuses what argparse lets pass.
+
+    Each option may be given once; `given`, in the namespace, has the names of the arguments that were. Options added
+    by add_list and add_optional end where a word does not fit them, so that a positional can follow.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{**kwargs, "allow_abbrev": False})
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
+        self.register("action", "store_true", _Flag)
+        self.register("action", "append", _Append)
+        self.set_defaults(given=frozenset())
+        self._taken: dict[str, list[str]] = {}
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse all arguments: nothing is left over."""
+        found, left = super().parse_known_args(self._ended(list(args or ())), namespace)
+        if left:
+            word = left[0].partition("=")[0]
+            if word.startswith("-"):
+                self.error(f"unknown option {word}{did_you_mean(word, self._option_string_actions)}")
+            self.error(f"unexpected argument {left[0]!r}{self._hint()}")
+        return found, left
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2; say where a missing positional may have gone."""
+        super().error(message + (self._hint() if message.startswith(_NEEDED) else ""))
+
+    def _hint(self) -> str:
+        taken = [f"{option} took {', '.join(words)}" for option, words in self._taken.items() if words]
+        return f" ({'; '.join(taken)}: write positional arguments first, or after --)" if taken else ""
+
+    def _ended(self, words: list[str]) -> list[str]:
+        """The words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
+        ended: list[str] = []
+        at = 0
+        while at < len(words):
+            word = words[at]
+            if word == "--":
+                return ended + words[at:]
+            action = self._option_string_actions.get(word)
+            at += 1
+            if not isinstance(action, (_List, _Optional)):
+                ended.append(word)
+                continue
+            taken: list[str] = []
+            most = 1 if isinstance(action, _Optional) else len(words)
+            while at < len(words) and len(taken) < most and not words[at].startswith("-"):
+                if not action.fits(words[at]) and (taken or action.nargs != "+"):
+                    break
+                taken.append(words[at])
+                at += 1
+            self._taken.setdefault(word, []).extend(taken)
+            # One that needs a word and has none is left to argparse, which says so.
+            ended += [f"{word}={each}" for each in taken] or [word if action.nargs == "+" else f"{word}="]
+        return ended
+
+
+def add_list(
+    container: argparse._ActionsContainer, flag: str, metavar: str, fits: Fits, *, empty: bool = False, **options: Any
+) -> None:
+    """An option that takes several words and may be given again. empty: whether none will do.
+
+    The first is taken in any case (unless none will do), each other one if it fits.
+    """
+    container.add_argument(flag, metavar=metavar, action=_List, nargs="*" if empty else "+", fits=fits, **options)
+
+
+def add_optional(
+    container: argparse._ActionsContainer,
+    flag: str,
+    metavar: str,
+    fits: Fits,
+    *,
+    type: Callable[[str], Any],
+    const: Any,
+    **options: Any,
+) -> None:
+    """An option that takes a word if the next one fits, and else is `const`."""
+    options["type"] = lambda word: type(word) if word else const
+    container.add_argument(flag, metavar=metavar, action=_Optional, nargs="?", fits=fits, const=const, **options)
+
+
+def flag_of(name: str) -> str:
+    """`--record-topics` of `record_topics`."""
+    return "--" + name.replace("_", "-")
+
+
+def refuse(arguments: argparse.Namespace, what: str, names: Iterable[str]) -> None:
+    """Raise UsageError for an option that was given and that `what` makes no use of."""
+    for name in names:
+        if name in arguments.given:
+            raise UsageError(f"{what} takes no {flag_of(name)}")
+
+
+def goes_with(arguments: argparse.Namespace, needed: str, names: Iterable[str]) -> None:
+    """Raise UsageError for an option that was given without the option or thing that it belongs to."""
+    for name in names:
+        if name in arguments.given:
+            raise UsageError(f"{flag_of(name)} goes with {needed}")
+
+
+def _note(namespace: argparse.Namespace, action: argparse.Action) -> None:
+    namespace.given = frozenset(getattr(namespace, "given", ())) | {action.dest}
+
+
+class _Once(argparse.Action):
+    """Stores a value, of an option the only one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if option_string is not None and self.dest in getattr(namespace, "given", ()):
+            raise argparse.ArgumentError(self, "is given twice")
+        if option_string is not None or values is not self.default:
+            _note(namespace, self)
+        setattr(namespace, self.dest, values)
+
+
+class _Flag(_Once):
+    """Stores True."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, default: bool = False, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, default=default, **kwargs)
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        super().__call__(parser, namespace, True, option_string)
+
+
+class _Optional(_Once):
+    """Stores a value or `const`."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, **kwargs)
+        self.fits = fits
+
+
+class _Append(argparse.Action):
+    """Collects the values of an option that may be given again."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        _note(namespace, self)
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), values])
+
+
+class _List(argparse.Action):
+    """Collects the words of a list that may be given again."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
+        super().__init__(option_strings, dest, **kwargs)
+        self.fits = fits
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        _note(namespace, self)
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *(word for word in values if word)])

@@ -1,0 +1,100 @@
+"""What --ros-args says of parameters: which node, which name, and where it stands. Without rclpy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sim_node.text import did_you_mean
+from sim_node.world.problems import Where, WorldError, quoted
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.yaml_nodes import Mapping, Node, compose
+
+ANY_NODE = "/**"
+_VALUES = "ros__parameters"
+
+
+class Override(NamedTuple):
+    """A parameter that is set: of which nodes (a pattern), by which name, and where; where.file is empty for -p."""
+
+    node: str
+    name: str
+    where: Where
+
+    @property
+    def is_of_file(self) -> bool:
+        """Whether a file says it, rather than the command line."""
+        return bool(self.where.file)
+
+    def is_for(self, node: str) -> bool:
+        """Whether it reaches a node, by its full name (/site/simulation)."""
+        tokens = [part for part in self.node.split("/") if part]
+        pattern = "".join({"**": r"(/\w+)*", "*": r"/\w+"}.get(token, "/" + re.escape(token)) for token in tokens)
+        return re.fullmatch(pattern, node) is not None
+
+
+def overrides(words: Sequence[str]) -> list[Override]:
+    """All that a command line sets, in its order. What rclpy cannot read is left to rclpy, which says so."""
+    found: list[Override] = []
+    is_ros = False
+    for word, following in zip(words, [*words[1:], ""], strict=False):
+        if word in ("--ros-args", "--"):
+            is_ros = word == "--ros-args"
+        elif is_ros and word in ("-p", "--param"):
+            node, _, name = following.partition(":=")[0].rpartition(":")
+            found.append(Override(node or ANY_NODE, name, Where()))
+        elif is_ros and word == "--params-file":
+            found += _of_file(following)
+    return found
+
+
+def unheard(given: Sequence[Override], nodes: Collection[str]) -> list[str]:
+    """Warnings of what reaches none of the nodes of a process.
+
+    A file may be for several processes: of one that says something to these nodes, only names that look like theirs
+    are told.
+    """
+    lines: dict[tuple[str, str], str] = {}
+    heard = {each.where.file for each in given if any(map(each.is_for, nodes))}
+    for override in given:
+        if any(map(override.is_for, nodes)):
+            continue
+        hint = did_you_mean(override.node.strip("/"), (node.strip("/") for node in nodes))
+        if hint or not override.is_of_file or override.where.file not in heard:
+            place = override.where if override.is_of_file else "--ros-args"
+            line = f"{place}: no node {quoted(override.node)} here{hint} (here: {', '.join(nodes)})"
+            lines.setdefault((override.where.file, override.node), f"{line}; what is set for it has no effect")
+    return list(lines.values())
+
+
+def _of_file(file: str) -> Iterator[Override]:
+    try:
+        root = compose(Path(file).read_text(encoding="utf-8"), Report(file))
+    except (OSError, ValueError, WorldError):
+        return
+    if root is not None:
+        yield from _sections(root, "", file)
+
+
+def _sections(node: Node, name: str, file: str) -> Iterator[Override]:
+    """Node names may be nested, as in site: {simulation: {ros__parameters: ...}}."""
+    if not isinstance(node, Mapping):
+        return
+    for key, (_, value) in node.entries.items():
+        if key == _VALUES:
+            yield from _values(value, "", name, file)
+        else:
+            yield from _sections(value, f"{name}/{key.strip('/')}", file)
+
+
+def _values(node: Node, above: str, of: str, file: str) -> Iterator[Override]:
+    """Parameters may be nested too; their names have dots then."""
+    if not isinstance(node, Mapping):
+        return
+    for key, (place, value) in node.entries.items():
+        if isinstance(value, Mapping):
+            yield from _values(value, f"{above}{key}.", of, file)
+        else:
+            yield Override(of, above + key, Where(file, place.line, place.column))

@@ -1,0 +1,173 @@
+"""What every subcommand's parser refuses: it never runs something else than was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sim_node.cli.main import COMMANDS, main
+from sim_node.cli.parser import Parser, add_list, add_optional
+from sim_node.recording.settings import is_topic_pattern
+
+MODULES: dict[str, ModuleType] = {name: importlib.import_module(f"sim_node.cli.{name}") for name in COMMANDS}
+
+
+def actions(command: str) -> list[argparse.Action]:
+    parser = Parser()
+    MODULES[command].add_arguments(parser)
+    return [action for action in parser._actions if action.dest != "help"]
+
+
+def words(action: argparse.Action) -> list[str]:
+    """An option with a value that it takes."""
+    option = action.option_strings[-1]
+    if action.nargs == 0:
+        return [option]
+    value = next(iter(action.choices)) if action.choices else _VALUES.get(option, "1")
+    return [f"{option}={value}"] if option.startswith("--") else [option, value]
+
+
+_VALUES = {"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "/a", "--exclude": "/a", "--wait": "/a"}
+
+
+def single() -> Iterator[tuple[str, argparse.Action]]:
+    for command in COMMANDS:
+        for action in actions(command):
+            collects = any(name in type(action).__name__ for name in ("List", "Append"))
+            if action.option_strings and not collects:
+                yield command, action
+
+
+@pytest.mark.parametrize(
+    ("command", "action"), [pytest.param(c, a, id=f"{c} {a.option_strings[-1]}") for c, a in single()]
+)
+def test_an_option_is_given_once(command: str, action: argparse.Action, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main([command, *words(action), *words(action)])
+    assert ended.value.code == 2
+    assert f"argument {'/'.join(action.option_strings)}: is given twice" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    needed = [
+        word for action in actions(command) if not action.option_strings or action.required for word in _given(action)
+    ]
+    if command in ("export", "render"):  # one of a group
+        needed += ["--csv=x"] if command == "export" else ["--out=x.png"]
+    with pytest.raises(SystemExit) as ended:
+        main([command, *needed, "--zzqqzz"])
+    assert ended.value.code == 2
+    assert "error: unknown option --zzqqzz\n" in capsys.readouterr().err
+    for action in actions(command):
+        option = action.option_strings[-1] if action.option_strings else ""
+        if action.help != argparse.SUPPRESS and len(option) > 6:
+            with pytest.raises(SystemExit) as ended:
+                main([command, *needed, option + "q"])
+            assert ended.value.code == 2
+            assert f"; did you mean {option}?" in capsys.readouterr().err
+
+
+def _given(action: argparse.Action) -> list[str]:
+    return words(action) if action.option_strings else ["x"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_option_takes_words_that_it_cannot_tell_from_positionals(command: str) -> None:
+    """Each list says which words fit it; where a positional may be left out, those are never worlds or bags."""
+    found = actions(command)
+    optional = [action for action in found if not action.option_strings and action.nargs in ("?", "*")]
+    for action in found:
+        if action.option_strings and action.nargs in ("*", "+", "?"):
+            fits = action.fits  # type: ignore[attr-defined]
+            taken = [
+                word for word in ("orbit", "w.yaml", "/d/w.yaml", "./bag", "package://p/w.yaml", "a") if fits(word)
+            ]
+            assert not (optional and taken), (action.option_strings, taken)
+
+
+TOPICS = st.lists(st.sampled_from(["/tf", "/drone/*", "*/imu", "re:.*", "re:/a b"]), min_size=1, max_size=4)
+WORLDS = st.sampled_from(["orbit", "w.yaml", "/home/me/w.yaml", "package://p/w.yaml", "../w.yaml"])
+
+
+@given(TOPICS, TOPICS, WORLDS, st.permutations(range(4)))
+def test_a_positional_is_found_wherever_it_stands(
+    first: list[str], second: list[str], world: str, order: list[int]
+) -> None:
+    parser = Parser()
+    parser.add_argument("world", nargs="?", default="default")
+    add_list(parser, "--topics", "T", is_topic_pattern)
+    add_list(parser, "--wait", "T", is_topic_pattern, empty=True)
+    add_optional(parser, "--view", "PORT", str.isdecimal, type=int, const=-1)
+    groups = [["--topics", *first], ["--wait", *second], ["--view"], [world]]
+    found = parser.parse_args([word for place in order for word in groups[place]])
+    assert (found.world, found.topics, found.wait, found.view) == (world, first, second, -1)
+    repeated = [word for each in first for word in ("--topics", each)]
+    assert parser.parse_args([*repeated, world]).topics == first
+
+
+def test_a_list_may_be_empty_where_that_means_something() -> None:
+    parser = Parser()
+    add_list(parser, "--wait", "T", is_topic_pattern, empty=True)
+    add_optional(parser, "--view", "PORT", str.isdecimal, type=int, const=-1)
+    assert vars(parser.parse_args(["--wait", "--view", "80"])) == {"wait": [], "view": 80, "given": {"wait", "view"}}
+    assert parser.parse_args([]).wait is None
+
+
+@pytest.mark.parametrize(
+    ("given_words", "message"),
+    [
+        (["rn", "orbit"], "no command 'rn'; did you mean run? (commands: run, "),
+        (["lokup"], "did you mean lookup?"),
+        (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, record, replay, bridge"),
+        (["run", "orbit", "--no-ros", "--record", ""], "--record: DIR is empty"),
+        (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full goes with --record DIR"),
+        (["run", "--record", "b", "--record-topics", "orbit"], "'orbit' fits no topic; a name (/tf), a glob"),
+        (["run", "--record", "b", "--record-topics", "/tf,/clock"], "'/tf,/clock' fits no topic"),
+        (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1", "--", "--seed", "2"], "exclude each other"),
+        (["view", "--live", "--seed", "0"], "--live takes no --seed"),
+        (["view", "--live", "--allow", "x"], "--live takes no --allow"),
+        (["tree", "--live", "--seed", "0"], "--live takes no --seed"),
+        (["tree", "orbit", "--seed", "0"], "--seed goes with --randomised"),
+        (["tree", "orbit", "--period", "1"], "--period goes with --live"),
+        (["check", "orbit", "--seed", "0"], "--seed goes with --randomised"),
+        (["lookup", "orbit", "map", "pad", "--period", "1"], "--period goes with --live"),
+        (["lookup", "orbit", "map", "pad", "--every", "1"], "--every goes with a bag"),
+        (["lookup", "--live", "map", "pad", "--every", "1"], "--live takes no --every"),
+        (["lookup", "--live", "map", "pad", "--allow", "x"], "--live takes no --allow"),
+        (["autopilot", "--craft", "x", "--vehicle", "drone"], "--craft takes no --vehicle"),
+        (["bridge", "--tlog", "x", "--url", "udpin:127.0.0.1:1"], "--tlog takes no --url"),
+        (["bridge", "--speed", "1"], "--speed goes with --tlog"),
+        (["replay", "x", "--clock-rate", "100"], "--clock-rate goes with --clock"),
+        (["snap", "clock", "--trace", "--loglevel", "info"], "--trace and --loglevel info exclude each other"),
+        (["render", "orbit", "-o", "x.png", "--fps", "30"], "--fps is of films"),
+    ],
+)
+def test_what_has_no_effect_is_told(given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(given_words) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("given_words", "message"),
+    [
+        (["run", "orbit", "extra"], "unexpected argument 'extra'"),
+        (["record", "--live", "/tmp/bag"], "required: DIR (--live took /tmp/bag: write positional arguments first, or"),
+        (["render", "-o", "x.png", "--frames", "a", "orbit"], "required: WORLD (--frames took a, orbit: write"),
+        (["run", "--view", "99999", "orbit"], "'99999' is no port"),
+        (["run", "--record-topics"], "argument --record-topics: expected at least one argument"),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(
+    given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(given_words)
+    assert ended.value.code == 2
+    assert message in capsys.readouterr().err
