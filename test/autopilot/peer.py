@@ -11,16 +11,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from waiting import PATIENCE
 
 ARDUPILOT, PX4 = 3, 12
 COPTER_MODES = {"STABILIZE": 0, "AUTO": 3, "GUIDED": 4, "LOITER": 5, "RTL": 6, "LAND": 9}
 HOME = (47.397742, 8.545594, 488.0)
-
-
-def free_port(kind: int = socket.SOCK_DGRAM) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Peer:
@@ -36,7 +31,7 @@ class Peer:
         self.position, self.velocity, self.yaw = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
         self.home_ned = (0.0, 0.0, 0.0)
         self.refuse: dict[int, tuple[int, str]] = {}
-        self.ignore: set[int] = set()
+        self.drop_commands = 0
         self.received: list[tuple[float, Any]] = []
         self.mission: list[Any] = []
         self.drop_requests = 0
@@ -68,12 +63,12 @@ class Peer:
         with self._changed:
             return [message for at, message in self.received if at >= since and message.get_type() == kind]
 
-    def wait_for(self, done: Callable[[], Any], timeout: float = 10.0, what: str = "") -> Any:
-        deadline = time.monotonic() + timeout
+    def wait_for(self, done: Callable[[], Any], what: str = "") -> Any:
+        deadline = time.monotonic() + PATIENCE
         with self._changed:
             while not (found := done()):
                 left = deadline - time.monotonic()
-                assert left > 0.0, f"not within {timeout} s: {what}"
+                assert left > 0.0, f"not within {PATIENCE:g} s: {what}"
                 self._changed.wait(min(left, 0.1))
         return found
 
@@ -135,7 +130,7 @@ class Peer:
         kind = message.get_type()
         if getattr(message, "target_system", self.system) != self.system:
             return
-        if kind == "COMMAND_LONG" and message.command not in self.ignore:
+        if kind == "COMMAND_LONG":
             self._command(message)
         elif kind == "TIMESYNC" and message.tc1 == 0:
             self.send(self.mav.timesync_encode(self.boot_ms() * 1_000_000, message.ts1))
@@ -173,6 +168,9 @@ class Peer:
         self.send(self.mav.mission_request_int_encode(255, 191, seq))
 
     def _command(self, message: Any) -> None:
+        if self.drop_commands:
+            self.drop_commands -= 1
+            return
         command = message.command
         result, words = self.refuse.get(command, (0, ""))
         if words:
