@@ -6,6 +6,7 @@ import math
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -21,8 +22,9 @@ HOME = (47.397742, 8.545594, 488.0)
 class Peer:
     """Sends to 127.0.0.1:port from a port of its own, `rate` times a second, in a thread.
 
-    mode is ArduPilot's custom mode; position and velocity are NED. refuse: result and words by command. received:
-    (time, message) of all that came in. home_ned: where home lies in the local frame.
+    mode is ArduPilot's custom mode; position and velocity are NED. refuse: result and words by command.
+    drop_commands: how many of each go unheard. received: (time, message) of all that came in. home_ned: where home lies
+    in the local frame.
     """
 
     def __init__(self, port: int, *, system: int = 1, autopilot: int = ARDUPILOT, rate: float = 50.0) -> None:
@@ -31,7 +33,7 @@ class Peer:
         self.position, self.velocity, self.yaw = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
         self.home_ned = (0.0, 0.0, 0.0)
         self.refuse: dict[int, tuple[int, str]] = {}
-        self.drop_commands = 0
+        self.drop_commands: Counter[int] = Counter()
         self.received: list[tuple[float, Any]] = []
         self.mission: list[Any] = []
         self.drop_requests = 0
@@ -168,10 +170,10 @@ class Peer:
         self.send(self.mav.mission_request_int_encode(255, 191, seq))
 
     def _command(self, message: Any) -> None:
-        if self.drop_commands:
-            self.drop_commands -= 1
-            return
         command = message.command
+        if self.drop_commands[command]:
+            self.drop_commands[command] -= 1
+            return
         result, words = self.refuse.get(command, (0, ""))
         if words:
             self.send(self.mav.statustext_encode(4, words.encode()))

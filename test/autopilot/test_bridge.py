@@ -119,7 +119,7 @@ def test_a_command_is_sent_again_until_it_is_answered() -> None:
     port, url = udpin()
     with running(url) as bridge, peer(port) as autopilot:
         bridge.vehicle()
-        autopilot.drop_commands = 2
+        autopilot.drop_commands[400] = 2
         assert bridge.ask(lambda vehicle: commands.arm(True)).ok
         sent = [command.confirmation for command in autopilot.of("COMMAND_LONG") if command.command == 400]
         assert sent[:3] == [0, 1, 2]

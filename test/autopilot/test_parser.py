@@ -15,7 +15,7 @@ from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.tlog import read_tlog, records
 
 # Mutated frames in bursts, each of which is followed by a look at the memory.
-BURSTS, BURST, WARM = 60, 500, 10
+BURSTS, BURST, WARM = 30, 500, 10
 
 
 @pytest.fixture(scope="module")
