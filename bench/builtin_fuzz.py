@@ -60,8 +60,8 @@ def anything(name: str, chance: random.Random, sequence: int, sender: int = GROU
     return frame_bytes(name, fields, sender, 190, sequence & 0xFF)
 
 
-def fuzz_ground(frames: int, seed: int = 1, until: float = math.inf) -> int:
-    """Hostile frames of a ground station, until so many or a monotonic time; how many there were."""
+def fuzz_ground(frames: int, seed: int = 1) -> int:
+    """So many hostile frames of a ground station; how many there were."""
 
     def hostile(number: int, chance: random.Random) -> bytes:
         sound = frame_bytes("TIMESYNC", {"tc1": 0, "ts1": number}, GROUND, 190, number & 0xFF)
@@ -69,17 +69,17 @@ def fuzz_ground(frames: int, seed: int = 1, until: float = math.inf) -> int:
         return whole if chance.random() < 0.7 else mutated(chance.choice((sound, whole)), chance)
 
     with _running() as autopilot:
-        return _fuzz(autopilot, hostile, autopilot.say, frames, seed, until)
+        return _fuzz(autopilot, hostile, autopilot.say, frames, seed)
 
 
-def fuzz_simulator(frames: int, seed: int = 1, until: float = math.inf) -> int:
-    """Hostile frames of a simulator, until so many or a monotonic time; how many there were."""
+def fuzz_simulator(frames: int, seed: int = 1) -> int:
+    """So many hostile frames of a simulator; how many there were."""
 
     def hostile(number: int, chance: random.Random) -> bytes:
         return anything(chance.choice(FROM_SIMULATOR), chance, number, SYSTEM)
 
     with _running() as autopilot:
-        return _fuzz(autopilot, hostile, autopilot.tell, frames, seed, until)
+        return _fuzz(autopilot, hostile, autopilot.tell, frames, seed)
 
 
 class Running:
@@ -198,11 +198,11 @@ def _running() -> Iterator[Running]:
 
 def _fuzz(
     running: Running, hostile: Callable[[int, random.Random], bytes], send: Callable[[bytes], None],
-    frames: int, seed: int, until: float,
+    frames: int, seed: int,
 ) -> int:  # fmt: skip
     chance, done = random.Random(seed), 0
     height = 5.0
-    while done < frames and time.monotonic() < until:
+    while done < frames:
         # In the air and guided again, whatever the last burst has made of it.
         running.flown(height)
         running.command(176, 1, float(Mode.GUIDED))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from claims import CLAIMS, free_domain
 
 # Before anything creates a DDS participant: nothing leaves this machine.
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -27,18 +29,27 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "project"))
 
-# DDS maps domains to ports; up to 101 they stay clear of Linux' ephemeral range. Each test takes the next one of
-# its worker's, so that what a test before it leaves on the graph is not seen.
-_FIRST_DOMAIN, _DOMAINS_PER_WORKER = 61, 10
-_used = 0
+
+@pytest.fixture(autouse=True, scope="session")
+def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keeps this worker apart from all others of this machine: its own DDS domain and its own ROS logs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ROS_DOMAIN_ID", str(free_domain()))
+        patch.setenv("ROS_LOG_DIR", str(tmp_path_factory.mktemp("log")))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _claims() -> Iterator[None]:
+    """Frees what a test has claimed after it."""
+    before = len(CLAIMS)
+    yield
+    CLAIMS.release(kept=before)
 
 
 @pytest.fixture
 def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     """A DDS domain for this test and the processes that it starts."""
-    global _used
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4
-    domain = _FIRST_DOMAIN + worker * _DOMAINS_PER_WORKER + _used % _DOMAINS_PER_WORKER
-    _used += 1
+    domain = free_domain()
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
     return domain

@@ -9,10 +9,10 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from waiting import PATIENCE
 
 from sim_node.interrupt import Interrupt
 
-TIMEOUT = 20.0
 BOTH = [signal.SIGINT, signal.SIGTERM]
 
 PRELUDE = """
@@ -57,7 +57,7 @@ class Child:
 
     def end(self):
         """Exit code, what was still said, and the last line on stderr."""
-        out, err = self.process.communicate(timeout=TIMEOUT)
+        out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out.split(), err.strip().rpartition("\n")[2]
 
 
@@ -65,7 +65,7 @@ class Child:
 def child(program):
     running = Child(program)
     # Not one of the lines that are waited for may hang the test.
-    watchdog = threading.Timer(TIMEOUT, running.process.kill)
+    watchdog = threading.Timer(PATIENCE, running.process.kill)
     watchdog.start()
     try:
         yield running
@@ -89,7 +89,7 @@ def test_a_signal_ends_the_wait_and_not_the_process(number):
 @pytest.mark.parametrize("second", BOTH)
 def test_a_doubled_signal_is_one(first, second):
     """A terminal and `timeout` both send it: the second comes while the program ends."""
-    with child(WAITS) as waiting:
+    with child("sim_node.interrupt.PATIENCE_S = 3600.0\n" + WAITS) as waiting:
         assert waiting.hear() == "ready"
         waiting.signal(first)
         waiting.signal(second)
@@ -220,7 +220,7 @@ def test_another_thread_than_the_main_one_is_refused():
 
     thread = threading.Thread(target=enter)
     thread.start()
-    thread.join(TIMEOUT)
+    thread.join(PATIENCE)
     assert len(refused) == 1
     assert "main thread" in refused[0]
 

@@ -303,7 +303,9 @@ class Player:
         elif self._pacer.free:
             self._tell(self._now_ns if self._next is None else self._next.time_ns)
         else:
-            self._tell(min(self._pacer.now_ns(), self.playback.stop_ns))
+            # Not ahead of what has yet to be sent: the next message sets time back where a long delay is given up.
+            next_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
+            self._tell(min(self._pacer.now_ns(), next_ns))
 
     def _clock_is_due(self) -> bool:
         now = time.monotonic()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -60,11 +61,12 @@ class Pacer:
     """A stop-watch of simulation time: it runs at real_time_factor against the wall clock, deadlines are absolute.
 
     A factor of 0 means as fast as possible: everything is due at once, and it is the time of the last tick.
-    Raises ValueError for a factor that is negative or not finite.
+    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or not finite.
     """
 
-    def __init__(self, real_time_factor: float) -> None:
+    def __init__(self, real_time_factor: float, wall: Callable[[], float] = time.monotonic) -> None:
         self.behind = 0.0
+        self._wall = wall
         self._factor = _checked(real_time_factor)
         self._running = True
         # A row per tick: wall time, simulation time in seconds, lateness.
@@ -74,12 +76,12 @@ class Pacer:
 
     def anchor(self, time_ns: int) -> None:
         """Simulation time `time_ns` is now; what was measured until here is another pace."""
-        self._anchor_wall, self._anchor_ns = time.monotonic(), time_ns
+        self._anchor_wall, self._anchor_ns = self._wall(), time_ns
         self.forget()
 
     def now_ns(self) -> int:
         """What simulation time it is by the wall clock, at or after the last tick."""
-        return self._at(time.monotonic())
+        return self._at(self._wall())
 
     def forget(self) -> None:
         """What was measured until here is another pace."""
@@ -116,7 +118,7 @@ class Pacer:
         if self._factor == 0.0:
             return 0.0
         due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self._factor
-        return due - time.monotonic()
+        return due - self._wall()
 
     def ticked(self, time_ns: int) -> None:
         """A tick for `time_ns` is about to go out."""
@@ -126,7 +128,7 @@ class Pacer:
         elif late > MOST_BEHIND_S:
             self._anchor_wall += late
             self.behind += late
-        self._log.append((time.monotonic(), time_ns * 1e-9, late))
+        self._log.append((self._wall(), time_ns * 1e-9, late))
         self._ticks += 1
 
     def pace(self) -> Pace:
@@ -145,7 +147,7 @@ class Pacer:
         return self._anchor_ns + int((wall - self._anchor_wall) * self._factor * 1e9)
 
     def _anchor_here(self) -> None:
-        wall = time.monotonic()  # read once, so that no time passes in between
+        wall = self._wall()  # read once, so that no time passes in between
         self._anchor_wall, self._anchor_ns = wall, self._at(wall)
         self.forget()
 

@@ -6,28 +6,25 @@ import math
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from waiting import PATIENCE
 
 ARDUPILOT, PX4 = 3, 12
 COPTER_MODES = {"STABILIZE": 0, "AUTO": 3, "GUIDED": 4, "LOITER": 5, "RTL": 6, "LAND": 9}
 HOME = (47.397742, 8.545594, 488.0)
 
 
-def free_port(kind: int = socket.SOCK_DGRAM) -> int:
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Peer:
     """Sends to 127.0.0.1:port from a port of its own, `rate` times a second, in a thread.
 
-    mode is ArduPilot's custom mode; position and velocity are NED. refuse: result and words by command. received:
-    (time, message) of all that came in. home_ned: where home lies in the local frame.
+    mode is ArduPilot's custom mode; position and velocity are NED. refuse: result and words by command.
+    drop_commands: how many of each go unheard. received: (time, message) of all that came in. home_ned: where home lies
+    in the local frame.
     """
 
     def __init__(self, port: int, *, system: int = 1, autopilot: int = ARDUPILOT, rate: float = 50.0) -> None:
@@ -36,7 +33,7 @@ class Peer:
         self.position, self.velocity, self.yaw = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0], 0.0
         self.home_ned = (0.0, 0.0, 0.0)
         self.refuse: dict[int, tuple[int, str]] = {}
-        self.ignore: set[int] = set()
+        self.drop_commands: Counter[int] = Counter()
         self.received: list[tuple[float, Any]] = []
         self.mission: list[Any] = []
         self.drop_requests = 0
@@ -68,12 +65,12 @@ class Peer:
         with self._changed:
             return [message for at, message in self.received if at >= since and message.get_type() == kind]
 
-    def wait_for(self, done: Callable[[], Any], timeout: float = 10.0, what: str = "") -> Any:
-        deadline = time.monotonic() + timeout
+    def wait_for(self, done: Callable[[], Any], what: str = "") -> Any:
+        deadline = time.monotonic() + PATIENCE
         with self._changed:
             while not (found := done()):
                 left = deadline - time.monotonic()
-                assert left > 0.0, f"not within {timeout} s: {what}"
+                assert left > 0.0, f"not within {PATIENCE:g} s: {what}"
                 self._changed.wait(min(left, 0.1))
         return found
 
@@ -135,7 +132,7 @@ class Peer:
         kind = message.get_type()
         if getattr(message, "target_system", self.system) != self.system:
             return
-        if kind == "COMMAND_LONG" and message.command not in self.ignore:
+        if kind == "COMMAND_LONG":
             self._command(message)
         elif kind == "TIMESYNC" and message.tc1 == 0:
             self.send(self.mav.timesync_encode(self.boot_ms() * 1_000_000, message.ts1))
@@ -174,6 +171,9 @@ class Peer:
 
     def _command(self, message: Any) -> None:
         command = message.command
+        if self.drop_commands[command]:
+            self.drop_commands[command] -= 1
+            return
         result, words = self.refuse.get(command, (0, ""))
         if words:
             self.send(self.mav.statustext_encode(4, words.encode()))

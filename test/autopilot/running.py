@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from waiting import PATIENCE
+
 from sim_node.autopilot.bridge import Bridge, Settings
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.exchange import Exchange, Result
@@ -34,7 +36,7 @@ class Running:
         self._thread.start()
 
     def join(self) -> None:
-        self._thread.join(10.0)
+        self._thread.join(PATIENCE)
         assert self.failure is None, self.failure
         assert not self._thread.is_alive()
 
@@ -70,13 +72,13 @@ class Running:
     def count(self, topic: str, system: int = 1) -> int:
         return len(self.messages.get((system, topic), []))
 
-    def wait_for(self, done: Callable[[], Any], timeout: float = 10.0, what: str = "") -> Any:
-        deadline = time.monotonic() + timeout
+    def wait_for(self, done: Callable[[], Any], what: str = "") -> Any:
+        deadline = time.monotonic() + PATIENCE
         with self._changed:
             while not (found := done()):
                 assert self.failure is None, self.failure
                 left = deadline - time.monotonic()
-                assert left > 0.0, f"not within {timeout} s: {what}"
+                assert left > 0.0, f"not within {PATIENCE:g} s: {what}"
                 self._changed.wait(min(left, 0.1))
         return found
 
@@ -84,7 +86,7 @@ class Running:
         found: Vehicle = self.wait_for(lambda: self.bridge.vehicles.get(system), what=f"system {system}")
         return found
 
-    def ask(self, make: Callable[[Vehicle], Exchange], system: int = 1, timeout: float = 10.0) -> Result:
+    def ask(self, make: Callable[[Vehicle], Exchange], system: int = 1) -> Result:
         """The result of an exchange that is made in the bridge's thread."""
         vehicle, results = self.vehicle(system), []
 
@@ -92,7 +94,7 @@ class Running:
             vehicle.begin(make(vehicle), lambda exchange, result: results.append(result), now_ns)
 
         self.bridge.post(act)
-        self.wait_for(lambda: results, timeout, "a result")
+        self.wait_for(lambda: results, "a result")
         result: Result = results[0]
         return result
 

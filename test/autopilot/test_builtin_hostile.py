@@ -1,9 +1,8 @@
-"""Anything at all on both links of the built-in autopilot: a few seconds of bench/builtin_fuzz.py."""
+"""Anything at all on both links of the built-in autopilot: a part of bench/builtin_fuzz.py."""
 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from bench.builtin_fuzz import Running, fuzz_ground, fuzz_simulator
 from sim_node.autopilot.codec import frame_bytes
 
-FUZZ_S = 4.0
 LEVEL = (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))
 NO_STATES = {
     "a place that is no number": {"x": math.nan, "q": LEVEL},
@@ -25,7 +23,7 @@ NO_STATES = {
 
 @pytest.mark.parametrize("fuzz", [fuzz_ground, fuzz_simulator])
 def test_hostile_frames_neither_stop_nor_confuse_it(fuzz: Callable[..., int]) -> None:
-    assert fuzz(10**9, seed=7, until=time.monotonic() + FUZZ_S) > 1000
+    assert fuzz(8_000, seed=7) >= 8_000
 
 
 @pytest.mark.parametrize("fields", NO_STATES.values(), ids=NO_STATES.keys())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-import time
 
 import pytest
 from pymavlink.dialects.v20 import all as dialect
@@ -23,7 +22,8 @@ from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
 EXTREMES = (b"\0", b"\xff", b"\x7f", b"\x80", b"\x00\x00\xc0\x7f", b"\x00\x00\x80\x7f")
-FUZZ_S = 4.0
+# So often all exchanges are begun.
+ROUNDS = 40
 
 
 def payload(chance: random.Random, size: int) -> bytes:
@@ -70,8 +70,7 @@ def test_any_payload_of_a_message_that_is_translated(name: str, autopilot: int) 
 
 def test_any_message_while_all_exchanges_are_under_way() -> None:
     chance, parser = random.Random(5), Parser(datagrams=True)
-    end, count = time.monotonic() + FUZZ_S, 0
-    while time.monotonic() < end:
+    for _ in range(ROUNDS):
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
         vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
         exchanges: list[Exchange] = [Command("arm", 400, 1.0), Upload([{"seq": 0}, {"seq": 1}]), Download(), Clear()]
@@ -82,5 +81,3 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
             [message] = parser.feed(framed(number, payload(chance, chance.randint(1, 255)), step & 0xFF))
             vehicle.receive(message, step * 10_000_000, ARRIVAL + step * 10_000_000)
             vehicle.tick(step * 10_000_000, ARRIVAL + step * 10_000_000)
-            count += 1
-    assert count > 1000

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from claims import free_instance
 from exchanging import take_turns
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from waiting import PATIENCE
 
 from sim_node.autopilot.lockstep import ArduPilot, Sample
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE
@@ -48,22 +50,17 @@ def at_rest(time: float, **changed: Any) -> Sample:
 
 @pytest.fixture
 def ardupilot() -> Iterator[ArduPilot]:
-    for instance in range(50, 5000):
-        simulator = ArduPilot(instance, 4)
-        try:
-            simulator.open()
-        except OSError:
-            continue
-        yield simulator
-        simulator.close()
-        return
+    simulator = ArduPilot(free_instance(), 4)
+    simulator.open()
+    yield simulator
+    simulator.close()
 
 
 @pytest.fixture
 def peer(ardupilot: ArduPilot) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.connect(ardupilot.address)
-        sock.settimeout(5.0)
+        sock.settimeout(PATIENCE)
         yield sock
 
 
@@ -188,7 +185,7 @@ def test_waiting_is_named_and_can_be_stopped(ardupilot: ArduPilot, peer: socket.
         assert thread.is_alive()
     assert "waiting for ArduPilot" in ardupilot.wait.said()
     ardupilot.wait.stop.set()
-    thread.join(2.0)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from claims import free_instance
 from exchanging import take_turns
+from waiting import PATIENCE
 
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.lockstep import Fix, Px4, Sample
@@ -55,10 +57,7 @@ def recorded() -> tuple[dict[int, list[Message]], dict[int, bytes]]:
 
 @pytest.fixture
 def px4() -> Iterator[Px4]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    simulator = Px4(port - FIRST_PORT, 4)
+    simulator = Px4(free_instance(), 4)
     simulator.open()
     yield simulator
     simulator.close()
@@ -115,7 +114,7 @@ class ReplayedPx4:
     def has_answered(self, steps: int) -> None:
         """Waits until it has, as a simulator that runs free does not."""
         with self._answered:
-            assert self._answered.wait_for(lambda: self._steps >= steps, timeout=10.0)
+            assert self._answered.wait_for(lambda: self._steps >= steps, PATIENCE)
 
     def _read(self) -> bytes:
         try:
@@ -245,7 +244,7 @@ def test_a_silent_px4_is_named_and_waiting_for_it_can_be_stopped(
         assert not done.wait(0.01)
     assert "waiting for PX4" in px4.wait.said()
     px4.wait.stop.set()
-    assert done.wait(2.0)
+    assert done.wait(PATIENCE)
     thread.join()
     peer.close()
 

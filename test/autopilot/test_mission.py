@@ -7,7 +7,8 @@ import math
 
 import pymap3d
 import pytest
-from peer import HOME, PX4, free_port, peer
+from claims import free_port
+from peer import HOME, PX4, peer
 from running import running
 
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
@@ -105,11 +106,11 @@ def test_what_goes_up_comes_down_though_messages_are_lost(autopilot: int) -> Non
     plan = read_plan(SURVEY, "survey.yaml")
     with running(f"udpin:127.0.0.1:{port}") as bridge, peer(port, autopilot=autopilot) as vehicle:
         vehicle.drop_requests = 1
-        up = bridge.ask(lambda _: Upload(as_messages(plan, AT, autopilot)), timeout=15.0)
+        up = bridge.ask(lambda _: Upload(as_messages(plan, AT, autopilot)))
         assert up.ok, up
         assert len(vehicle.mission) == 7 - (autopilot == PX4)
         vehicle.drop_requests = 1
-        down = bridge.ask(lambda _: Download(), timeout=15.0)
+        down = bridge.ask(lambda _: Download())
         assert down.ok, down
         text = as_json(from_messages(down.value, autopilot))
         again = as_messages(read_plan(text, "down.json"), AT, autopilot)

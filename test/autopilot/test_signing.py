@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from claims import free_port
 from hypothesis import given
 from hypothesis import strategies as st
-from peer import free_port, peer
+from peer import peer
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from running import running
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from claims import free_instance
+from waiting import PATIENCE
 
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
@@ -41,23 +43,16 @@ Attached = tuple[Simulation, VehiclePeer, int]
 
 @pytest.fixture
 def attach(tmp_path: Path) -> Iterator[Callable[..., Attached]]:
-    """Attaches the autopilot of WORLD, of the first instance whose port is free; and gives its port."""
+    """Attaches the autopilot of WORLD, of a free instance, and gives its port."""
     with ExitStack() as opened:
 
         def attached(kind: str, more: str = "", step: float = 0.004, sensors: str = "true") -> Attached:
-            for instance in range(40, 250):
-                path = tmp_path / "w.yaml"
-                path.write_text(WORLD.format(type=kind, instance=instance, step=step, sensors=sensors) + more)
-                simulation = Simulation(load(path), seed=1)
-                try:
-                    (peer,) = attach_autopilots(simulation)
-                except WorldError as error:
-                    if "in use" not in str(error):
-                        raise
-                    continue
-                opened.callback(simulation.close)
-                return simulation, peer, PX4_PORT + instance if kind == "px4" else ARDUPILOT_PORT + 10 * instance
-            raise AssertionError("no free port")
+            instance, path = free_instance(), tmp_path / "w.yaml"
+            path.write_text(WORLD.format(type=kind, instance=instance, step=step, sensors=sensors) + more)
+            simulation = Simulation(load(path), seed=1)
+            (peer,) = attach_autopilots(simulation)
+            opened.callback(simulation.close)
+            return simulation, peer, PX4_PORT + instance if kind == "px4" else ARDUPILOT_PORT + 10 * instance
 
         yield attached
 
@@ -263,10 +258,10 @@ def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Att
         waiting, stopped = threading.Event(), threading.Event()
         peer.wait.tell = lambda line: waiting.set()
         loop.start()
-        assert waiting.wait(10.0)
+        assert waiting.wait(PATIENCE)
         stopper = threading.Thread(target=lambda: (loop.stop(), stopped.set()))
         stopper.start()
-        assert stopped.wait(2.0)
+        assert stopped.wait(PATIENCE)
         stopper.join()
 
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from peer import free_port
+from claims import free_port
 from pymavlink.dialects.v10 import ardupilotmega as first
 from pymavlink.dialects.v20 import ardupilotmega as second
+from waiting import PATIENCE, until
 
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import link_to
@@ -27,7 +28,7 @@ def ends() -> Iterator[tuple[Connection, socket.socket]]:
     connection.keep_up(time.monotonic_ns())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.connect(("127.0.0.1", port))
-        peer.settimeout(5.0)
+        peer.settimeout(PATIENCE)
         yield connection, peer
     connection.link.close()
 
@@ -37,10 +38,7 @@ def speak(ends: tuple[Connection, socket.socket], dialect: object) -> tuple:
     connection, peer = ends
     beat = dialect.MAVLink_heartbeat_message(2, 3, 0, 0, 4, 3)
     peer.send(beat.pack(dialect.MAVLink(None, 1, 1)))
-    deadline = time.monotonic() + 5.0
-    while not (got := connection.receive(time.monotonic_ns())):
-        assert time.monotonic() < deadline
-    [(message, address)] = got
+    [(message, address)] = until(lambda: connection.receive(time.monotonic_ns()))
     assert message.name == "HEARTBEAT"
     return address
 
@@ -51,7 +49,7 @@ def heard(peer: socket.socket, count: int) -> list[bytes]:
     peer.setblocking(False)
     with pytest.raises(BlockingIOError):
         peer.recv(300)
-    peer.settimeout(5.0)
+    peer.settimeout(PATIENCE)
     return frames
 
 

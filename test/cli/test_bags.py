@@ -23,6 +23,7 @@ from mcap.writer import Writer
 from robot_bag import imu, robot, write
 from rosbags.rosbag2 import StoragePlugin
 from scipy.spatial.transform import Rotation
+from waiting import PATIENCE
 
 from sim_node.cli.main import main
 
@@ -200,7 +201,7 @@ def test_ctrl_c_at_the_progress_bar_leaves_nothing(command: list[str], long_bag:
     while b"ing:" not in shown:
         shown += os.read(terminal, 1024)
     process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=10)[0] == b""
+    assert process.communicate(timeout=PATIENCE)[0] == b""
     assert process.returncode == 130
     os.set_blocking(terminal, False)
     with contextlib.suppress(OSError):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from waiting import PATIENCE
 
 ORIGIN = "47.397742,8.545594,488"
 PROJ_EXAMPLE = (30.6510364, 28.6863649, 1.9998619)
@@ -14,7 +15,11 @@ def convert(*arguments, stdin=""):
     code = "import sys; from sim_node.cli.main import main; sys.exit(main())"
     raw = stdin if isinstance(stdin, bytes) else stdin.encode()
     done = subprocess.run(
-        [sys.executable, "-c", code, "convert", *arguments], input=raw, capture_output=True, check=False, timeout=120
+        [sys.executable, "-c", code, "convert", *arguments],
+        input=raw,
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
     )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 

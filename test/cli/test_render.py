@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import av
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from recorded_runs import record
+from waiting import PATIENCE, until
 from written import T0, Row, tf_message, write_bag
 
 from sim_node.cli.main import main
@@ -194,14 +194,15 @@ def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> 
 @pytest.mark.usefixtures("_gl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
-    asked = ["render", world, *EYE, "--duration", "600", "--video", str(tmp_path / "film.mp4")]
+    asked = ["render", world, *EYE, "--duration", "36000", "--video", str(tmp_path / "film.mp4")]
     process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
     try:
         # The file is there when the drawing is under way: nothing else tells.
-        while process.poll() is None and not any(path.suffix == ".part" for path in tmp_path.iterdir()):
-            time.sleep(0.02)
+        until(
+            lambda: process.poll() is not None or any(path.suffix == ".part" for path in tmp_path.iterdir()), "a film"
+        )
         process.send_signal(number)
-        assert process.wait(10) == 130, process.stderr.read()
+        assert process.wait(PATIENCE) == 130, process.stderr.read()
     finally:
         process.kill()
         process.stderr.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -84,7 +85,7 @@ def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> N
     (tmp_path / "config").symlink_to(ROOT / "config")
     for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block.text, re.MULTILINE):
         ran = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment(tmp_path), timeout=60, stdin=subprocess.DEVNULL,
+            command, shell=True, cwd=tmp_path, env=environment(tmp_path), timeout=PATIENCE, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         assert ran.returncode in (0, 2), ran.stdout

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from waiting import PATIENCE
+
 READ_ONLY = """
 from numba.core import caching
 
@@ -26,7 +28,9 @@ print(CACHE)
 
 
 def test_without_a_place_to_keep_them_kernels_are_not_kept():
-    ran = subprocess.run([sys.executable, "-c", READ_ONLY], capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", READ_ONLY], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert (ran.stdout, ran.returncode) == ("False\n", 0), ran.stderr
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE, until
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
@@ -22,7 +23,7 @@ from rclpy.time import Time
 
 from sim_node.nodes.tf2 import Buffer, ExtrapolationException, TransformListener
 
-LONG = Duration(seconds=20)
+LONG = Duration(seconds=PATIENCE)
 
 
 class Publisher:
@@ -41,10 +42,12 @@ class Publisher:
 
     def connect(self, buffer):
         """Repeat a message until it arrives: before both ends know each other, /tf is lost."""
-        deadline = time.monotonic() + 30
-        while not buffer.can_transform("map", "car0", Time(), Duration(seconds=0.05)):
-            assert time.monotonic() < deadline, "the publisher was not heard within 30 s"
+
+        def heard():
             self.say("dynamic", 1.0, 1.0)
+            return buffer.can_transform("map", "car0", Time(), Duration(seconds=0.05))
+
+        until(heard, "the publisher's transforms")
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def publisher(ros_domain):
     publisher = Publisher()
     yield publisher
     publisher.process.stdin.close()
-    publisher.process.wait(10)
+    publisher.process.wait(PATIENCE)
 
 
 @contextmanager
@@ -71,13 +74,6 @@ def a_node(**options):
 def node(ros_domain):
     with a_node() as node:
         yield node
-
-
-def eventually(condition, timeout=20.0):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {timeout} s"
-        time.sleep(0.01)
 
 
 def x_of(buffer, frame, seconds=None, timeout=LONG):
@@ -110,7 +106,7 @@ def test_what_is_wrong_in_a_message_leaves_the_rest(node, publisher):
     publisher.say("invalid", 2.0)
     assert x_of(buffer, "car1", 2.0) == 9.0
     assert "broken" not in buffer.tree
-    eventually(lambda: batches[-1][0].names.children == ("car0", "broken", "car1"))
+    until(lambda: batches[-1][0].names.children == ("car0", "broken", "car1"))
     assert not any(static for _, static in batches)
     listener.unregister()
 
@@ -130,9 +126,7 @@ def test_a_lookup_that_waits_inside_a_callback_of_a_single_threaded_executor(nod
     timer = node.create_timer(0.01, callback)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    deadline = time.monotonic() + 30
-    while not found and time.monotonic() < deadline:
-        executor.spin_once(timeout_sec=0.1)
+    until(lambda: executor.spin_once(timeout_sec=0.1) or found, "the callback")
     assert found == [5.0]
     executor.shutdown()
     listener.unregister()
@@ -154,10 +148,10 @@ def test_a_coroutine_goes_on_when_the_transform_comes(node, publisher, spin_thre
 
     task = executor.create_task(ask)
     publisher.say("dynamic", 8.0, 8.0)
-    eventually(task.done, timeout=10)
+    until(task.done)
     assert task.result().transform.translation.x == pytest.approx(7.0)
     executor.shutdown()
-    spinning.join(5)
+    spinning.join(PATIENCE)
     listener.unregister()
 
 
@@ -179,7 +173,7 @@ def test_a_clock_that_jumps_back_clears_what_is_newer(publisher):
                 time.sleep(0.02)
                 return clock.now().nanoseconds == round(seconds * 1e9)
 
-            eventually(there)
+            until(there)
 
         reach(1.0)
         publisher.say("dynamic", 3.0, 3.0)
@@ -187,12 +181,12 @@ def test_a_clock_that_jumps_back_clears_what_is_newer(publisher):
         reach(5.0)
         assert x_of(buffer, "car0", 4.0) == 4.0
         reach(3.5)
-        eventually(lambda: not buffer.can_transform("map", "car0", Time(seconds=4)))
+        until(lambda: not buffer.can_transform("map", "car0", Time(seconds=4)))
         assert x_of(buffer, "car0") == 3.0
         publisher.say("dynamic", 4.0, 40.0)
         assert x_of(buffer, "car0", 4.0) == 40.0
         executor.shutdown()
-        spinning.join(5)
+        spinning.join(PATIENCE)
         listener.unregister()
 
 
@@ -210,7 +204,7 @@ def test_a_dropped_listener_ends(node):
     listener = TransformListener(Buffer(), node)
     assert threading.active_count() == before + 1
     del listener
-    eventually(lambda: threading.active_count() == before)
+    until(lambda: threading.active_count() == before)
 
 
 def test_a_listening_process_ends_by_itself(ros_domain):
@@ -223,5 +217,7 @@ node = rclpy.create_node("short")
 buffer = Buffer(node=node)
 listener = TransformListener(buffer, node)
 """
-    done = subprocess.run([sys.executable, "-c", program], timeout=60, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], timeout=PATIENCE, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
+from waiting import PATIENCE
 
 from sim_node.simulation import Simulation
 from sim_node.world import (
@@ -461,7 +462,7 @@ def test_worlds_without_bodies_start_without_mujoco():
         "import sys; from sim_node.simulation import Simulation; from sim_node.world import load; "
         "Simulation(load('orbit')).run(1.0); assert 'mujoco' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)
 
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE
 
 from sim_node.programs.recipes import programs_of, supervised
 from sim_node.world import World, WorldError, load
@@ -37,7 +38,7 @@ def test_nothing_is_started_unasked(home: Path) -> None:
 def test_asked_for_it_runs_in_the_worlds_folder(home: Path) -> None:
     yard = world(home, "world: yard\nrecipes: {touch: {command: [touch, made]}}\n")
     with supervised(yard, asked=True, tell=print) as supervisor:
-        assert supervisor.running["touch"].ended.wait(30.0)
+        assert supervisor.running["touch"].ended.wait(PATIENCE)
     assert (home / "made").exists()
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcap.reader import make_reader
+from waiting import PATIENCE
 
 from sim_node.recording.provenance import attachments_of, custom_data
 from sim_node.recording.recorder import Recorder
@@ -50,7 +51,7 @@ def run(loop: Loop) -> None:
 
     over = threading.Event()
     loop.start(over.set)
-    assert over.wait(120.0)
+    assert over.wait(PATIENCE)
     loop.stop()
 
 

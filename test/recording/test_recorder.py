@@ -13,6 +13,7 @@ import yaml
 from mcap.reader import make_reader
 from recorded_runs import Read, files, messages, record
 from rosbags.rosbag2 import Reader
+from waiting import PATIENCE
 
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.recorder import Recorder
@@ -171,7 +172,7 @@ def test_a_run_may_end_with_its_recording(tmp_path):
     made.open()
     send(0, bytes(2_000_000))
     made.commit(0)
-    assert full.wait(10.0)
+    assert full.wait(PATIENCE)
     send(1, b"")
     with pytest.raises(RecordingStopped, match="1000000 bytes"):
         made.commit(1)

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from recorded_runs import messages, record
+from waiting import PATIENCE
 
 from sim_node.simulation import Simulation
 from sim_node.world import load
@@ -28,7 +29,7 @@ def test_no_other_world_has_peers():
 def test_a_world_that_the_built_in_autopilot_flies(world, tmp_path):
     for name in ("a", "b"):
         words = ["run", world, "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
-        subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=120)
+        subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)
     first, second = (messages(tmp_path / name / f"{name}_0.mcap") for name in ("a", "b"))
     assert first == second
     height = [odometry.data for odometry in first if odometry.topic == "/drone/truth/odom"]

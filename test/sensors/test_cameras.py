@@ -6,11 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
+import psutil
 import pytest
+from waiting import PATIENCE, until_ended
 
 from sim_node.geometry import poses, quaternions
 from sim_node.sensors import Camera
@@ -135,18 +137,22 @@ def test_a_stepped_run_waits_and_is_the_same_each_time():
 
 @pytest.mark.usefixtures("gl")
 def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with():
-    """A thousand pictures in no time: a few come out, in order, at whole periods; the rest is counted."""
+    """Drawing stands still for half of the run: a few come out, in order, at whole periods; the rest is counted."""
     shapes = [Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1])]
     simulation = Simulation(world(*shapes, width=640, height=480, rate=100.0))
+    drawing = drawing_processes(os.getpid())[-1]
+    drawing.suspend()
     stamps = []
-    for _ in range(1000):
+    for step in range(1000):
+        if step == 500:
+            drawing.resume()
         simulation.step(1, wait=False)
         stamps += simulation.snapshot().readings["CAM"].stamps_ns.tolist()
     simulation.step(1)
     stamps += simulation.snapshot().readings["CAM"].stamps_ns.tolist()
     assert stamps == sorted(set(stamps))
     assert all(stamp % 10_000_000 == 0 for stamp in stamps)
-    assert simulation.pictures_dropped > 0
+    assert simulation.pictures_dropped >= 498, "one may be drawn already, and one waits to be"
     assert len(stamps) + simulation.pictures_dropped == 1001
 
 
@@ -154,7 +160,7 @@ def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with():
 def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on():
     shapes = [Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1])]
     simulation = Simulation(world(*shapes))
-    os.kill(drawing_processes(os.getpid())[-1], signal.SIGKILL)
+    drawing_processes(os.getpid())[-1].kill()
     with pytest.warns(WorldWarning, match="cameras see nothing: the process that draws has ended") as told:
         simulation.run(0.5)
     assert len(told) == 1
@@ -193,18 +199,15 @@ def test_no_process_stays_behind(number, tmp_path):
         "camera = Sensor('CAM', 'map', [0, 0, 0, 0, 0, 0, 1], type='camera')\n"
         "simulation = Simulation(World('w', bodies=(ball,), sensors=(camera,)))\n"
         "print('drawn', flush=True)\n"
-        "time.sleep(60)\n"
+        "time.sleep(3600)\n"
     )
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         assert program.stdout.readline() == b"drawn\n"
         (drawing,) = drawing_processes(program.pid)
-        began = time.monotonic()
         program.send_signal(number)
-        program.wait(2.0)
-        while os.path.exists(f"/proc/{drawing}") and not is_zombie(drawing):
-            assert time.monotonic() - began < 2.0
-            time.sleep(0.01)
+        program.wait(PATIENCE)
+        until_ended(drawing)
     finally:
         program.kill()
         program.stdout.close()
@@ -212,11 +215,9 @@ def test_no_process_stays_behind(number, tmp_path):
 
 def drawing_processes(parent):
     """Children of a process that draw, oldest first."""
-    with open(f"/proc/{parent}/task/{parent}/children") as file:
-        children = [int(child) for child in file.read().split()]
-    return [child for child in children if b"render_worker" in open(f"/proc/{child}/cmdline", "rb").read()]
-
-
-def is_zombie(process):
-    with open(f"/proc/{process}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0] == "Z"
+    found = []
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.NoSuchProcess):  # one of an earlier test, which ends just now
+            if any("render_worker" in word for word in child.cmdline()):
+                found.append(child)
+    return sorted(found, key=lambda child: (child.create_time(), child.pid))

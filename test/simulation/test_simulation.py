@@ -213,7 +213,6 @@ def test_same_bytes_in_every_process():
             capture_output=True,
             text=True,
             check=True,
-            timeout=120,
         )
         assert run.stdout.split() == [digest(name, 5, [1] * 200 + [997]) for name in WORLDS]
 

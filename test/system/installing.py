@@ -10,6 +10,8 @@ import venv
 from dataclasses import dataclass
 from pathlib import Path
 
+from waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 SOURCES = (
     "package.xml", "setup.py", "setup.cfg", "pyproject.toml", "README.md",
@@ -99,7 +101,7 @@ def run(words: list[str | Path], *, cwd: Path, env: dict[str, str] | None = None
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert ran.returncode == 0, f"{words}\n{ran.stdout}"

@@ -11,6 +11,7 @@ import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from waiting import PATIENCE
 
 
 class Listener:
@@ -26,11 +27,16 @@ class Listener:
         self.node.create_subscription(kind, topic, lambda message: got.append((time.monotonic(), message)), profile)
         return got
 
-    def spin_until(self, done: Callable[[], bool], timeout: float = 20.0, what: str = "") -> None:
-        deadline = time.monotonic() + timeout
+    def spin_until(self, done: Callable[[], object], what: str = "", patience: float = PATIENCE) -> None:
+        deadline = time.monotonic() + patience
         while not done():
-            assert time.monotonic() < deadline, f"not within {timeout} s: {what}"
+            assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
             self._executor.spin_once(timeout_sec=0.05)
+
+    def spin_for(self, seconds: float) -> None:
+        """Spins for at least so long: whatever comes by then must not come at all, or is of no interest."""
+        end = time.monotonic() + seconds
+        self.spin_until(lambda: time.monotonic() > end)
 
     def call(self, kind: Any, name: str, request: Any) -> Any:
         client = self.node.create_client(kind, name)

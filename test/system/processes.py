@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from waiting import PATIENCE
+
 SIM_NODE = Path(sys.executable).parent / "sim_node"
 # What `ros2 run sim_node simulation` starts.
 EXECUTABLE = Path(__file__).parents[2] / "scripts" / "simulation"
@@ -46,25 +48,25 @@ class Program:
     def output(self) -> str:
         return "\n".join(self.lines)
 
-    def wait_for(self, text: str, timeout: float = 30.0) -> None:
-        """Returns when a line has `text` in it; fails when the program ends or time runs out before."""
-        deadline = time.monotonic() + timeout
+    def wait_for(self, text: str) -> None:
+        """Returns when a line has `text` in it; fails when the program ends or PATIENCE is over before."""
+        deadline = time.monotonic() + PATIENCE
         with self._grew:
             while not any(text in line for line in self.lines):
                 left = deadline - time.monotonic()
-                assert left > 0.0, f"{text!r} did not come within {timeout} s:\n{self.output}"
+                assert left > 0.0, f"{text!r} did not come within {PATIENCE:g} s:\n{self.output}"
                 assert self.process.poll() is None, f"ended before {text!r}:\n{self.output}"
                 self._grew.wait(min(left, 0.2))
 
-    def stop(self, number: int = signal.SIGINT, timeout: float = 10.0) -> tuple[int, float]:
-        """Sends a signal; the exit code and the seconds that it took."""
-        started = time.monotonic()
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """Sends a signal; the exit code."""
         self.process.send_signal(number)
-        return self.wait(timeout), time.monotonic() - started
+        return self.wait()
 
-    def wait(self, timeout: float = 30.0) -> int:
-        code = self.process.wait(timeout)
-        self._reader.join(5.0)
+    def wait(self) -> int:
+        """Its exit code, once it has ended."""
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
         return code
 
 

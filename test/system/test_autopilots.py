@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import rclpy.qos as ros_qos
+from claims import free_instance
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from listening import listener
 from processes import program, sim_node
@@ -27,17 +28,6 @@ vehicles:
     sensors: false
     autopilot: {{type: ardupilot, instance: {instance}}}
 """
-
-
-def free_instance() -> int:
-    for instance in range(100, 250):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-            try:
-                probe.bind(("127.0.0.1", 9002 + 10 * instance))
-            except OSError:
-                continue
-            return instance
-    raise AssertionError("no free port")
 
 
 @contextmanager
@@ -90,9 +80,8 @@ def test_how_an_autopilot_stands_is_told(tmp_path: Path) -> None:
             node.wait_for(f"waiting for ArduPilot {instance}")
             ears.spin_until(lambda: status().message.endswith("is gone"))
         assert status().level == DiagnosticStatus.ERROR
-        code, took = node.stop()
+        code = node.stop()
         assert code == 0
-        assert took < 2.0
 
 
 @pytest.mark.usefixtures("ros_domain")

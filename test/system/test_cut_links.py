@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from claims import free_instance, free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
-from peer import free_port
 from processes import Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import Trigger
+from waiting import PATIENCE
 
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.simulation import Loop, Simulation
@@ -44,8 +45,6 @@ vehicles:
 CUTS = 50
 # A vehicle is silent after so long, s; its telemetry comes every 20 ms.
 TIMEOUT = 0.25
-# Back after a cut within so long, s.
-BACK = 5.0
 # Memory that comes and goes, bytes.
 FLAT = 8 << 20
 STANDS = 0.13
@@ -125,14 +124,6 @@ class UdpRelay:
                         other.sendto(data, to)
 
 
-def free_instance() -> int:
-    for instance in range(60, 250):
-        with socket.socket() as tcp, suppress(OSError):
-            tcp.bind(("127.0.0.1", 4560 + instance))
-            return instance
-    raise AssertionError("no free ports")
-
-
 class Flown:
     """A simulation in this process, and what the graph hears of its vehicle."""
 
@@ -161,8 +152,8 @@ class Flown:
         told = [status for _, array in self.diagnostics[-1:] for status in array.status]
         return "".join(status.message for status in told if status.name.endswith(f": {vehicle}"))
 
-    def until(self, done: Callable[[], bool], what: str, timeout: float = 20.0) -> None:
-        self.ears.spin_until(done, timeout, what)
+    def until(self, done: Callable[[], object], what: str) -> None:
+        self.ears.spin_until(done, what)
 
 
 @contextmanager
@@ -179,14 +170,14 @@ def flown(tmp_path: Path) -> Iterator[tuple[Flown, UdpRelay, Program, psutil.Pro
         made = Flown(world, ears, instance + 1)
         made.loop.start()
         try:
-            made.until(lambda: made.connected() and bool(made.poses), "telemetry", 60.0)
+            made.until(lambda: made.connected() and bool(made.poses), "telemetry")
             yield made, relay, node, psutil.Process(autopilot.pid)
         finally:
             autopilot.terminate()
             made.loop.stop()
             made.simulation.close()
             relay.close()
-            autopilot.wait(5.0)
+            autopilot.wait(PATIENCE)
 
 
 def held(process: psutil.Process) -> tuple[int, int, int]:
@@ -217,8 +208,8 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
             assert vehicle.place[2] > 2.5
             heard = len(vehicle.poses)
             relay.restore()
-            vehicle.until(vehicle.connected, f"return {cut}", BACK)
-            vehicle.until(lambda heard=heard: len(vehicle.poses) > heard, f"telemetry {cut}", BACK)  # type: ignore[misc]
+            vehicle.until(vehicle.connected, f"return {cut}")
+            vehicle.until(lambda heard=heard: len(vehicle.poses) > heard, f"telemetry {cut}")  # type: ignore[misc]
             if cut in (0, CUTS - 1):
                 vehicle.until(lambda: vehicle.diagnosed() == "AUTO", "return on /diagnostics")
         assert flown_alone > CUTS * 0.2, "4 m/s, but for the corners"
@@ -228,8 +219,11 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
             assert (files_now, threads_now) == (files, threads)
             assert memory_now < memory + FLAT
 
-        told = vehicle.poses[-1][1].pose.position
-        assert np.linalg.norm(vehicle.place - [told.x, told.y, told.z]) < 1.0
+        def off() -> float:
+            told = vehicle.poses[-1][1].pose.position
+            return float(np.linalg.norm(vehicle.place - [told.x, told.y, told.z]))
+
+        vehicle.until(lambda: off() < 1.0, "telemetry that is true")
         guided = vehicle.ears.call(Trigger, f"/{vehicle.name}/cmd/guided", Trigger.Request())
         assert guided.success, guided.message
         results = vehicle.ears.subscribe(DiagnosticStatus, f"/{vehicle.name}/command_result", RELIABLE)
@@ -240,7 +234,7 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
         goto = vehicle.ears.node.create_publisher(PoseStamped, f"/{vehicle.name}/goto", RELIABLE)
         vehicle.until(lambda: goto.get_subscription_count() > 0, "goto's subscriber")
         goto.publish(goal)
-        vehicle.until(lambda: any(status.message.startswith("reached") for _, status in results), "goto's end", 40.0)
+        vehicle.until(lambda: any(status.message.startswith("reached") for _, status in results), "goto's end")
         vehicle.until(
             lambda: bool(np.linalg.norm(vehicle.place - [-3.0, 4.0, STANDS + 5.0]) < 0.2), "where it was sent"
         )

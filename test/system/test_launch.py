@@ -21,6 +21,7 @@ from nav_msgs.msg import Odometry
 from processes import Program, program
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
+from waiting import until
 from written import T0, Row, tf_message, write_bag
 
 LAUNCH_FILE = ROOT / "launch" / "simulation.launch.py"
@@ -56,13 +57,11 @@ def launch(launched: tuple[list[str], dict], *arguments: str) -> Iterator[tuple[
         yield running, ears
 
 
-def interrupt(running: Program, number: int = signal.SIGINT, within: float = 2.0) -> None:
-    """A signal to the whole group, as a terminal sends Ctrl-C: all of it is gone within 2 s, and quietly."""
-    group, deadline = running.process.pid, time.monotonic() + within
+def interrupt(running: Program, number: int = signal.SIGINT) -> None:
+    """A signal to the whole group, as a terminal sends Ctrl-C: all of it goes, quietly and of itself."""
+    group = running.process.pid
     os.killpg(group, number)
-    while left := members(group):
-        assert time.monotonic() < deadline, f"still there after {within} s: {left}\n{running.output}"
-        time.sleep(0.02)
+    until(lambda: not members(group), f"the end of the group\n{running.output}")
     running.wait()
     assert "Traceback" not in running.output
     assert "escalating" not in running.output
@@ -89,8 +88,12 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict]) -> None:
         transforms = moving[-1][1].transforms
         assert all(t.header.frame_id == "map" or t.header.frame_id.startswith("lab/") for t in transforms)
         assert {t.child_frame_id for t in transforms} == {"lab/scout/base_link", "lab/rover/base_link"}
-        (first, start), (last, end) = clock[0], clock[-1]
-        assert seconds(end.clock) - seconds(start.clock) > 2.0 * (last - first), "0 is as fast as possible"
+
+        def ahead() -> float:
+            (first, start), (last, end) = clock[0], clock[-1]
+            return (seconds(end.clock) - seconds(start.clock)) - (last - first)
+
+        ears.spin_until(lambda: ahead() > 5.0, what="0 to be as fast as possible")
         ears.spin_until(
             lambda: ("simulation", "/sim") in ears.node.get_node_names_and_namespaces(), what="the node's namespace"
         )
@@ -101,11 +104,12 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict]) -> None:
 @needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(launched: tuple[list[str], dict]) -> None:
+    began = time.time()
     with launch(launched, "use_sim_time:=false") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
         ears.spin_until(lambda: len(moving) > 60, what=f"/tf\n{running.output}")
-        assert seconds(moving[-1][1].transforms[0].header.stamp) == pytest.approx(time.time(), abs=2.0)
+        assert began <= seconds(moving[-1][1].transforms[0].header.stamp) <= time.time()
         assert not clock
         interrupt(running, signal.SIGTERM)
 
@@ -116,7 +120,7 @@ def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], d
     world = tmp_path / "yard.yaml"
     world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
     with launch(launched, f"world:={world}") as (running, _):
-        running.wait(20.0)
+        running.wait()
         assert f"{world}:3:15: frames[0].parant: unknown key; did you mean parent?" in running.output
         assert "Traceback" not in running.output
 
@@ -170,7 +174,7 @@ def rviz2(launched: tuple[list[str], dict], tmp_path: Path) -> tuple[tuple[list[
     prefix, kept = tmp_path / "prefix", tmp_path / "kept"
     program_path = prefix / "lib" / "rviz2" / "rviz2"
     program_path.parent.mkdir(parents=True)
-    program_path.write_text(f'#!/bin/sh\necho "$2" > {kept}.path\ncp "$2" {kept}\nexec sleep 60\n')
+    program_path.write_text(f'#!/bin/sh\necho "$2" > {kept}.path\ncp "$2" {kept}\nexec sleep 3600\n')
     program_path.chmod(0o755)
     index = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
     index.parent.mkdir(parents=True)
@@ -235,7 +239,7 @@ def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
     launched: tuple[list[str], dict], kind: str
 ) -> None:
     with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
-        running.wait(30.0)
+        running.wait()
         assert f"recipes.{kind}: no program /nowhere/build/" in running.output
         assert "1 error, nothing was started" in running.output
         assert "Traceback" not in running.output
@@ -253,10 +257,10 @@ def test_simulation_autopilot_and_bridge_start_and_end_together(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with launch(beside(launched, kind), f"{kind}_dir:={folder}", "vehicle_name:=drone") as (running, ears):
         odometry = ears.subscribe(Odometry, "/drone/local_position/odom", CLOCK)
-        ears.spin_until(lambda: len(odometry) > 5, timeout=90.0, what=f"local positions\n{running.output}")
+        ears.spin_until(lambda: len(odometry) > 5, what=f"local positions\n{running.output}")
         programs = [each for each in psutil.process_iter(["cmdline"]) if AUTOPILOTS[kind] in " ".join(each.cmdline())]
         assert programs
-        interrupt(running, within=4.0)
+        interrupt(running)
         assert not any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in programs)
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import struct
 import subprocess
-import time
 from collections import defaultdict
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import rclpy.qos as ros_qos
-from listening import Listener, listener
+from listening import listener
+from mcap.exceptions import McapError
 from mcap.reader import make_reader
+from mcap.records import Message
+from mcap.stream_reader import StreamReader
 from processes import Program, program, sim_node
 from rclpy.serialization import deserialize_message
 from recordings import EXCERPT
@@ -20,6 +25,7 @@ from rosbags.rosbag2 import Reader
 from std_msgs.msg import Int64, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
+from waiting import PATIENCE
 
 LATCHED = ros_qos.QoSProfile(depth=1, durability=ros_qos.DurabilityPolicy.TRANSIENT_LOCAL)
 RELIABLE = ros_qos.QoSProfile(depth=1000)
@@ -35,8 +41,7 @@ def by_topic(folder: Path) -> dict[str, list[bytes]]:
 
 
 def ended(running: Program) -> None:
-    code, seconds = running.stop()
-    assert (code, seconds < 4.0) == (0, True), running.output
+    assert running.stop() == 0, running.output
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -44,7 +49,7 @@ def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
     """The bytes of every message of two simulated seconds, topic by topic."""
     for how, folder in (["--no-ros"], "alone"), ([], "node"):
         command = sim_node("run", "quadrotor", "--speed", "max", "--duration", "2", "--record", tmp_path / folder, *how)
-        ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
         assert ran.returncode == 0, ran.stderr
         assert f"messages to {tmp_path / folder}" in ran.stdout
     alone, node = by_topic(tmp_path / "alone"), by_topic(tmp_path / "node")
@@ -75,7 +80,7 @@ def test_what_is_heard_is_what_is_recorded(tmp_path: Path, messages: str) -> Non
 def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> None:
     (tmp_path / "precious").write_text("x")
     command = sim_node("run", "orbit", "--duration", "1", "--record", tmp_path, *how)
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 2
     assert "is there already; a recording goes into a new folder" in ran.stderr
     assert "Traceback" not in ran.stderr
@@ -93,7 +98,7 @@ def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> No
 )
 def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], message: str) -> None:
     given = [str(tmp_path / "bag") if each == "DIR" else each for each in arguments]
-    ran = subprocess.run(sim_node("run", "orbit", "--no-ros", *given), capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(sim_node("run", "orbit", "--no-ros", *given), capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.returncode, message in ran.stderr) == (2, True), ran.stderr
     assert not (tmp_path / "bag").exists()
 
@@ -122,7 +127,7 @@ def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
 def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
     command = sim_node("run", "quadrotor", "--no-ros", "--speed", "max", "--record", tmp_path / "bag")
     command += ["--max-disk", "0.3", "--when-full", "end"]
-    ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 1
     assert ran.stderr.count("recording stopped: the bag has reached the 300000 bytes") == 1
     assert sum(path.stat().st_size for path in (tmp_path / "bag").iterdir()) <= 300_000
@@ -134,7 +139,7 @@ def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
 def test_telemetry_is_recorded_by_the_bridge(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     command = sim_node("bridge", "--tlog", EXCERPT, "--speed", "max", "--ros-args", "-p", f"record:={folder}")
-    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
     with Reader(folder) as reader:
         found = {each.topic: each.msgtype for each in reader.connections if each.msgcount}
@@ -142,9 +147,18 @@ def test_telemetry_is_recorded_by_the_bridge(tmp_path: Path) -> None:
     assert found["/tf_static"] == "tf2_msgs/msg/TFMessage"
 
 
-def spinning(ears: Listener, seconds: float) -> None:
-    until = time.monotonic() + seconds
-    ears.spin_until(lambda: time.monotonic() > until)
+def numbers_in(folder: Path) -> list[int]:
+    """The Int64s that a bag has on disk while it is still written, read as a stream."""
+    found: list[int] = []
+    for path in sorted(folder.glob("*.mcap")):
+        with (
+            path.open("rb") as stream,
+            suppress(McapError, struct.error),
+        ):  # mcap tells of an unfinished end in either way
+            for record in StreamReader(stream).records:
+                if isinstance(record, Message) and len(record.data) == 12:
+                    found.append(struct.unpack_from("<q", record.data, 4)[0])  # noqa: PERF401  those before the end
+    return found
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -158,16 +172,17 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
             profile = ros_qos.QoSProfile(depth=50, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
             numbers = ears.node.create_publisher(Int64, "/later/number", profile)
             node.wait_for("records /later/number")
-            ears.spin_until(lambda: numbers.get_subscription_count() == 1)
-            for number in range(20):
-                numbers.publish(Int64(data=number))
-                spinning(ears, 0.01)
-            spinning(ears, 0.3)
+            count = itertools.count()
+            ears.node.create_timer(0.01, lambda: numbers.publish(Int64(data=next(count))))
+            ears.spin_until(lambda: len(numbers_in(folder)) >= 20, what=node.output)
             ended(node)
     found = by_topic(folder)
     assert set(found) == {"/map_name", "/later/number"}
     assert [deserialize_message(data, String).data for data in found["/map_name"]] == ["yard"]
-    assert [struct.unpack_from("<q", data, 4)[0] for data in found["/later/number"]] == list(range(20))
+    recorded = [struct.unpack_from("<q", data, 4)[0] for data in found["/later/number"]]
+    assert len(recorded) >= 20
+    assert all(a < b for a, b in pairwise(recorded)), "best effort may lose some, and has them in order"
+    assert recorded[-1] < next(count)
     with Reader(folder) as reader:
         qos = {each.topic: each.ext.offered_qos_profiles for each in reader.connections}
         assert {each.msgtype for each in reader.connections} == {"std_msgs/msg/String", "std_msgs/msg/Int64"}
@@ -176,7 +191,7 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
 
 
 def test_live_is_asked_for_by_name(tmp_path: Path) -> None:
-    ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.returncode, "record takes --live" in ran.stderr) == (2, True)
 
 
@@ -207,13 +222,15 @@ def test_each_publisher_of_a_live_topic_counts(tmp_path: Path) -> None:
         with program(sim_node("record", folder, "--live", "/numbers")) as node:
             node.wait_for("records /numbers")
             publishers.append(ears.node.create_publisher(Int64, "/numbers", effort))
-            ears.spin_until(lambda: all(each.get_subscription_count() for each in publishers), what=node.output)
-            for number, publisher in enumerate(publishers):
-                publisher.publish(Int64(data=number))
-                spinning(ears, 0.3)
+
+            def publish() -> None:
+                for number, publisher in enumerate(publishers):
+                    publisher.publish(Int64(data=number))
+
+            ears.node.create_timer(0.02, publish)
+            ears.spin_until(lambda: {0, 1} <= set(numbers_in(folder)), what=node.output)
             ended(node)
-    found = sorted(struct.unpack_from("<q", data, 4)[0] for data in by_topic(folder)["/numbers"])
-    assert found == [0, 1]
+    assert {struct.unpack_from("<q", data, 4)[0] for data in by_topic(folder)["/numbers"]} == {0, 1}
     with Reader(folder) as reader:
         [connection] = reader.connections
         assert sorted(each.reliability.name for each in connection.ext.offered_qos_profiles) == [
@@ -234,7 +251,7 @@ def test_a_live_recording_may_go_by_the_simulation_s_clock(tmp_path: Path) -> No
     with program(sim_node("run", "orbit")) as simulation, listener() as ears:
         simulation.wait_for("Ctrl-C")
         with program(sim_node("record", folder, "--live", "/tf", "/clock", "--use-sim-time")) as node:
-            ears.spin_until(begun, timeout=40.0, what=node.output)
+            ears.spin_until(begun, what=node.output)
             ended(node)
     with Reader(folder) as reader:
         assert reader.message_count > 1

@@ -73,7 +73,7 @@ def test_each_sensor_is_heard_on_its_topic(tmp_path: Path) -> None:
         enough = {"imu_main/data_raw": 100, "gps/fix": 5}
         ears.spin_until(lambda: all(len(got[name]) >= enough.get(name, 20) for name in got), what=node.output)
         infos = {name: ears.node.get_publishers_info_by_topic(f"/site/lab/drone/{name}") for name in names}
-        assert node.stop()[0] == 0
+        assert node.stop() == 0
 
     messages = {name: [message for _, message in heard] for name, heard in got.items()}
     for name, (info,) in infos.items():
@@ -166,7 +166,7 @@ def test_what_sensors_perceive_is_heard_and_framed(tmp_path: Path) -> None:
             return bool(static) and (not missing or (missing == drawn and "cameras see nothing" in node.output))
 
         ears.spin_until(heard_all, what=node.output)
-        assert node.stop()[0] == 0
+        assert node.stop() == 0
 
     last = {name: heard[-1][1] for name, heard in got.items() if heard}
     assert last["range/range"].range == pytest.approx(4.0)

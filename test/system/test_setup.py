@@ -1,4 +1,4 @@
-"""The set-up: what it refuses and how it says so, what it pins, and that `make run` starts at once afterwards."""
+"""The set-up: what it refuses and how it says so, what it pins, and that `make run` starts afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +18,7 @@ import pytest
 from catkin_pkg.package import parse_package
 from installing import ROOT, run
 from processes import program
+from waiting import PATIENCE
 
 BOOTSTRAP = ROOT / "tools" / "bootstrap.py"
 # What a module is called in package.xml: keys of rosdep's python.yaml, ROS packages as themselves.
@@ -108,7 +108,7 @@ def stopped(checkout: Path, python: str, **environment: str) -> str:
         env={"PATH": str(checkout / "empty"), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert ran.returncode == 1
@@ -255,17 +255,12 @@ def test_a_venv_of_another_folder_or_another_ros_is_made_anew(checkout: Path) ->
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_make_run_starts_within_two_seconds_and_ends_quietly_on_ctrl_c() -> None:
+def test_make_run_starts_and_ends_quietly_on_ctrl_c() -> None:
     if subprocess.call(["make", "-q", "setup"], cwd=ROOT) != 0:
         pytest.skip("`make setup` has something to do first")
-    starts = []
-    for _ in range(3):  # the machine may be busy with other tests; the fastest says what it takes
-        started = time.monotonic()
-        with program(["make", "-C", ROOT, "run"]) as running:
-            running.wait_for("Ctrl-C")
-            starts.append(time.monotonic() - started)
-            os.killpg(running.process.pid, signal.SIGINT)
-            running.wait(3.0)
-            assert "Traceback" not in running.output
-            assert "Error" not in running.output
-    assert min(starts) < 2.0, starts
+    with program(["make", "-C", ROOT, "run"]) as running:
+        running.wait_for("Ctrl-C")
+        os.killpg(running.process.pid, signal.SIGINT)
+        running.wait()
+        assert "Traceback" not in running.output
+        assert "Error" not in running.output

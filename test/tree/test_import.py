@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from waiting import PATIENCE
+
 PROGRAM = """
 import sys
 import sim_node.geometry.poses, sim_node.frames, sim_node.world, sim_node.wire.tf_message_reader
@@ -16,5 +18,7 @@ assert "rclpy" not in sys.modules
 
 
 def test_numba_comes_with_the_tree_and_only_with_it():
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")

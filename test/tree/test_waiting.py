@@ -9,10 +9,13 @@ import threading
 import time
 
 import pytest
+from waiting import PATIENCE
 
 from sim_node.tree import Disconnected, FutureExtrapolation, TransformTree, UnknownFrame
 
 SECOND = 1_000_000_000
+# A wait that misses its data looks once more when its time is over, and would find them then: not in these tests.
+NEVER = 3600.0
 
 
 def at(x):
@@ -46,13 +49,13 @@ def test_what_is_there_needs_no_wait(tree):
 
 def test_a_thread_goes_on_when_the_transform_comes(tree):
     Writer(tree, ("map", "other", SECOND, at(0)), ("map", "car", 3 * SECOND, at(3))).start()
-    assert tree.wait_for_transform("map", "car", 2 * SECOND, timeout=10)[0] == 2
+    assert tree.wait_for_transform("map", "car", 2 * SECOND, timeout=NEVER)[0] == 2
     assert not tree._waits
 
 
 def test_a_frame_may_be_unknown_when_the_wait_begins(tree):
     Writer(tree, ("car", "wheel", SECOND, at(5))).start()
-    assert tree.wait_for_transform("map", "wheel", SECOND, timeout=10)[0] == 6
+    assert tree.wait_for_transform("map", "wheel", SECOND, timeout=NEVER)[0] == 6
 
 
 def test_when_time_is_over_the_reason_is_raised(tree):
@@ -61,15 +64,15 @@ def test_when_time_is_over_the_reason_is_raised(tree):
         tree.wait_for_transform("map", "car", 2 * SECOND, timeout=0.05)
     with pytest.raises(UnknownFrame):
         tree.wait_for_transform("map", "nobody", 2 * SECOND, timeout=0.05)
-    assert 0.1 <= time.monotonic() - begin < 5
+    assert time.monotonic() - begin >= 0.1
     assert not tree._waits
 
 
 def test_asyncio_goes_on_when_another_thread_stores(tree):
     async def two():
         return await asyncio.gather(
-            tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=10),
-            tree.wait_for_transform_async("map", "car", 3 * SECOND, timeout=10),
+            tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=NEVER),
+            tree.wait_for_transform_async("map", "car", 3 * SECOND, timeout=NEVER),
         )
 
     Writer(tree, ("map", "car", 2 * SECOND, at(2)), ("map", "car", 4 * SECOND, at(4))).start()
@@ -84,7 +87,7 @@ def test_asyncio_ends_in_time_and_when_cancelled(tree):
         asyncio.run(late())
 
     async def cancelled():
-        task = asyncio.create_task(tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=60))
+        task = asyncio.create_task(tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=NEVER))
         await asyncio.sleep(0)
         assert len(tree._waits) == 1
         task.cancel()
@@ -120,11 +123,11 @@ def test_a_waiting_thread_does_not_keep_the_process_alive():
 import threading
 from sim_node.tree import TransformTree
 tree = TransformTree()
-threading.Thread(target=tree.wait_for_transform, args=("a", "b"), kwargs={"timeout": 600}, daemon=True).start()
+threading.Thread(target=tree.wait_for_transform, args=("a", "b"), kwargs={"timeout": 3600}, daemon=True).start()
 while not tree._waits:
     pass
 """
-    done = subprocess.run([sys.executable, "-c", program], timeout=120, capture_output=True, check=False)
+    done = subprocess.run([sys.executable, "-c", program], timeout=PATIENCE, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
@@ -133,4 +136,4 @@ def test_disconnected_frames_are_waited_for_as_well(tree):
     with pytest.raises(Disconnected):
         tree.wait_for_transform("map", "rover", SECOND, timeout=0.01)
     Writer(tree, ("map", "moon", SECOND, at(100))).start()
-    assert tree.wait_for_transform("map", "rover", SECOND, timeout=10)[0] == 101
+    assert tree.wait_for_transform("map", "rover", SECOND, timeout=NEVER)[0] == 101

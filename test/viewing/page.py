@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import viser
 import zstandard
+from waiting import PATIENCE
 from websockets.sync.client import ClientConnection, connect
 
 
@@ -21,9 +22,9 @@ class Page:
         self._connection = connection
         self.messages: list[dict[str, Any]] = []
 
-    def until(self, found: Callable[[Page], bool], timeout: float = 20.0) -> None:
-        """Takes in messages until something is true of them; fails after `timeout` seconds."""
-        end = time.monotonic() + timeout
+    def until(self, found: Callable[[Page], object]) -> None:
+        """Takes in messages until something is true of them; fails when PATIENCE is over."""
+        end = time.monotonic() + PATIENCE
         while not found(self):
             self.messages += decoded(self._connection.recv(max(end - time.monotonic(), 0.0)))
 
@@ -33,6 +34,13 @@ class Page:
         with suppress(TimeoutError):
             while True:
                 self.messages += decoded(self._connection.recv(max(end - time.monotonic(), 0.0)))
+
+    def come_to_rest(self) -> None:
+        """Takes in messages until none have come for a while."""
+        before = -1
+        while before != len(self.messages):
+            before = len(self.messages)
+            self.take_in(0.5)
 
     def has(self, kind: str, **fields: Any) -> bool:
         """Whether a message of a type, with these fields, has come."""

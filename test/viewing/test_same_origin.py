@@ -89,7 +89,7 @@ def test_a_name_that_was_made_to_lead_here_is_refused(port: int, host: str) -> N
     ],
 )
 def test_the_page_itself_is_for_this_machine_alone(port: int, headers: dict[str, str], status: int) -> None:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5.0)
+    connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.putrequest("GET", "/", skip_host=True)
     for name, value in headers.items():
         connection.putheader(name, value.format(port=port))
