@@ -191,7 +191,8 @@ def test_a_late_subscriber_of_depth_one_gets_all_static_transforms(tmp_path: Pat
         late = ears.subscribe(TFMessage, "/tf_static", STATIC)
         ears.spin_until(lambda: bool(late), what="static transforms")
         assert {t.child_frame_id for t in late[-1][1].transforms} == set(frames)
-        assert running.stop() == (0, pytest.approx(0.0, abs=2.0))
+        code, seconds = running.stop()
+        assert (code, seconds < 2.0) == (0, True)
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -308,7 +309,7 @@ def test_topics_under_other_names_and_a_part_of_the_time(flight: Path) -> None:
 def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> None:
     for kind in ("acme_msgs/msg/Anvil", "antigravity/msg/String"):
         TYPES.fielddefs.setdefault(kind, ([], TYPES.fielddefs[STRING][1]))
-    topics = {
+    topics: dict[str, tuple[str, list[Any]]] = {
         "/anvil": ("acme_msgs/msg/Anvil", []),
         "/hammer": ("acme_msgs/msg/Anvil", []),
         "/import": ("antigravity/msg/String", []),  # a module that does something when it is imported
@@ -348,7 +349,7 @@ def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> N
 )
 @pytest.mark.usefixtures("ros_domain")
 def test_a_mistake_is_one_clear_message_and_exit_code_2(flight: Path, arguments: list[str], words: str) -> None:
-    command = [SIM_NODE, "replay", *(str(flight) if word == "BAG" else word for word in arguments)]
+    command = [str(SIM_NODE), "replay", *(str(flight) if word == "BAG" else word for word in arguments)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
     assert ran.returncode == 2, ran.stderr
     assert words in ran.stderr

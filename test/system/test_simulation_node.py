@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -94,7 +95,8 @@ def test_every_transform_is_the_analytic_one_at_its_stamp(world_file: Path, mess
         latched = ears.subscribe(TFMessage, "/tf_static", TF_STATIC)
         clock = ears.subscribe(Clock, "/clock", CLOCK)
         ears.spin_until(lambda: len(moving) > 400 and bool(latched) and bool(clock), what=node.output)
-        assert node.stop() == (0, pytest.approx(0.0, abs=2.0))
+        code, seconds = node.stop()
+        assert (code, seconds < 2.0) == (0, True)
 
     last: dict[str, tuple[int, np.ndarray]] = {}
     for _, message in moving:
@@ -132,7 +134,7 @@ def test_every_late_joiner_has_every_static_frame_within_a_second(world_file: Pa
             with listener(f"late_{number}") as ears:
                 started = time.monotonic()
                 latched = ears.subscribe(TFMessage, "/tf_static", TF_STATIC)
-                ears.spin_until(lambda got=latched: bool(got), timeout=5.0, what=f"joiner {number}")
+                ears.spin_until(partial(bool, latched), timeout=5.0, what=f"joiner {number}")
                 waits.append(latched[0][0] - started)
                 names = {transform.child_frame_id for transform in latched[0][1].transforms}
                 assert names == {"drone/CAM_FRONT", *(f"drone/base_link/part_{n}" for n in range(200))}
