@@ -33,7 +33,9 @@ def test_a_profile_goes_all_the_way_within_its_limits(length: float, speed: floa
     assert np.all(np.diff(way) >= -1e-9 * length)
     inside = slice(1, -1)
     rate = (after - before)[:, inside] / (2 * step)
-    np.testing.assert_allclose(rate[0], fast[inside], atol=1e-5 * fast.max())
+    # Near the end of a long way, the last digits of way and time are no longer small beside a step.
+    rounding = (np.spacing(length) + fast.max() * np.spacing(total)) / step
+    np.testing.assert_allclose(rate[0], fast[inside], atol=1e-5 * fast.max() + rounding)
     np.testing.assert_allclose(rate[1], faster[inside], atol=1e-3 * acceleration)
     assert profile(total + 1.0, length, speed, acceleration)[:2] == (pytest.approx(length), pytest.approx(0.0))
 
