@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -337,7 +338,7 @@ def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 100), poses(), poses(), st.booleans()), min_size=2, max_size=12), st.randoms())
 def test_open_systems_of_open_bodies_fit_in_any_order(
-    links: Sequence[tuple[int, FloatArray, FloatArray, bool]], random: Any
+    links: Sequence[tuple[int, FloatArray, FloatArray, bool]], random: Random
 ) -> None:
     """Which poses become the identity is open; where the bodies stand, each on one before it, is not."""
     count = len(links)

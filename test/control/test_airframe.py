@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_the_allocation_of_10016_by_hand() -> None:
 
 
 @given(st.integers(3, 12), st.floats(0.0, 1.0), st.randoms(use_true_random=False))
-def test_the_allocation_is_the_least_effort(rotors: int, tilt: float, random: Any) -> None:
+def test_the_allocation_is_the_least_effort(rotors: int, tilt: float, random: Random) -> None:
     """Any other thrusts that make the same wrench have a larger sum of squares."""
     angle = 2 * np.pi * (np.arange(rotors) + tilt) / rotors
     frame = Airframe(

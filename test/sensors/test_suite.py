@@ -43,7 +43,7 @@ def simulate(tmp_path: Path) -> Callable[..., Simulation]:
     return simulate
 
 
-def faults(simulate: Callable[..., Any], *sensors: str) -> list[str]:
+def faults(simulate: Callable[..., Simulation], *sensors: str) -> list[str]:
     with pytest.raises(WorldError) as caught:
         simulate(*sensors)
     return [str(problem).partition("world.yaml:")[2] for problem in caught.value.problems]

@@ -61,7 +61,7 @@ class Recorder:
 class Failing(Recorder):
     """A sink that breaks at its `at`, after some writes."""
 
-    def __init__(self, at: str, after: int = 0, failure: type[Any] = RuntimeError) -> None:
+    def __init__(self, at: str, after: int = 0, failure: type[Exception] = RuntimeError) -> None:
         super().__init__()
         self.at, self.after, self.failure = at, after, failure
 
@@ -478,7 +478,7 @@ def test_a_loop_that_never_started_can_be_stopped() -> None:
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize(("at", "after"), [("open", 0), ("write", 0), ("write", 25), ("close", 0)])
-def test_a_sinks_failure_is_raised_by_stop(at: str, after: int, failure: type[Any]) -> None:
+def test_a_sinks_failure_is_raised_by_stop(at: str, after: int, failure: type[Exception]) -> None:
     """Once. The loop is over, the other sinks that were opened are closed."""
     before, failing, behind, over = Recorder(), Failing(at, after, failure), Recorder(), threading.Event()
     loop = Loop(Simulation(clockwork()), (before, failing, behind), real_time_factor=0.0, duration_ns=10 * SECOND)

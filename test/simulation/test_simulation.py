@@ -142,7 +142,9 @@ def test_seek_finds_any_time_forwards_and_backwards(times_ns: Sequence[int]) -> 
         (lambda run: run.seek(2 * SECOND - 1), ValueError, "before the world's start at 2 s"),
     ],
 )
-def test_wrong_calls_are_refused_and_change_nothing(wrong: Callable[..., Any], error: type[Any], message: str) -> None:
+def test_wrong_calls_are_refused_and_change_nothing(
+    wrong: Callable[..., Any], error: type[Exception], message: str
+) -> None:
     simulation = Simulation(train(2 * SECOND))
     simulation.step(3)
     with pytest.raises(error, match=message):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,14 +11,14 @@ from sim_node.autopilot.links import link_to
 from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.lockstep import AUTOPILOTS
-from sim_node.world import Autopilot, WorldError, lay_out, load
+from sim_node.world import Autopilot, World, WorldError, lay_out, load
 from sim_node.world.autopilot_checks import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 
 ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"
 
 
-def vehicles(write: Callable[..., Any], *entries: str) -> Any:
+def vehicles(write: Callable[..., Path], *entries: str) -> World:
     return load(write(ORIGIN + "vehicles:\n" + "".join(f"  - {entry}\n" for entry in entries)))
 
 
@@ -46,6 +45,7 @@ def test_links_are_on_this_machine_unless_a_host_is_named(write: Callable[..., P
     urls = ("udpout:14550", "udpout:127.0.0.1:14551", "udpin://localhost:14552", "tcp:ground-station.local:5760")
     listed = ", ".join(map(repr, urls))
     world = vehicles(write, f"{{name: v, model: iris, autopilot: {{type: mavlink_builtin, links: [{listed}]}}}}")
+    assert world.vehicles[0].autopilot is not None
     assert world.vehicles[0].autopilot.links == urls
     lay_out(world)
     links = [link_to(url) for url in urls]

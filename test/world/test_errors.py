@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, c
 STAMPS = "(stamps hold 31 bits of seconds)"
 
 
-def check(faults: Callable[..., Any], text: str, *lines: str) -> None:
+def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
     assert faults(text) == [f"w.yaml:{line}" for line in lines]
 
 

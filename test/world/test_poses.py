@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pytest
@@ -46,7 +45,7 @@ def matrix_of(pose: FloatArray) -> FloatArray:
 def poses_of(read: Callable[..., World]) -> Callable[..., list[FloatArray]]:
     """The poses of frames that are given as flow mappings, in order."""
 
-    def poses_of(written: Iterator[Any] | Sequence[str]) -> list[FloatArray]:
+    def poses_of(written: Iterable[str]) -> list[FloatArray]:
         lines = [f"  - {{name: f{row}, pose: {text}}}" for row, text in enumerate(written)]
         return [frame.pose for frame in read("frames:\n" + "\n".join(lines)).frames]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from sim_node.world import WorldError, WorldWarning, load
 
 
-def told(write: Callable[..., Any], text: str) -> list[str]:
+def told(write: Callable[..., Path], text: str) -> list[str]:
     """The faults of a file, without the file's name."""
     path = write(text, "w.openplx")
     with pytest.raises(WorldError) as raised:

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -201,7 +201,7 @@ def test_seeds_load(seed: str, folder: Path) -> None:
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(SEEDS), st.randoms(use_true_random=False))
-def test_mutated_models(folder: Path, seed: str, random: Any) -> None:
+def test_mutated_models(folder: Path, seed: str, random: Random) -> None:
     path = folder / "w.openplx"
     path.write_text(mutated(seed, random), encoding="utf-8", newline="")
     loads_or_says_why(path)
