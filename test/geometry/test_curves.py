@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from scipy.interpolate import CubicHermiteSpline
@@ -17,7 +19,7 @@ H = 1e-4
 either_curve = pytest.mark.parametrize("tangents_of", [catmull_rom_tangents, pchip_tangents])
 
 
-def knots(closed, seed=0):
+def knots(closed: bool, seed: int = 0) -> FloatArray:
     generator = np.random.default_rng(seed)
     poses = np.hstack([generator.normal(size=(7, 3)), Rotation.random(7, rng=generator).as_quat()])
     if closed:
@@ -26,18 +28,18 @@ def knots(closed, seed=0):
     return poses
 
 
-def about_axis(angle):
-    return Rotation.from_rotvec(np.multiply.outer(angle, AXIS)).as_quat()
+def about_axis(angle: float | FloatArray) -> FloatArray:
+    return np.asarray(Rotation.from_rotvec(np.multiply.outer(angle, AXIS)).as_quat())
 
 
-def at(times, poses, tangents, t):
+def at(times: FloatArray, poses: FloatArray, tangents: FloatArray, t: FloatArray) -> FloatArray:
     """The motion at times t (M,), each on the interval it lies in."""
     i = np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2)
     dt = times[i + 1] - times[i]
     return hermite_pose(poses[i], poses[i + 1], tangents[i], tangents[i + 1], dt, (t - times[i]) / dt)
 
 
-def one_sided_velocity(times, poses, tangents, i, side):
+def one_sided_velocity(times: FloatArray, poses: FloatArray, tangents: FloatArray, i: int, side: int) -> FloatArray:
     """Third-order differences of the interval before (-1) or after (+1) knot i; angular by scipy, in child axes."""
     a, b = (i, i + 1) if side > 0 else (i - 1, i)
     dt = times[b] - times[a]
@@ -135,7 +137,9 @@ def test_positions_are_scipys_cubic_hermite(tangents_of):
 
 @pytest.mark.parametrize(("a0", "a1"), [(0.0, 1.0), (1.0, -2.0), (0.3, 0.3), (0.0, 3.1)])
 @pytest.mark.parametrize(("m0", "m1"), [(0.0, 0.0), (1.0, -1.0), (-6.0, -5.0), (8.0, 20.0), (-40.0, 30.0)])
-def test_about_one_axis_rotations_are_scipys_cubic_hermite_of_the_angle(a0, a1, m0, m1):
+def test_about_one_axis_rotations_are_scipys_cubic_hermite_of_the_angle(
+    a0: float, a1: float, m0: float, m1: float
+) -> None:
     """Also where the tangents make it turn round and round."""
     u = np.linspace(0.0, 1.0, 50)
     expected = CubicHermiteSpline([0, 1], [a0, a1], [m0, m1])(u)
@@ -143,7 +147,7 @@ def test_about_one_axis_rotations_are_scipys_cubic_hermite_of_the_angle(a0, a1, 
     assert (Rotation.from_quat(found).inv() * Rotation.from_quat(about_axis(expected))).magnitude().max() < 1e-13
 
 
-def test_catmull_rom_reproduces_parabolas_inside():
+def test_catmull_rom_reproduces_parabolas_inside() -> None:
     """Barry and Goldman: three knots lie on one parabola, whatever their spacing."""
     poses = np.zeros((7, 7))
     poses[:, 0], poses[:, 1], poses[:, 6] = 2 * TIMES**2 - TIMES, 3 - TIMES**2, 1.0
@@ -172,9 +176,10 @@ def test_signs_of_the_quaternions_do_not_matter(tangents_of):
     assert (Rotation.from_quat(a[:, 3:]).inv() * Rotation.from_quat(b[:, 3:])).magnitude().max() < 1e-13
 
 
-def coning(t):
+def coning(t: FloatArray) -> FloatArray:
     """A body that cones and spins: its axis is fixed in no frame."""
-    return Rotation.from_euler("ZYZ", np.stack([1.3 * t, 0.5 + 0.2 * np.sin(t), 0.9 * t], axis=-1)).as_quat()
+    angles = np.stack([1.3 * t, 0.5 + 0.2 * np.sin(t), 0.9 * t], axis=-1)
+    return np.asarray(Rotation.from_euler("ZYZ", angles).as_quat())
 
 
 @either_curve
@@ -219,7 +224,7 @@ def test_a_batch_is_its_rows(tangents_of):
         np.testing.assert_allclose(grid[i, i], row, rtol=0, atol=2e-15)
 
 
-def test_hermite_has_the_given_ends():
+def test_hermite_has_the_given_ends() -> None:
     """Values and derivatives of the cubic 1 + 2u - 3u^2 + 4u^3."""
     u = np.linspace(-1, 2, 13)
     found = hermite([1.0], [4.0], [2.0], [8.0], u)

@@ -34,7 +34,7 @@ def test_without_a_place_to_keep_them_kernels_are_not_kept():
     assert (ran.stdout, ran.returncode) == ("False\n", 0), ran.stderr
 
 
-def test_here_they_are_kept():
+def test_here_they_are_kept() -> None:
     from sim_node.geometry.kernel_cache import CACHE
 
     assert CACHE

@@ -16,7 +16,7 @@ SECOND = 1_000_000_000
 MS = 1_000_000
 
 
-def published(rate, step_ns, first, until):
+def published(rate: float, step_ns: int, first: int, until: int) -> list[int]:
     """Every tick up to a step, as a loop that skips none sees them."""
     ticks, steps = Ticks(rate, step_ns, first), []
     while ticks.due <= until:
@@ -25,14 +25,14 @@ def published(rate, step_ns, first, until):
     return steps
 
 
-def by_definition(rate, step_ns, first, count):
+def by_definition(rate: float, step_ns: int, first: int, count: int) -> list[int]:
     """The first step at or after each multiple of the period, counted from `first`, in fractions."""
     period_ns = Fraction(SECOND) / Fraction(str(rate))
     return [first + math.ceil(i * period_ns / step_ns) for i in range(count)]
 
 
 @pytest.mark.parametrize("step_ns", [5 * MS, 10 * MS, MS, 16_666_667])
-def test_ten_minutes_at_60_hz(step_ns):
+def test_ten_minutes_at_60_hz(step_ns: int) -> None:
     """36,000 periods are 36,001 ticks with both ends, and none is off the fraction by a step."""
     ten_minutes = math.ceil(600 * SECOND / step_ns)
     if step_ns == 16_666_667:  # a step that is longer than the period by less than a nanosecond: every step
@@ -49,7 +49,7 @@ def test_ten_minutes_at_60_hz(step_ns):
     step_ns=st.sampled_from([1000, 100_000, MS, 2_500_000, 3_333_333, 5 * MS, 10 * MS, SECOND]),
     first=st.integers(0, 10**9),
 )
-def test_ticks_are_the_first_steps_at_or_after_multiples_of_the_period(rate, step_ns, first):
+def test_ticks_are_the_first_steps_at_or_after_multiples_of_the_period(rate: float, step_ns: int, first: int) -> None:
     if Fraction(str(rate)) * step_ns > SECOND:
         assert published(rate, step_ns, first, first + 50) == list(range(first, first + 51))
     else:
@@ -57,12 +57,12 @@ def test_ticks_are_the_first_steps_at_or_after_multiples_of_the_period(rate, ste
         assert published(rate, step_ns, first, expected[-1]) == expected
 
 
-def test_a_rate_above_the_steps_own_makes_every_step_a_tick():
+def test_a_rate_above_the_steps_own_makes_every_step_a_tick() -> None:
     assert published(1000.0, 10 * MS, 0, 20) == list(range(21))
 
 
 @given(st.floats(0.1, 10_000.0), st.integers(0, 10**6), st.integers(0, 10**12))
-def test_passing_by_any_step_leads_to_the_first_tick_after_it(rate, first, beyond):
+def test_passing_by_any_step_leads_to_the_first_tick_after_it(rate: float, first: int, beyond: int) -> None:
     """In one go, however far: the tick is after the step, and the one before it is not."""
     ticks = Ticks(rate, 5 * MS, first)
     step = first + beyond
@@ -73,14 +73,14 @@ def test_passing_by_any_step_leads_to_the_first_tick_after_it(rate, first, beyon
     assert first + math.ceil((count - 1) * per_tick) <= step < ticks.due
 
 
-def test_a_step_before_the_due_one_is_passed_without_effect():
+def test_a_step_before_the_due_one_is_passed_without_effect() -> None:
     ticks = Ticks(60.0, 5 * MS, 100)
     ticks.pass_by(99)
     assert ticks.due == 100
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan])
-def test_a_rate_that_is_none_is_refused(rate):
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
     with pytest.raises(ValueError, match=r"publish rate: .*above zero"):
         Ticks(rate, MS, 0)
 

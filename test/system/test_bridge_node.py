@@ -191,7 +191,7 @@ def test_a_recording_on_tf_is_where_the_truth_is() -> None:
 
 def matrix(transform: Any) -> np.ndarray:
     q = transform.transform.rotation
-    return Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+    return np.asarray(Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
 
 
 @pytest.mark.usefixtures("ros_domain")

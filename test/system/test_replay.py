@@ -310,7 +310,7 @@ def test_topics_under_other_names_and_a_part_of_the_time(flight: Path) -> None:
 def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> None:
     for kind in ("acme_msgs/msg/Anvil", "antigravity/msg/String"):
         TYPES.fielddefs.setdefault(kind, ([], TYPES.fielddefs[STRING][1]))
-    topics = {
+    topics: dict[str, tuple[str, list[Any]]] = {
         "/anvil": ("acme_msgs/msg/Anvil", []),
         "/hammer": ("acme_msgs/msg/Anvil", []),
         "/import": ("antigravity/msg/String", []),  # a module that does something when it is imported

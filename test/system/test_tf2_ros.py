@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import rclpy
 from listening import Listener, listener
@@ -13,13 +15,13 @@ from std_srvs.srv import Trigger
 tf2_ros = pytest.importorskip("tf2_ros", reason="tf2_ros is not here (no package index has it); source a ROS 2")
 
 
-def latest(buffer: object, ears: Listener, target: str, source: str) -> object:
+def latest(buffer: Any, ears: Listener, target: str, source: str) -> Any:
     ears.spin_until(lambda: buffer.can_transform(target, source, Time()), what=f"{source} in {target}")
     return buffer.lookup_transform(target, source, Time())
 
 
-def seconds(transform: object) -> float:
-    return transform.header.stamp.sec + transform.header.stamp.nanosec * 1e-9
+def seconds(transform: Any) -> float:
+    return float(transform.header.stamp.sec + transform.header.stamp.nanosec * 1e-9)
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -174,7 +175,7 @@ def test_a_clouds_points_are_found_wherever_they_are_laid_out(big: bool) -> None
         ("16UC1", struct.pack("<2H", 1500, 20), 4, [[1.5, 0.02]]),
     ],
 )
-def test_pictures_are_read_in_their_encodings(encoding: str, data: bytes, step: int, expected: list[object]) -> None:
+def test_pictures_are_read_in_their_encodings(encoding: str, data: bytes, step: int, expected: list[Any]) -> None:
     """REP 118 for depths: metres as floats, millimetres as whole numbers."""
     message = SimpleNamespace(width=2, height=1, step=step, encoding=encoding, data=data)
     assert np.allclose(values_of(message), expected)
