@@ -12,7 +12,7 @@ import numpy as np
 import viser
 import zstandard
 from waiting import PATIENCE
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
 
 
 class Page:
