@@ -7,6 +7,7 @@ import pytest
 from scipy.interpolate import CubicHermiteSpline
 from scipy.spatial.transform import Rotation
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.interpolation import hermite, hermite_pose, hermite_rotation
 from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
 

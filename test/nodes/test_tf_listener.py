@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rclpy.node import Node
 from waiting import PATIENCE, until
 
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")

@@ -8,8 +8,12 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from pathlib import Path
+from signal import Signals
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import psutil
 import pytest
 from waiting import PATIENCE, until_ended

@@ -13,6 +13,8 @@ import viser
 import zstandard
 from waiting import PATIENCE
 from websockets.sync.client import connect
+from websockets.sync.connection import Connection
+from websockets.typing import Subprotocol
 
 
 class Page:

@@ -13,7 +13,8 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.frames import Frame, convert_transform
 from sim_node.geometry import poses
-from sim_node.world import WorldWarning
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world import World, WorldWarning
 
 # Columns are the axes of NED in ENU (north is ENU's y, east its x, down its -z), and of FRD in FLU.
 ENU_FROM_NED = np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, -1]])
