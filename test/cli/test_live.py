@@ -45,7 +45,7 @@ def cars(ros_domain: int) -> Iterator[None]:
     yield
     done.set()
     thread.join(PATIENCE)
-    process.stdin.close()
+    stdin.close()
     process.wait(PATIENCE)
 
 
@@ -54,7 +54,7 @@ def start(call: str, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", program], **options)
 
 
-def end(process):
+def end(process: subprocess.Popen[str]) -> None:
     """Ctrl-C: exit code 0."""
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 0

@@ -204,7 +204,7 @@ def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number
             lambda: process.poll() is not None or any(path.suffix == ".part" for path in tmp_path.iterdir()), "a film"
         )
         process.send_signal(number)
-        assert process.wait(PATIENCE) == 130, process.stderr.read()
+        assert process.wait(PATIENCE) == 130, stderr.read()
     finally:
         process.kill()
         stderr.close()

@@ -53,18 +53,18 @@ def test_a_name_in_any_case() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "nearest"), [("EUN", "ENU"), ("ll", "LLA"), ("ECFE", "ECEF"), ("nde", "NED")])
-def test_a_wrong_name_gets_the_nearest(wrong, nearest):
+def test_a_wrong_name_gets_the_nearest(wrong: str, nearest: str) -> None:
     with pytest.raises(ValueError, match=rf"unknown frame '{wrong}'; did you mean {nearest}\? \(known: ENU, NED"):
         Frame.named(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["lunar", "lat", "NWU", ""])
-def test_a_name_of_something_else_gets_none(wrong):
+def test_a_name_of_something_else_gets_none(wrong: str) -> None:
     with pytest.raises(ValueError, match=rf"^unknown frame '{wrong}' \(known: ENU, NED, FLU, FRD, ECEF, LLA\)$"):
         Frame.named(wrong)
 
 
-def test_members_are_keys_and_travel():
+def test_members_are_keys_and_travel() -> None:
     table = {pair: i for i, pair in enumerate(itertools.product(Frame, Frame))}
     assert len(table) == 36
     for frame in Frame:

@@ -27,7 +27,7 @@ print(CACHE)
 """
 
 
-def test_without_a_place_to_keep_them_kernels_are_not_kept():
+def test_without_a_place_to_keep_them_kernels_are_not_kept() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", READ_ONLY], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

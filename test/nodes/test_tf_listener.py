@@ -49,9 +49,9 @@ class Publisher:
     def connect(self, buffer: Buffer) -> None:
         """Repeat a message until it arrives: before both ends know each other, /tf is lost."""
 
-        def heard():
+        def heard() -> bool:
             self.say("dynamic", 1.0, 1.0)
-            return buffer.can_transform("map", "car0", Time(), Duration(seconds=0.05))
+            return bool(buffer.can_transform("map", "car0", Time(), Duration(seconds=0.05)))
 
         until(heard, "the publisher's transforms")
 
@@ -60,7 +60,7 @@ class Publisher:
 def publisher(ros_domain: int) -> Iterator[Publisher]:
     publisher = Publisher()
     yield publisher
-    publisher.process.stdin.close()
+    publisher.stdin.close()
     publisher.process.wait(PATIENCE)
 
 
@@ -82,7 +82,7 @@ def node(ros_domain: int) -> Iterator[Node]:
         yield node
 
 
-def x_of(buffer, frame, seconds=None, timeout=LONG):
+def x_of(buffer: Buffer, frame: str, seconds: float | None = None, timeout: Duration = LONG) -> float:
     stamp = Time() if seconds is None else Time(nanoseconds=round(seconds * 1e9))
     return float(buffer.lookup_transform("map", frame, stamp, timeout).transform.translation.x)
 

@@ -117,7 +117,7 @@ def test_slerp_turns_at_constant_rate() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_catmull_rom_positions_equal_scipys_cubic(seed):
+def test_catmull_rom_positions_equal_scipys_cubic(seed: int) -> None:
     """Hermite cubics with the velocities of numpy's second-order gradient, at rest at both held ends."""
     moving = motion(UNEVEN, poses(5, seed), "catmull_rom")
     seconds, knots_s = np.linspace(0.0, 5.5, 276), UNEVEN * 1e-9
@@ -128,7 +128,7 @@ def test_catmull_rom_positions_equal_scipys_cubic(seed):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-def laps_of(times_s, values, rule):
+def laps_of(times_s: FloatArray, values: FloatArray, rule: str) -> tuple[FloatArray, FloatArray]:
     """Three laps of keyframes (K,) and (K, D) as a motion goes on outside of them, the middle one its own."""
     span = times_s[-1] - times_s[0]
     if rule == "hold":
@@ -144,7 +144,7 @@ def laps_of(times_s, values, rule):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rule", OUTSIDE)
-def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule, seed):
+def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule: str, seed: int) -> None:
     """Held, gone round or turned back: PCHIP of several laps of positions, and of the angle about one axis."""
     generator = np.random.default_rng(seed)
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
@@ -161,7 +161,7 @@ def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule, seed):
     assert apart.magnitude().max() < 1e-12
 
 
-def test_smooth_flies_level_between_keyframes_of_one_height():
+def test_smooth_flies_level_between_keyframes_of_one_height() -> None:
     """Up to 10 m, level for six seconds, down: Catmull-Rom rises to 15 m in between, and keeps doing so."""
     knots = np.zeros((4, 7))
     knots[:, 0], knots[:, 2], knots[:, 6] = [0, 0, 40, 42], [0.1, 10, 10, 2], 1.0
@@ -171,7 +171,7 @@ def test_smooth_flies_level_between_keyframes_of_one_height():
     assert heights[:, 1].max() == pytest.approx(15.05, abs=0.005)
 
 
-def test_step_stays_at_the_keyframe_before():
+def test_step_stays_at_the_keyframe_before() -> None:
     """Down to the nanosecond before the next one."""
     moving = motion(interpolation="step")
     times_ns = np.concatenate([TIMES, TIMES[1:] - 1, TIMES[:-1] + 1])
@@ -223,7 +223,7 @@ def test_time_outside_folds_as_documented(before: str, after: str) -> None:
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize(("before", "after"), ENDS)
-def test_a_curve_outside_is_itself_inside(before, after, kind):
+def test_a_curve_outside_is_itself_inside(before: str, after: str, kind: str) -> None:
     """Folding time does not change the curve: the same motion at the folded time, bit for bit but for the sign."""
     times_ns = boundary_times()
     phases = [folded(int(TIMES[0]), int(TIMES[-1]), before, after, t) for t in times_ns.tolist()]
@@ -371,7 +371,7 @@ def assert_no_corner(moving: Motion, instants: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed, kind):
+def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed: int, kind: str) -> None:
     """Velocities from both sides agree at every keyframe, over several laps both ways in time."""
     knots = poses(5, seed)
     knots[-1] = knots[0]
@@ -380,7 +380,7 @@ def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed, kind):
 
 
 @pytest.mark.parametrize("kind", CURVED)
-def test_a_seam_may_be_off_by_what_files_round_away(kind):
+def test_a_seam_may_be_off_by_what_files_round_away(kind: str) -> None:
     """Seven digits say the same pose a little differently; the loop is closed all the same."""
     knots = poses(5)
     knots[-1] = knots[0]
@@ -392,7 +392,7 @@ def test_a_seam_may_be_off_by_what_files_round_away(kind):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("error", [1.5e-6, 2e-6, 3e-6, 1e-3, 1.0])
-def test_a_loop_that_does_not_meet_itself_jumps(error, kind):
+def test_a_loop_that_does_not_meet_itself_jumps(error: float, kind: str) -> None:
     """Whatever the gap: the keyframes are passed, nothing is bent to close it."""
     knots = poses(5)
     knots[-1] = knots[0]
@@ -405,7 +405,7 @@ def test_a_loop_that_does_not_meet_itself_jumps(error, kind):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("ends", ["hold", "pingpong"])
-def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends, kind):
+def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends: str, kind: str) -> None:
     """No corner there either, over several turns."""
     moving = motion(UNEVEN, poses(5), kind, ends, ends)
     turns = [lap * 5_500 * MS for lap in range(-2, 4)]
@@ -434,7 +434,7 @@ def test_no_quaternion_flips_over_many_laps(turns: float) -> None:
 
 
 @pytest.mark.parametrize("kind", CURVED)
-def test_a_curve_that_swings_wide_does_not_flip(kind):
+def test_a_curve_that_swings_wide_does_not_flip(kind: str) -> None:
     """Random knots far apart: an arc may come in at its end in the other hemisphere than the shortest one."""
     motions = []
     for seed in range(60):

@@ -504,10 +504,10 @@ def test_the_shipped_double_pendulum_keeps_its_energy() -> None:
     assert engine_of(simulation).energy() == pytest.approx(before, abs=1e-6)
 
 
-def test_a_new_joint_type_is_one_entry():
+def test_a_new_joint_type_is_one_entry() -> None:
     """A screw without a lead: slides along z and turns about it."""
     with JOINTS.extended({"sleeve": JointType("sleeve", (slide(Z), hinge(Z)))}):
-        body = Body("nut", "map", "sleeve", geometry=(Geometry("box", [1, 1, 1], 1.0),), qd=[0.5, 2.0])
+        body = Body("nut", "map", "sleeve", geometry=(Geometry("box", np.ones(3), 1.0),), qd=np.array([0.5, 2.0]))
         simulation = Simulation(world(body, gravity=np.zeros(3)))
         simulation.run(1.0)
     np.testing.assert_allclose(pose_of(simulation, "nut"), [0, 0, 0.5, 0, 0, np.sin(1.0), np.cos(1.0)], atol=1e-12)

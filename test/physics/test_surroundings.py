@@ -30,6 +30,7 @@ def engine_of(*bodies: Body, **physics: Any) -> RigidBodyEngine:
     """The engine of bodies."""
     world = World("w", time=TimeGrid(step_ns=1_000_000), bodies=bodies, physics=Physics(**physics))
     engine = next(engine for engine in engines_for(world, lay_out(world)).values() if engine.surroundings() is not None)
+    assert isinstance(engine, RigidBodyEngine)
     return engine
 
 
@@ -204,6 +205,7 @@ def resting(tilt: float) -> RigidBodyEngine:
     )
     engine = engine_of(ground, box)
     engine.step(2000)
+    assert isinstance(engine, RigidBodyEngine)
     return engine
 
 

@@ -205,7 +205,7 @@ def test_drag_is_along_the_axes_of_the_body() -> None:
     """Moving along x + y of the world, turned by 45 degrees, it is its own x that drags."""
     world = single((rotor(),), drag_linear=[1.0, 0, 0])
     turned = np.array([0, 0, 0, *quaternions.from_axis_angle([0, 0, 1], np.pi / 4)])
-    body = replace(world.bodies[0], q=turned, qd=[1, 1, 0, 0, 0, 0])
+    body = replace(world.bodies[0], q=turned, qd=np.array([1.0, 1, 0, 0, 0, 0]))
     physics = replace(FREE_AIR, gravity=np.zeros(3))
     simulation = Simulation(replace(world, bodies=(body,), physics=physics))
     simulation.run(1.0)

@@ -149,9 +149,9 @@ def test_a_stepped_run_waits_and_is_the_same_each_time() -> None:
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with():
+def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with() -> None:
     """Drawing stands still for half of the run: a few come out, in order, at whole periods; the rest is counted."""
-    shapes = [Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1])]
+    shapes = [Geometry("sphere", np.array([0.3]), pose=np.array([2.0, 0, 0, 0, 0, 0, 1]))]
     simulation = Simulation(world(*shapes, width=640, height=480, rate=100.0))
     drawing = drawing_processes(os.getpid())[-1]
     drawing.suspend()
@@ -228,7 +228,7 @@ def test_no_process_stays_behind(number: Signals, tmp_path: Path) -> None:
         stdout.close()
 
 
-def drawing_processes(parent: int) -> list[int]:
+def drawing_processes(parent: int) -> list[psutil.Process]:
     """Children of a process that draw, oldest first."""
     found = []
     for child in psutil.Process(parent).children():

@@ -123,7 +123,7 @@ def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow() -> 
     np.testing.assert_allclose(readings["TRUTH"].values[0, 7:10], [3.0, 0, 0], atol=1e-9)
 
 
-def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve():
+def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve() -> None:
     """Rate and specific force from scipy's PCHIP of positions and of the angle about z, turned into body axes.
 
     Differences over 1 ms leave out span²/6 of the third derivative, here 5e-5 rad/s. Accelerations of C1 curves jump

@@ -61,7 +61,7 @@ def test_a_name_given_twice_is_refused_with_both_files() -> None:
         pass
 
     with pytest.raises(ValueError, match=r"sensor 'imu': both sim_node\.sensors\.imu and .*test_types"):
-        sensor("imu")(Other)  # type: ignore[type-var]
+        sensor("imu")(Other)
 
 
 def test_a_barometer_reads_the_height_above_the_sea() -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE, until
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Loop, Refused, Simulation, Snapshot
 from sim_node.world import FrameTable, Motion, TimeGrid, World
 
@@ -194,7 +195,7 @@ def test_a_world_that_starts_later_ticks_from_its_start() -> None:
 
 
 @pytest.mark.parametrize(("factor", "simulated"), [(1.0, 1.0), (4.0, 6.0), (0.5, 0.5)])
-def test_real_time_has_absolute_deadlines(factor, simulated):
+def test_real_time_has_absolute_deadlines(factor: float, simulated: float) -> None:
     """No tick before its deadline, counted from the first one: that none is much later is the benchmarks' to say."""
     recorder = Recorder()
     duration_ns = int(simulated * SECOND)
@@ -207,7 +208,7 @@ def test_real_time_has_absolute_deadlines(factor, simulated):
     assert pace.ticks == len(late)
 
 
-def test_a_sink_that_is_slow_once_is_caught_up_with():
+def test_a_sink_that_is_slow_once_is_caught_up_with() -> None:
     """Its 0.2 s are no delay of those after it: they come at once until time is where the wall clock has it."""
 
     class SlowOnce(Recorder):
@@ -219,9 +220,9 @@ def test_a_sink_that_is_slow_once_is_caught_up_with():
     recorder = SlowOnce()
     with running(clockwork(), recorder) as (loop, _):
 
-        def late():
+        def late() -> FloatArray:
             walls = np.array(recorder.walls)
-            return walls - walls[0] - np.array(recorder.times_ns[: len(walls)]) / SECOND
+            return np.asarray(walls - walls[0] - np.array(recorder.times_ns[: len(walls)]) / SECOND)
 
         # What a machine that stood still for a second has given up is not made up for.
         until(lambda: len(recorder.walls) > 20 and late()[20:].min() < 0.1 + loop.pace().behind, "ticks on time again")
@@ -292,7 +293,7 @@ def test_a_paused_loop_steps_as_asked() -> None:
     assert after[:3] == [time_ns for time_ns in ticks(60.0, 5 * MS, 400) if time_ns > 5060 * MS][:3]
 
 
-def test_a_huge_step_takes_no_longer_than_a_small_one():
+def test_a_huge_step_takes_no_longer_than_a_small_one() -> None:
     """A century and a half ahead: the next tick is computed, not counted up to, which would take hours."""
     recorder = Recorder()
     with running(still(), recorder, paused=True) as (loop, _):
@@ -346,7 +347,7 @@ def test_the_rate_changes_at_run_time() -> None:
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_slow_rate_does_not_hold_back_a_faster_one(paused):
+def test_a_slow_rate_does_not_hold_back_a_faster_one(paused: bool) -> None:
     """At a tick in a quarter of an hour, 60 Hz begins now, not with the tick that would have been next."""
     recorder = Recorder()
     with running(clockwork(), recorder, publish_rate=0.001, paused=paused) as (loop, _):

@@ -91,20 +91,20 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
 class Wall:
     """A wall clock that stands until it is told to go on. Times are sums of powers of two: floats have them exactly."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.now = 1024.0
 
-    def __call__(self):
+    def __call__(self) -> float:
         return self.now
 
 
 @pytest.fixture
-def wall():
+def wall() -> Wall:
     return Wall()
 
 
 @pytest.mark.parametrize("factor", [-1.0, math.inf, math.nan])
-def test_a_factor_that_is_none_is_refused(factor, wall):
+def test_a_factor_that_is_none_is_refused(factor: float, wall: Wall) -> None:
     with pytest.raises(ValueError, match=r"real-time factor: .*finite"):
         Pacer(factor)
     pacer = Pacer(2.0, wall)
@@ -114,14 +114,14 @@ def test_a_factor_that_is_none_is_refused(factor, wall):
     assert pacer.wait(20 * SECOND) == 10.0
 
 
-def test_the_wall_clock_is_the_monotonic_one():
+def test_the_wall_clock_is_the_monotonic_one() -> None:
     before = time.monotonic()
     pacer = Pacer(1.0)
     assert before - time.monotonic() <= pacer.wait(0) <= 0.0
 
 
 @pytest.mark.parametrize("factor", [0.25, 1.0, 8.0])
-def test_deadlines_are_absolute(factor, wall):
+def test_deadlines_are_absolute(factor: float, wall: Wall) -> None:
     """A deadline is the anchor plus simulated time over the factor, whatever was asked or ticked before."""
     pacer = Pacer(factor, wall)
     pacer.anchor(7 * SECOND)
@@ -133,7 +133,7 @@ def test_deadlines_are_absolute(factor, wall):
         pacer.ticked((7 + asked) * SECOND)
 
 
-def test_now_is_what_the_deadlines_say(wall):
+def test_now_is_what_the_deadlines_say(wall: Wall) -> None:
     """The simulation time that it is now is due now."""
     pacer = Pacer(4.0, wall)
     pacer.anchor(SECOND)
@@ -142,7 +142,7 @@ def test_now_is_what_the_deadlines_say(wall):
     assert pacer.wait(4 * SECOND) == 0.0
 
 
-def test_a_stopped_watch_stands_and_goes_on_from_there(wall):
+def test_a_stopped_watch_stands_and_goes_on_from_there(wall: Wall) -> None:
     pacer = Pacer(1000.0, wall)
     pacer.anchor(0)
     wall.now += 2.0
@@ -155,7 +155,7 @@ def test_a_stopped_watch_stands_and_goes_on_from_there(wall):
     assert pacer.wait(12_000 * SECOND) == 10.0
 
 
-def test_a_change_of_speed_loses_no_time(wall):
+def test_a_change_of_speed_loses_no_time(wall: Wall) -> None:
     """A thousand changes leave the watch where the wall clock has it: half of the time at either speed."""
     pacer = Pacer(1.0, wall)
     pacer.anchor(0)
@@ -166,7 +166,7 @@ def test_a_change_of_speed_loses_no_time(wall):
     assert 0 <= 1500 * 2.0**-10 - pacer.now_ns() / SECOND <= 1e-6
 
 
-def test_as_fast_as_possible_everything_is_due_and_it_is_the_last_ticks_time(wall):
+def test_as_fast_as_possible_everything_is_due_and_it_is_the_last_ticks_time(wall: Wall) -> None:
     pacer = Pacer(0.0, wall)
     pacer.anchor(0)
     assert pacer.wait(10**15) == 0.0
@@ -177,7 +177,7 @@ def test_as_fast_as_possible_everything_is_due_and_it_is_the_last_ticks_time(wal
     assert pacer.wait(6 * SECOND) == 1.0
 
 
-def test_a_small_delay_is_caught_up_with(wall):
+def test_a_small_delay_is_caught_up_with(wall: Wall) -> None:
     """Half a second late: the deadlines stay where they are, so what follows comes faster until it is on time."""
     pacer = Pacer(1.0, wall)
     pacer.anchor(0)
@@ -187,7 +187,7 @@ def test_a_small_delay_is_caught_up_with(wall):
     assert pacer.wait(0) == -0.5
 
 
-def test_a_long_delay_is_given_up(wall):
+def test_a_long_delay_is_given_up(wall: Wall) -> None:
     """A machine that slept for an hour does not send an hour's ticks at once: time goes on from now."""
     pacer = Pacer(1.0, wall)
     pacer.anchor(0)
@@ -198,7 +198,7 @@ def test_a_long_delay_is_given_up(wall):
     assert MOST_BEHIND_S < 3600.0
 
 
-def test_pace_tells_rate_and_lateness_of_the_last_ticks(wall):
+def test_pace_tells_rate_and_lateness_of_the_last_ticks(wall: Wall) -> None:
     """64 a second, all 0.25 s late, after others that were later; what was before the window is only counted."""
     pacer = Pacer(1.0, wall)
     pacer.anchor(0)
@@ -214,7 +214,7 @@ def test_pace_tells_rate_and_lateness_of_the_last_ticks(wall):
     assert pace.real_time_factor == pytest.approx(1.0, abs=1e-9)
 
 
-def test_a_new_anchor_is_a_new_pace(wall):
+def test_a_new_anchor_is_a_new_pace(wall: Wall) -> None:
     pacer = Pacer(1.0, wall)
     for _ in range(3):
         pacer.ticked(0)

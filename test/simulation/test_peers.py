@@ -83,7 +83,7 @@ def test_all_are_told_before_any_is_waited_for() -> None:
             self.thread = threading.Thread(target=lambda: waited.append(both.wait(PATIENCE)))
             self.thread.start()
 
-        def hear(self):
+        def hear(self) -> None:
             self.thread.join(PATIENCE)
             assert not self.thread.is_alive()
             assert not both.broken

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -337,7 +337,7 @@ class Jolts:
 
 
 @pytest.fixture
-def jolts():
+def jolts() -> Iterator[None]:
     with ACTORS.extended({"jolts": lambda world, layout, compiled, data, wind: Jolts(data)}):
         yield
 

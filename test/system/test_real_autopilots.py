@@ -249,9 +249,9 @@ def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, in
             assert pilot.call("mission/start").success
         for pilot in pilots:
             pilot.landed()
-            off = np.linalg.norm(pilot.one.moved()[:2] - (0.0, 15.0))
-            print(f"{pilot.one.name}: mission ended {off:.2f} m from where it was to land")
-            assert off < (12.0 if pilot.one.kind == "px4" else 1.5)
+            missed_by = np.linalg.norm(pilot.one.moved()[:2] - (0.0, 15.0))
+            print(f"{pilot.one.name}: mission ended {missed_by:.2f} m from where it was to land")
+            assert missed_by < (12.0 if pilot.one.kind == "px4" else 1.5)
         pace = [s for _, array in diagnostics for s in array.status if s.name == "/simulation: pace"][-1]
         print({value.key: value.value for value in pace.values}, "lost" if "is gone" in simulation.output else "")
         assert "is gone" not in simulation.output

@@ -350,7 +350,7 @@ def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> N
 )
 @pytest.mark.usefixtures("ros_domain")
 def test_a_mistake_is_one_clear_message_and_exit_code_2(flight: Path, arguments: list[str], words: str) -> None:
-    command = [SIM_NODE, "replay", *(str(flight) if word == "BAG" else word for word in arguments)]
+    command: list[str | Path] = [SIM_NODE, "replay", *(str(flight) if word == "BAG" else word for word in arguments)]
     ran = subprocess.run(
         command, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -128,7 +129,7 @@ def test_every_late_joiner_has_every_static_frame(world_file: Path) -> None:
         for number in range(20):
             with listener(f"late_{number}") as ears:
                 latched = ears.subscribe(TFMessage, "/tf_static", TF_STATIC)
-                ears.spin_until(lambda got=latched: bool(got), what=f"joiner {number}")
+                ears.spin_until(partial(bool, latched), what=f"joiner {number}")
                 names = {transform.child_frame_id for transform in latched[0][1].transforms}
                 assert names == {"drone/CAM_FRONT", *(f"drone/base_link/part_{n}" for n in range(200))}
 

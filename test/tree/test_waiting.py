@@ -89,7 +89,7 @@ def test_asyncio_ends_in_time_and_when_cancelled(tree: TransformTree) -> None:
     with pytest.raises(FutureExtrapolation):
         asyncio.run(late())
 
-    async def cancelled():
+    async def cancelled() -> None:
         task = asyncio.create_task(tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=NEVER))
         await asyncio.sleep(0)
         assert len(tree._waits) == 1

@@ -301,6 +301,6 @@ def test_a_long_step_is_divided_into_timesteps_of_at_most_a_millisecond() -> Non
         lay_out(slow)
 
 
-def test_a_joint_type_given_twice_is_refused():
+def test_a_joint_type_given_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint type 'rx': both sim_node\.world\.joints and .*test_bodies"):
         register(JointType("rx", JOINTS["rx"].parts))

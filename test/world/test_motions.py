@@ -18,7 +18,7 @@ def one_motion(world: World) -> Motion:
 
 
 @pytest.mark.parametrize("kind", ["slerp", "step", "smooth", "catmull_rom"])
-def test_kinds_of_interpolation(read, kind):
+def test_kinds_of_interpolation(read: Callable[..., World], kind: str) -> None:
     assert (
         one_motion(read(f"motions: [{{frame: a, interpolation: {kind}, keyframes: [{{t: 0}}]}}]")).interpolation == kind
     )

@@ -52,7 +52,7 @@ def poses_of(read: Callable[..., World]) -> Callable[..., list[FloatArray]]:
     return poses_of
 
 
-def test_rpy_is_fixed_axes_roll_pitch_yaw(poses_of):
+def test_rpy_is_fixed_axes_roll_pitch_yaw(poses_of: Callable[..., list[FloatArray]]) -> None:
     """scipy's xyz: roll about x, then pitch about y, then yaw about z of the parent (REP 103)."""
     found = poses_of(f"{{position: {numbers(p)}, rpy: {numbers(a)}}}" for p, a in zip(POSITIONS, ANGLES, strict=True))
     for pose, position, angles in zip(found, POSITIONS, ANGLES, strict=True):

@@ -154,7 +154,7 @@ def test_quaternions_are_transforms3d_s(a: Quat, b: Quat, v: Vec3) -> None:
 
 
 @given(directions, st.floats(-6, 6))
-def test_angle_axis_is_scipy_s(axis, angle):
+def test_angle_axis_is_scipy_s(axis: Vec3, angle: float) -> None:
     found = Rotation.from_quat(components(call("Quat.angle_axis", angle, axis)))
     expected = Rotation.from_rotvec(angle * np.array(components(axis)) / axis.length())
     assert (found.inv() * expected).magnitude() < 1e-14
@@ -181,7 +181,7 @@ ORDERS = ["".join(axes) for axes in itertools.product("xyz", repeat=3) if axes[0
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("suffix", ["s", "r"])
-def test_euler_angles_are_scipy_s(order, suffix):
+def test_euler_angles_are_scipy_s(order: str, suffix: str) -> None:
     """scipy writes static axes in small letters and rotating ones in capitals."""
     angles, sequence = (0.3, -0.7, 1.1), order if suffix == "s" else order.upper()
     found = call(f"Quat.from_euler_angles_{order}{suffix}", *angles)
