@@ -16,9 +16,6 @@ from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 from recorded_runs import files, messages, record
 from rosbags.highlevel import AnyReader
-from rosbags.usertypes import (
-    nav_msgs__msg__Odometry,
-)
 
 from sim_node.sensors import groups_of
 from sim_node.simulation import Snapshot
@@ -141,7 +138,7 @@ def xyz(*vectors: Any) -> list[float]:
     return [part for vector in vectors for part in (vector.x, vector.y, vector.z)]
 
 
-def pose_and_twist(message: nav_msgs__msg__Odometry) -> list[float]:
+def pose_and_twist(message: Any) -> list[float]:
     pose, twist = message.pose.pose, message.twist.twist
     return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w, *xyz(twist.linear, twist.angular)]
 

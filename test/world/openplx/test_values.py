@@ -36,7 +36,7 @@ def only_value(document: syntax.Document | None) -> Any:
     """The value of the one assignment of the one model."""
     assert document is not None
     model = document.statements[0]
-    assert isinstance(model, syntax.Declaration)
+    assert isinstance(model, syntax.Assignment)
     line = model.block[0]
     assert isinstance(line, syntax.Assignment)
     return line.value
