@@ -194,7 +194,7 @@ def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> 
 @pytest.mark.usefixtures("_gl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
-    asked = ["render", world, *EYE, "--duration", "36000", "--video", str(tmp_path / "film.mp4")]
+    asked = ["render", world, *EYE, "--duration", "600", "--video", str(tmp_path / "film.mp4")]
     process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
     stderr = process.stderr
     assert stderr is not None
