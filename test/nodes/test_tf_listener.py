@@ -18,6 +18,7 @@ from waiting import PATIENCE, until
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
 import rclpy
+import yaml
 from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
@@ -227,3 +228,25 @@ listener = TransformListener(buffer, node)
         [sys.executable, "-c", program], timeout=PATIENCE, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_frames_are_served_as_tf2_serves_them(node, publisher):
+    """`tf2_frames`, which `ros2 run tf2_tools view_frames` and others ask."""
+    services = pytest.importorskip("tf2_msgs.srv", reason="a tf2_msgs without FrameGraph")
+    buffer = Buffer(node=node)
+    listener = TransformListener(buffer, node)
+    publisher.connect(buffer)
+    with a_node() as asking:
+        executor = SingleThreadedExecutor(context=asking.context)
+        executor.add_node(asking)
+        serving = SingleThreadedExecutor(context=node.context)
+        serving.add_node(node)
+        client = asking.create_client(services.FrameGraph, "tf2_frames")
+        eventually(client.service_is_ready)
+        asked = client.call_async(services.FrameGraph.Request())
+        while not asked.done():
+            serving.spin_once(timeout_sec=0.05)
+            executor.spin_once(timeout_sec=0.05)
+        frames = yaml.safe_load(asked.result().frame_yaml)
+    assert frames["car0"]["parent"] == "map"
+    listener.unregister()
