@@ -230,23 +230,26 @@ listener = TransformListener(buffer, node)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_frames_are_served_as_tf2_serves_them(node, publisher):
+def test_the_frames_are_served_as_tf2_serves_them(node: Node, publisher: Publisher) -> None:
     """`tf2_frames`, which `ros2 run tf2_tools view_frames` and others ask."""
     services = pytest.importorskip("tf2_msgs.srv", reason="a tf2_msgs without FrameGraph")
     buffer = Buffer(node=node)
     listener = TransformListener(buffer, node)
     publisher.connect(buffer)
     with a_node() as asking:
-        executor = SingleThreadedExecutor(context=asking.context)
-        executor.add_node(asking)
-        serving = SingleThreadedExecutor(context=node.context)
-        serving.add_node(node)
+        executors = [SingleThreadedExecutor(context=each.context) for each in (node, asking)]
+        for executor, each in zip(executors, (node, asking), strict=True):
+            executor.add_node(each)
         client = asking.create_client(services.FrameGraph, "tf2_frames")
-        eventually(client.service_is_ready)
+        until(client.service_is_ready, "the service")
         asked = client.call_async(services.FrameGraph.Request())
-        while not asked.done():
-            serving.spin_once(timeout_sec=0.05)
-            executor.spin_once(timeout_sec=0.05)
+
+        def answered() -> bool:
+            for executor in executors:
+                executor.spin_once(timeout_sec=0.05)
+            return bool(asked.done())
+
+        until(answered, "the answer")
         frames = yaml.safe_load(asked.result().frame_yaml)
     assert frames["car0"]["parent"] == "map"
     listener.unregister()

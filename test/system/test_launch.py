@@ -94,7 +94,9 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict[str, str]]
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(launched: tuple[list[str], dict]) -> None:
+def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
+    launched: tuple[list[str], dict[str, str]],
+) -> None:
     began = time.time()
     with launch(launched, "use_sim_time:=false") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)

@@ -91,9 +91,9 @@ def test_both_listeners_hear_the_same_of_the_node(messages: str) -> None:
         for stamp in np.linspace(begin + 0.1, end, 50):
             at = Time(nanoseconds=int(stamp * 1e9))
             for pair in pairs:
-                found = [buffer.lookup_transform(*pair, at) for buffer in (theirs, ours)]
-                assert found[0].header == found[1].header
-                np.testing.assert_allclose(*map(numbers, found), rtol=0, atol=1e-9)
+                found, wanted = (buffer.lookup_transform(*pair, at) for buffer in (ours, theirs))
+                assert found.header == wanted.header
+                np.testing.assert_allclose(numbers(found), numbers(wanted), rtol=0, atol=1e-9)
         listening.unregister()
 
 
