@@ -188,7 +188,7 @@ def test_full_lookup_of_a_moving_car() -> None:
     np.testing.assert_allclose(found, at(2), atol=1e-15)
 
 
-def test_full_lookup_tells_an_unknown_frame_before_a_stamp_that_is_missing():
+def test_full_lookup_tells_an_unknown_frame_before_a_stamp_that_is_missing() -> None:
     """As tf2 does: waiting for the stamp would not help."""
     tree = TransformTree()
     tree.set_transform("map", "car", SECOND, at(1))
