@@ -18,6 +18,7 @@ from waiting import PATIENCE, until
 pytest.importorskip("tf2_msgs.msg", reason="needs rclpy and tf2_msgs")
 
 import rclpy
+import yaml
 from rclpy.context import Context
 from rclpy.duration import Duration
 from rclpy.executors import SingleThreadedExecutor
@@ -227,3 +228,28 @@ listener = TransformListener(buffer, node)
         [sys.executable, "-c", program], timeout=PATIENCE, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_frames_are_served_as_tf2_serves_them(node: Node, publisher: Publisher) -> None:
+    """`tf2_frames`, which `ros2 run tf2_tools view_frames` and others ask."""
+    services = pytest.importorskip("tf2_msgs.srv", reason="a tf2_msgs without FrameGraph")
+    buffer = Buffer(node=node)
+    listener = TransformListener(buffer, node)
+    publisher.connect(buffer)
+    with a_node() as asking:
+        executors = [SingleThreadedExecutor(context=each.context) for each in (node, asking)]
+        for executor, each in zip(executors, (node, asking), strict=True):
+            executor.add_node(each)
+        client = asking.create_client(services.FrameGraph, "tf2_frames")
+        until(client.service_is_ready, "the service")
+        asked = client.call_async(services.FrameGraph.Request())
+
+        def answered() -> bool:
+            for executor in executors:
+                executor.spin_once(timeout_sec=0.05)
+            return bool(asked.done())
+
+        until(answered, "the answer")
+        frames = yaml.safe_load(asked.result().frame_yaml)
+    assert frames["car0"]["parent"] == "map"
+    listener.unregister()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,14 +27,7 @@ TF = ros_qos.QoSProfile(depth=100)
 CLOCK = ros_qos.QoSProfile(depth=100, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
 WAYS = ("colcon", "pip", "checkout")
 
-
-def ros2_launches() -> bool:
-    return bool(shutil.which("ros2")) and subprocess.call(["ros2", "launch", "--help"], stdout=subprocess.DEVNULL) == 0
-
-
-needs_launch = pytest.mark.skipif(
-    not ros2_launches(), reason="`ros2 launch` is not here (no package index has it); source a ROS 2 installation"
-)
+pytestmark = pytest.mark.upstream("launch_ros", "ros2launch", "ros2run")
 
 
 @pytest.fixture(scope="module", params=WAYS)
@@ -79,7 +70,6 @@ def members(group: int) -> list[psutil.Process]:
     return found
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_the_arguments_reach_the_node(launched: tuple[list[str], dict[str, str]]) -> None:
     arguments = ["world:=two_vehicles", "namespace:=sim", "real_time_factor:=0", "frame_prefix:=lab/"]
@@ -103,7 +93,6 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict[str, str]]
         assert running.process.returncode == 0
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
     launched: tuple[list[str], dict[str, str]],
@@ -118,7 +107,6 @@ def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
         interrupt(running, signal.SIGTERM)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     world = tmp_path / "yard.yaml"
@@ -129,7 +117,6 @@ def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], d
         assert "Traceback" not in running.output
 
 
-@needs_launch
 def test_the_arguments_are_described(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     words, environment = launched
     shown = run(["ros2", "launch", *words, "--show-args"], cwd=tmp_path, env=environment)
@@ -139,7 +126,6 @@ def test_the_arguments_are_described(launched: tuple[list[str], dict[str, str]],
     assert "no description given" not in shown
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> None:
     installed = install("colcon", tmp_path_factory.mktemp("ws"))
@@ -150,7 +136,6 @@ def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> N
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict[str, str]]) -> None:
     words, environment = launched
@@ -188,7 +173,6 @@ def rviz2(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> tuple[t
     return (words, {**environment, "AMENT_PREFIX_PATH": prefixes}), kept
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_rviz_is_started_with_a_configuration_of_the_world(
     rviz2: tuple[tuple[list[str], dict[str, str]], Path],
@@ -207,7 +191,6 @@ def test_rviz_is_started_with_a_configuration_of_the_world(
     assert not written.parent.exists(), "what the launch wrote goes with it"
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_rviz_is_started_with_a_configuration_of_the_bag(
     rviz2: tuple[tuple[list[str], dict[str, str]], Path], tmp_path: Path
@@ -225,7 +208,6 @@ def test_rviz_is_started_with_a_configuration_of_the_bag(
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "map", "base", 1.0))) for i in range(100)]
@@ -238,7 +220,6 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
 def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
@@ -251,7 +232,6 @@ def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
         assert "Traceback" not in running.output
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
 def test_simulation_autopilot_and_bridge_start_and_end_together(

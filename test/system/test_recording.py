@@ -55,7 +55,7 @@ def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("messages", ["serialised", "typed"])
+@pytest.mark.parametrize("messages", ["serialised", pytest.param("typed", marks=pytest.mark.upstream)])
 def test_what_is_heard_is_what_is_recorded(tmp_path: Path, messages: str) -> None:
     """Raw /tf as a subscriber gets it is an unbroken part of the bag's."""
     folder = tmp_path / "bag"

@@ -80,7 +80,7 @@ def expected(frame: str, time_ns: int) -> np.ndarray:
 
 
 @pytest.mark.usefixtures("ros_domain")
-@pytest.mark.parametrize("messages", ["serialised", "typed"])
+@pytest.mark.parametrize("messages", ["serialised", pytest.param("typed", marks=pytest.mark.upstream)])
 def test_every_transform_is_the_analytic_one_at_its_stamp(world_file: Path, messages: str) -> None:
     command = sim_node("run", world_file, "--ros-args", "-p", f"tf_messages:={messages}")
     with program(command) as node, listener() as ears:

@@ -188,6 +188,14 @@ def test_full_lookup_of_a_moving_car() -> None:
     np.testing.assert_allclose(found, at(2), atol=1e-15)
 
 
+def test_full_lookup_tells_an_unknown_frame_before_a_stamp_that_is_missing() -> None:
+    """As tf2 does: waiting for the stamp would not help."""
+    tree = TransformTree()
+    tree.set_transform("map", "car", SECOND, at(1))
+    with pytest.raises(UnknownFrame, match="cat"):
+        tree.lookup_full("cat", SECOND, "car", 5 * SECOND, "map")
+
+
 @pytest.mark.parametrize(
     ("parent", "child", "pose", "reason"),
     [
