@@ -23,7 +23,7 @@ from sim_node.tree import layout
 
 # Constants of layout.py are compiled in; this number changes with them, so that this file does as well. A test tells
 # the new one.
-LAYOUT = 3917115603
+LAYOUT = 4051440778
 
 # tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
 NORM_TOLERANCE = 1e-2
@@ -407,15 +407,43 @@ def _fault(n_frames, parent, child, pose):
 
 
 @kernel()
-def _is_below(frames, frame, ancestor, stamp, tolerance):
-    """Whether `frame` hangs below `ancestor` as a lookup at `stamp` would see it; if the walk does not end, True."""
-    for _ in range(len(frames) + 1):
-        if frame == ancestor:
-            return True
-        frame = _parent(frames[frame], stamp, tolerance)
-        if frame == layout.NO_PARENT:
-            return False
-    return True
+def _holds_already(frame, parent, stamp, static):
+    """Whether lookups at any time see the same parent of the frame with this transform as without it."""
+    if frame.count == 0 or frame.parent != parent:
+        return False
+    return frame.kind >= layout.STATIC or (static == 0 and stamp >= frame.oldest and stamp >= frame.since)
+
+
+@kernel()
+def _span(frame, stamp, static):
+    """Return (begin, end): the frame has the parent of a transform that is stored now at `stamp` in [begin, end)."""
+    if static:
+        return layout.ALWAYS, layout.NEVER
+    if frame.kind != layout.DYNAMIC or frame.count == 0 or stamp >= frame.newest:
+        return stamp, layout.NEVER
+    if stamp < frame.oldest:
+        return stamp, frame.oldest
+    ring = _ring(frame)
+    return stamp, ring[_slot(frame, _locate(frame, ring, stamp) + 1)].stamp
+
+
+@kernel()
+def _parent_from(frame, stamp):
+    """Return (the frame's parent at `stamp`, the stamp at which that changes); the newest one stays for ever."""
+    if frame.count == 0:
+        return layout.NO_PARENT, layout.NEVER
+    if frame.kind >= layout.STATIC:
+        return frame.parent, layout.NEVER
+    if stamp < frame.oldest:
+        return layout.NO_PARENT, frame.oldest
+    if stamp >= frame.since:
+        return frame.parent, layout.NEVER
+    ring = _ring(frame)
+    i = _locate(frame, ring, stamp)
+    parent = ring[_slot(frame, i)].parent
+    while i < frame.count and ring[_slot(frame, i)].parent == parent:
+        i += 1
+    return parent, ring[_slot(frame, i)].stamp if i < frame.count else layout.NEVER
 
 
 @kernel()
@@ -564,10 +592,33 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
     return layout.FOUND
 
 
+@kernel(_I64(_FRAMES, _I64, _I64, _I64, _I64))
+def closes_loop(frames, parent, child, stamp, static):
+    """Return the first stamp at which `parent` hangs below `child` while this transform holds, or NEVER.
+
+    A transform holds until the next one of its child, the newest one for ever: a lookup of the latest sees the end of
+    that. From one change of a parent on the way to the next the way is the same, so that few stamps are looked at;
+    where no frame on it ever changed its parent, one.
+    """
+    at, end = _span(frames[child], stamp, static)
+    while True:
+        frame, until = parent, end
+        for _ in range(len(frames)):
+            if frame == child:
+                return at
+            frame, changes = _parent_from(frames[frame], at)
+            until = min(until, changes)
+            if frame == layout.NO_PARENT:
+                break
+        if until >= end:
+            return layout.NEVER
+        at = until
+
+
 @kernel(
-    _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
+    _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
 )
-def store(frames, parents, children, stamps, poses, static, history, tolerance, begin, report, faults):
+def store(frames, parents, children, stamps, poses, static, history, begin, report, faults):
     """Store rows from `begin` on; return the row at which something needs doing first, or the number of rows.
 
     static: 1 for timeless transforms; history: how far back entries are kept, ns. A row that cannot be stored
@@ -582,8 +633,12 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
             faults[row] = fault
             continue
         frame = frames[child]
-        if (frame.count == 0 or frame.parent != parent) and _is_below(
-            frames, parent, child, layout.LATEST if static else stamp, tolerance
+        if static == 0 and frame.kind == layout.DYNAMIC and frame.count > 0 and stamp < frame.newest - history:
+            faults[row] = layout.EXPIRED
+            continue
+        if (
+            not _holds_already(frame, parent, stamp, static)
+            and closes_loop(frames, parent, child, stamp, static) != layout.NEVER
         ):
             faults[row] = layout.CYCLE
             continue
@@ -609,9 +664,6 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
                 report[layout.WHY] = layout.RING_FULL
                 return row
             _append(frame, parent, stamp, poses[row], report)
-        elif stamp < frame.newest - history:
-            faults[row] = layout.EXPIRED
-            continue
         else:
             _forget(frame, history)
             if not _insert(frame, parent, stamp, poses[row], report):
