@@ -118,6 +118,22 @@ def test_what_is_wrong_in_a_message_leaves_the_rest(node: Node, publisher: Publi
     listener.unregister()
 
 
+def test_a_publisher_that_closes_a_loop_is_told_once_and_counted(
+    node: Node, publisher: Publisher, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The second message comes long after all that is known of car0."""
+    buffer = Buffer()
+    listener = TransformListener(buffer, node)
+    publisher.connect(buffer)
+    for stamp in (1.0, 100.0, 101.0):
+        publisher.say("loop", stamp, stamp)
+    assert x_of(buffer, "car1", 101.0) == 101.0
+    until(lambda: listener.refused == {"car0 -> map": 3})
+    assert capfd.readouterr().err.count("closes the loop map -> car0 -> map") == 1
+    assert x_of(buffer, "car0", 1.0) == 1.0
+    listener.unregister()
+
+
 def test_a_lookup_that_waits_inside_a_callback_of_a_single_threaded_executor(node: Node, publisher: Publisher) -> None:
     """ros2/geometry2#327: with tf2_ros it waits for data that only its own thread could bring."""
     buffer = Buffer(node=node)

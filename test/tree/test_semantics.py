@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
 from sim_node.tree import (
-    CyclicTree,
     Disconnected,
     FutureExtrapolation,
     InvalidTransform,
@@ -158,15 +158,28 @@ def test_a_parent_inserted_late_lands_in_its_place() -> None:
 
 
 def test_a_tree_turned_round_in_time() -> None:
-    """Before 2 s a carries b, afterwards b carries a: both are right at their times."""
+    """Until 3 s a carries b, from then on b, which has let go of it, carries a: all are right at their times."""
     tree = TransformTree(tolerance=0.1)
     tree.set_transform("a", "b", 1 * SECOND, at(1))
     tree.set_transform("a", "b", 2 * SECOND, at(1))
+    tree.set_transform("map", "b", 3 * SECOND, at(7))
     tree.set_transform("b", "a", 3 * SECOND, at(-5))
     assert tree.lookup("a", "b", 2 * SECOND)[0] == 1
     assert tree.lookup("b", "a", 3 * SECOND)[0] == -5
-    with pytest.raises(CyclicTree):
-        tree.lookup("a", "b")
+    assert tree.lookup("map", "a")[0] == 2
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
+@pytest.mark.parametrize("static", [False, True])
+def test_a_batch_turns_a_chain_round_in_any_order(order, static):
+    """map -> a -> b -> c becomes map -> c -> b -> a; rows of one message have no order among them."""
+    tree = TransformTree()
+    tree.set_transforms(["map", "a", "b"], ["a", "b", "c"], 0, [at(1)] * 3, static)
+    rows = [("map", "c"), ("c", "b"), ("b", "a")]
+    parents, children = zip(*(rows[i] for i in order), strict=True)
+    tree.set_transforms(parents, children, SECOND, [at(10)] * 3, static)
+    assert tree.chain("map", "a") == ("a", "b", "c", "map")
+    assert tree.lookup("map", "a")[0] == 30
 
 
 def test_identity_of_a_known_frame() -> None:
@@ -208,7 +221,7 @@ def test_full_lookup_tells_an_unknown_frame_before_a_stamp_that_is_missing() -> 
         ("map", "car", at(0, 0, 0, (0, 0, 0, np.nan)), "not finite"),
         ("map", "car", at(0, 0, 0, (0, 0, 0, 0)), "norm is 0, a rotation needs 1"),
         ("map", "car", at(0, 0, 0, (0.5, 0.5, 0.5, 0.48)), "norm is 0.990152"),
-        ("wheel", "map", at(0), "'wheel' hangs below 'map' already"),
+        ("wheel", "map", at(0), "closes the loop map -> body -> wheel -> map"),
     ],
 )
 def test_nothing_invalid_is_stored_and_nothing_is_dropped_in_silence(
@@ -244,11 +257,40 @@ def test_the_good_rows_of_a_batch_are_stored() -> None:
     assert tree.frames == ("map", "f0", "f1", "f3", "f5")
 
 
-def test_two_publishers_that_each_carry_the_other_are_told_so() -> None:
+@pytest.mark.parametrize("static", [(False, False), (False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("later", [0, 50 * MILLI, 100 * SECOND])
+def test_two_publishers_that_each_carry_the_other_are_told_so(static: Sequence[bool], later: int) -> None:
+    """However much later the second one comes, the newest of the first holds until there is a newer one."""
     tree = TransformTree()
-    tree.set_transform("a", "b", 0, at(1))
-    with pytest.raises(InvalidTransform, match="'b' hangs below 'a' already"):
-        tree.set_transform("b", "a", 50 * MILLI, at(1))
+    tree.set_transform("map", "a", 0, at(1), static[0])
+    tree.set_transform("a", "b", 0, at(1), static[0])
+    tree.set_transform("b", "c", 0, at(1), static[0])
+    with pytest.raises(InvalidTransform, match=re.escape("c -> a at") + ".*" + re.escape("loop a -> b -> c -> a")):
+        tree.set_transform("c", "a", later, at(1), static[1])
+    assert tree.chain("map", "c") == ("c", "b", "a", "map")
+
+
+def test_a_batch_that_closes_a_loop_with_itself_keeps_the_rest():
+    tree = TransformTree()
+    with pytest.raises(InvalidTransform) as error:
+        tree.set_transforms(["map", "a", "b", "c"], ["d", "b", "c", "a"], 0, [at(1)] * 4)
+    assert [(each.row, each.reason) for each in error.value.refusals] == [(3, "closes the loop a -> b -> c -> a")]
+    assert tree.chain("a", "c") == ("c", "b", "a")
+    assert tree.parent("d") == "map"
+
+
+def test_a_transform_that_comes_late_may_not_close_a_loop_of_its_time():
+    """From 2 s to 4 s b carried a: that a carried b from 1 s on goes only where b let go of it before 2 s."""
+    tree = TransformTree(cache_duration=100.0)
+    for stamp, parent in ((0, "map"), (2, "b"), (4, "map")):
+        tree.set_transform(parent, "a", stamp * SECOND, at(1))
+    tree.set_transform("map", "b", 5 * SECOND, at(1))
+    with pytest.raises(InvalidTransform, match="closes the loop b -> a -> b at 2 s"):
+        tree.set_transform("a", "b", SECOND, at(1))
+    tree.set_transform("map", "b", 3 * SECOND // 2, at(1))
+    tree.set_transform("a", "b", SECOND, at(1))
+    assert tree.chain("map", "b", SECOND) == ("b", "a", "map")
+    assert tree.chain("map", "a", 3 * SECOND) == ("a", "b", "map")
 
 
 def test_indices_serve_instead_of_names() -> None:
