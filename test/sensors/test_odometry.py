@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import chi2
 
 from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
 from sim_node.sensors import FrameState, Noise, NoiseBank, Odometry
 from sim_node.sensors.setting import Setting
@@ -23,20 +25,20 @@ PERFECT = {"linear": "none", "angular": "none"}
 NUMBER = st.floats(-3, 3)
 
 
-def tumbling(*sensors):
+def tumbling(*sensors: Sensor) -> World:
     stone = Body(
         "stone",
         "map",
         "free",
-        geometry=(Geometry("box", [0.2, 0.3, 0.5], 2.0),),
-        q=[5, -3, 8, *Rotation.from_rotvec([0.4, 0.2, 1.0]).as_quat()],
-        qd=[3, 2, 1, 4, -2, 1],
+        geometry=(Geometry("box", np.array([0.2, 0.3, 0.5]), 2.0),),
+        q=np.array([5, -3, 8, *Rotation.from_rotvec([0.4, 0.2, 1.0]).as_quat()]),
+        qd=np.array([3.0, 2, 1, 4, -2, 1]),
     )
     return World("air", time=TimeGrid(0, MS), bodies=(stone,), sensors=sensors, physics=Physics(contact=False))
 
 
 @pytest.mark.parametrize("rate", [1000.0, 30.0, 7.0])
-def test_without_noise_it_is_where_the_frame_is_from_where_it_was(rate):
+def test_without_noise_it_is_where_the_frame_is_from_where_it_was(rate: float) -> None:
     """At rates that do not divide the grid, too."""
     mounting = np.array([0.1, 0.2, 0.0, *Rotation.from_rotvec([0, 0.5, 0]).as_quat()])
     described = Sensor("ODOM", "stone", mounting, type="odometry", parameters={"rate": rate, **PERFECT})
@@ -53,7 +55,7 @@ def test_without_noise_it_is_where_the_frame_is_from_where_it_was(rate):
     assert (Rotation.from_quat(told[-1, 3:7]).inv() * Rotation.from_quat(moved[3:])).magnitude() < 1e-10
 
 
-def test_its_twist_is_the_frames_own():
+def test_its_twist_is_the_frames_own() -> None:
     """On a short span the mean is the present one, half a span ago."""
     described = Sensor("ODOM", "stone", poses.IDENTITY, type="odometry", parameters={"rate": 1000.0, **PERFECT})
     truth = Sensor("TRUTH", "stone", poses.IDENTITY, type="ground_truth", parameters={"rate": 1000.0})
@@ -72,7 +74,7 @@ STRAIGHT = (1.0, 0, 0, 0, 0, 0)
 HELIX = (math.pi, 0, 0.3, 0, 0, 0.2 * math.pi)
 
 
-def drifted(sensor, seconds, twist, seed=3):
+def drifted(sensor: Odometry, seconds: float, twist: tuple[float, ...], seed: int = 3) -> tuple[FloatArray, FloatArray]:
     """What so many sensors tell of a way at a twist in their own axes, and where it truly led."""
     sensors = (sensor,) * RUNS
     report = Odometry.report(sensors, Setting(World("earth")))
@@ -87,7 +89,7 @@ def drifted(sensor, seconds, twist, seed=3):
     return told, poses.exp(np.array(twist) * seconds)
 
 
-def normalised(told, true):
+def normalised(told: FloatArray, true: FloatArray) -> FloatArray:
     """Errors of position and of rotation about the fixed axes (RUNS, 6), each over its stated deviation."""
     turned = (Rotation.from_quat(told[:, 3:7]) * Rotation.from_quat(true[3:]).inv()).as_rotvec()
     return np.hstack([told[:, :3] - true[:3], turned]) / np.sqrt(told[:, 13:])
@@ -115,7 +117,7 @@ BAND = chi2.ppf([5e-4, 1 - 5e-4], RUNS) / RUNS
     ],
     ids=["density", "deviation", "turn_on_bias", "bias_instability", "random_walk", "scale", "misalignment", "default"],
 )
-def test_it_drifts_as_its_covariance_says(noise, twist):
+def test_it_drifts_as_its_covariance_says(noise: dict[str, Noise], twist: tuple[float, ...]) -> None:
     """Along the way, across it, upwards and about each axis, over many runs of 17 s."""
     errors = normalised(*drifted(Odometry(rate=RATE, **noise), 17.0, twist))
     spread = np.mean(errors**2, axis=0)
@@ -131,7 +133,9 @@ def test_it_drifts_as_its_covariance_says(noise, twist):
         (Noise(random_walk=1e-3), lambda v, t: (1e-3 * v) ** 2 * t**5 / 20),
     ],
 )
-def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(noise, variance):
+def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(
+    noise: Noise, variance: Callable[[float, float], float]
+) -> None:
     sensor = Odometry(rate=100.0, linear=Noise(), angular=noise)
     report = Odometry.report((sensor,), Setting(World("earth")))
     for _ in range(1000):
@@ -142,10 +146,11 @@ def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(noise, var
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(*[NUMBER] * 6), min_size=1, max_size=8))
-def test_any_way_there_adds_up(ways):
+def test_any_way_there_adds_up(ways: list[tuple[float, ...]]) -> None:
     """Twists, each held for half a second, are the product of their exponentials, and what was read of poses."""
     sensors = (Odometry(),)
-    measure, report = (part(sensors, Setting(World("earth"))) for part in (Odometry.measure, Odometry.report))
+    setting = Setting(World("earth"))
+    measure, report = Odometry.measure(sensors, setting), Odometry.report(sensors, setting)
     state = FrameState.at_rest(1)
     told = report(measure(state))
     for way in ways:

@@ -65,7 +65,9 @@ moves = st.tuples(transforms, st.integers(0, 7).map(lambda n: n == 0))
 
 @settings(max_examples=300)
 @given(st.lists(moves, max_size=40))
-def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(moves):
+def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(
+    moves: list[tuple[tuple[str, str, int], bool]],
+) -> None:
     tree, oracle = TransformTree(cache_duration=1e6, tolerance=0.0), Oracle()
     for (parent, child, stamp), static in moves:
         stored = True
@@ -85,7 +87,9 @@ def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(move
 
 @settings(max_examples=200)
 @given(st.lists(st.lists(transforms, min_size=1, max_size=6), max_size=8))
-def test_the_order_of_a_batch_of_one_stamp_does_not_matter_where_all_of_it_fits(batches):
+def test_the_order_of_a_batch_of_one_stamp_does_not_matter_where_all_of_it_fits(
+    batches: list[list[tuple[str, str, int]]],
+) -> None:
     """Two trees, one given each batch backwards: where either stores all of it, so does the other."""
     there, back = (TransformTree(cache_duration=1e6, tolerance=0.0) for _ in range(2))
     for stamp, batch in enumerate(batches):

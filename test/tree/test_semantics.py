@@ -171,7 +171,7 @@ def test_a_tree_turned_round_in_time() -> None:
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 2, 0)])
 @pytest.mark.parametrize("static", [False, True])
-def test_a_batch_turns_a_chain_round_in_any_order(order, static):
+def test_a_batch_turns_a_chain_round_in_any_order(order: Sequence[int], static: bool) -> None:
     """map -> a -> b -> c becomes map -> c -> b -> a; rows of one message have no order among them."""
     tree = TransformTree()
     tree.set_transforms(["map", "a", "b"], ["a", "b", "c"], 0, [at(1)] * 3, static)
@@ -270,7 +270,7 @@ def test_two_publishers_that_each_carry_the_other_are_told_so(static: Sequence[b
     assert tree.chain("map", "c") == ("c", "b", "a", "map")
 
 
-def test_a_batch_that_closes_a_loop_with_itself_keeps_the_rest():
+def test_a_batch_that_closes_a_loop_with_itself_keeps_the_rest() -> None:
     tree = TransformTree()
     with pytest.raises(InvalidTransform) as error:
         tree.set_transforms(["map", "a", "b", "c"], ["d", "b", "c", "a"], 0, [at(1)] * 4)
@@ -279,7 +279,7 @@ def test_a_batch_that_closes_a_loop_with_itself_keeps_the_rest():
     assert tree.parent("d") == "map"
 
 
-def test_a_transform_that_comes_late_may_not_close_a_loop_of_its_time():
+def test_a_transform_that_comes_late_may_not_close_a_loop_of_its_time() -> None:
     """From 2 s to 4 s b carried a: that a carried b from 1 s on goes only where b let go of it before 2 s."""
     tree = TransformTree(cache_duration=100.0)
     for stamp, parent in ((0, "map"), (2, "b"), (4, "map")):
