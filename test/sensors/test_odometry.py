@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ BAND = chi2.ppf([5e-4, 1 - 5e-4], RUNS) / RUNS
     ],
     ids=["density", "deviation", "turn_on_bias", "bias_instability", "random_walk", "scale", "misalignment", "default"],
 )
-def test_it_drifts_as_its_covariance_says(noise: dict[str, Noise], twist: tuple[float, ...]) -> None:
+def test_it_drifts_as_its_covariance_says(noise: dict[str, Any], twist: tuple[float, ...]) -> None:
     """Along the way, across it, upwards and about each axis, over many runs of 17 s."""
     errors = normalised(*drifted(Odometry(rate=RATE, **noise), 17.0, twist))
     spread = np.mean(errors**2, axis=0)

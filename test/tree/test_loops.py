@@ -58,6 +58,8 @@ class Oracle:
         return True
 
 
+# Parent, child, stamp.
+Row = tuple[str, str, int]
 transforms = st.tuples(st.sampled_from(FRAMES), st.sampled_from(FRAMES), st.integers(0, STAMPS - 1))
 # One in eight is static: a static one stands in the way of most others.
 moves = st.tuples(transforms, st.integers(0, 7).map(lambda n: n == 0))
@@ -66,7 +68,7 @@ moves = st.tuples(transforms, st.integers(0, 7).map(lambda n: n == 0))
 @settings(max_examples=300)
 @given(st.lists(moves, max_size=40))
 def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(
-    moves: list[tuple[tuple[str, str, int], bool]],
+    moves: list[tuple[Row, bool]],
 ) -> None:
     tree, oracle = TransformTree(cache_duration=1e6, tolerance=0.0), Oracle()
     for (parent, child, stamp), static in moves:
@@ -88,7 +90,7 @@ def test_what_would_close_a_loop_at_any_instant_is_refused_and_nothing_else(
 @settings(max_examples=200)
 @given(st.lists(st.lists(transforms, min_size=1, max_size=6), max_size=8))
 def test_the_order_of_a_batch_of_one_stamp_does_not_matter_where_all_of_it_fits(
-    batches: list[list[tuple[str, str, int]]],
+    batches: list[list[Row]],
 ) -> None:
     """Two trees, one given each batch backwards: where either stores all of it, so does the other."""
     there, back = (TransformTree(cache_duration=1e6, tolerance=0.0) for _ in range(2))
