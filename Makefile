@@ -9,7 +9,7 @@ SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: run setup test lint types imports bench stress pictures doctor lock clean always
+.PHONY: run setup test test-peers test-times lint types imports bench stress pictures doctor lock clean always
 
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
@@ -21,6 +21,15 @@ doctor: .venv/.ready
 
 test: .venv/.ready-for-tests lint types imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+# What needs programs of others that set-up does not fetch, or takes long: PX4 and ArduPilot, where PX4_DIR and
+# ARDUPILOT_DIR name checkouts that are built for software in the loop. What is missing is skipped, and said.
+test-peers: .venv/.ready-for-tests
+	$(BIN)/python -m pytest -m peers $(ARGS)
+
+# The slowest thirty of all tests.
+test-times: .venv/.ready-for-tests
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=30 --durations-min=0 $(ARGS)
 
 lint: .venv/.ready-for-tests
 	$(BIN)/ruff check .
