@@ -24,6 +24,7 @@ BENCHES = (
     "reading",
     "replay",
     "lockstep",
+    "promptness",
 )
 
 

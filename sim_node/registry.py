@@ -68,7 +68,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         module: the module that adds it; by default the one from which this is called.
         Raises ValueError for a name that is taken, naming the modules of both.
         """
-        module = module or sys._getframe(1).f_globals["__name__"]
+        module = module or calling_module()
 
         def enter(entry: E) -> E:
             if _rank(module, self._shipped) is None:
@@ -96,7 +96,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
     @contextmanager
     def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
         """Have further entries while a block runs. Raises ValueError for a name that is taken."""
-        module = sys._getframe(2).f_globals["__name__"]
+        module = calling_module(1)
         for name, entry in entries.items():
             self.add(name, module=module)(entry)
         try:
@@ -177,6 +177,12 @@ class Registry(Mapping[K, T], Generic[K, T]):
             return len(modules) if found is None else found
 
         return {name: self._entries[name][1] for name in sorted(self._entries, key=rank)}
+
+
+def calling_module(further: int = 0) -> str:
+    """Return the name of the module that called the function which asks, or of one `further` up; `__main__` in exec."""
+    name: str = sys._getframe(2 + further).f_globals.get("__name__", "__main__")
+    return name
 
 
 def _rank(module: str, among: tuple[str, ...]) -> int | None:

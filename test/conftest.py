@@ -38,7 +38,18 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ROS_DOMAIN_ID", str(free_domain()))
         patch.setenv("ROS_LOG_DIR", str(tmp_path_factory.mktemp("log")))
+        # Packages are fetched by the set-up, and by it alone.
+        patch.setenv("PIP_NO_INDEX", "1")
         yield
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skips what needs others' programs unless it is asked for, and says so."""
+    if "peers" not in config.getoption("markexpr"):
+        skip = pytest.mark.skip(reason="needs other programs than set-up fetches: make test-peers")
+        for item in items:
+            if item.get_closest_marker("peers"):
+                item.add_marker(skip)
 
 
 @pytest.fixture(autouse=True)

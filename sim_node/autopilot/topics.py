@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from sim_node.registry import Registry
+from sim_node.registry import Registry, calling_module
 from sim_node.wire.qos import Qos
 from sim_node.wire.struct_message import Pack
 
@@ -73,5 +72,5 @@ def topic(
     layout: Callable[[FrameNames], Pack] | None = None,
 ) -> Topic:
     """Registers a topic. Raises ValueError for a name that is there already."""
-    module = sys._getframe(1).f_globals["__name__"]
+    module = calling_module()
     return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout))

@@ -7,7 +7,6 @@ is all that worlds, x_xy models and the physics need to know of a turret's joint
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.registry import Registry
+from sim_node.registry import Registry, calling_module
 
 Axis = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
@@ -116,7 +115,7 @@ JOINTS: Registry[str, JointType] = Registry(
 
 def register(*joints: JointType) -> None:
     """Adds joint types. Raises ValueError for a name that is taken."""
-    module = sys._getframe(1).f_globals["__name__"]
+    module = calling_module()
     for joint in joints:
         JOINTS.add(joint.name, module=module)(joint)
 

@@ -7,10 +7,9 @@ is all that worlds, the assembly and the physics need to know of a pin in a slot
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 
-from sim_node.registry import Registry
+from sim_node.registry import Registry, calling_module
 from sim_node.world.joints import BALL, JOINTS, Part, X, Y, Z, hinge, slide
 
 
@@ -59,7 +58,7 @@ MATES: Registry[str, MateType] = Registry(
 
 def register(*mates: MateType) -> None:
     """Adds mate types. Raises ValueError for a name that is taken, a joint that is not there, values out of number."""
-    module = sys._getframe(1).f_globals["__name__"]
+    module = calling_module()
     for mate in mates:
         if not JOINTS.added(mate.joint) or len(mate.valued) != len(mate.values):
             raise ValueError(

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from claims import free_instance
 from recorded_runs import messages, record
 from waiting import PATIENCE
 
@@ -28,8 +29,12 @@ def test_no_other_world_has_peers() -> None:
 
 @pytest.mark.parametrize("world", sorted(WITH_BUILTIN))
 def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{world}.yaml"
+    text = Path(load(world).source).read_text(encoding="utf-8")
+    assert "instance: 0" in text
+    path.write_text(text.replace("instance: 0", f"instance: {free_instance()}"), encoding="utf-8")
     for name in ("a", "b"):
-        words = ["run", world, "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
+        words = ["run", str(path), "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
         subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)
     first, second = (messages(tmp_path / name / f"{name}_0.mcap") for name in ("a", "b"))
     assert first == second

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from waiting import until
+from waiting import PATIENCE, until
 
 # A file for each number. Its lock is the claim: it ends with the process at the latest, however that ends. Not in
 # $TMPDIR, which differs between suites, nor in a folder per user, who all share the network.
@@ -23,7 +23,8 @@ FIRST_DDS_PORT, DDS_PORTS = 7400, 250
 PORTS = range(61_000, 65_000)
 # MAVLink gives instance i the system id i + 1, which ends at 255.
 INSTANCES = range(60, 254)
-# Of instance i. PX4: simulator 4560 + i, ground station 14540 + i. ArduPilot: 9002 + 10 i and the one after it.
+# Of instance i. PX4 and the built-in autopilot: simulator 4560 + i, ground station 14540 + i, from 14800 + i.
+# ArduPilot: 9002 + 10 i and the one after it.
 _TCP, _UDP = socket.SOCK_STREAM, socket.SOCK_DGRAM
 
 
@@ -38,10 +39,12 @@ class Claims:
     def __len__(self) -> int:
         return len(self._held)
 
-    def claim(self, kind: str, numbers: Sequence[int], is_free: Callable[[int], bool]) -> int:
-        """A number that nobody has claimed and nobody uses. Where there is none, waits for one."""
+    def claim(
+        self, kind: str, numbers: Sequence[int], is_free: Callable[[int], bool], patience: float = PATIENCE
+    ) -> int:
+        """A number, none of them 0, that nobody has claimed and nobody uses. Where there is none, waits for one."""
         turn = self._turns.setdefault(kind, itertools.count(os.getpid() * 37))
-        found = until(lambda: self._try(kind, numbers, is_free, next(turn)), f"a {kind} that is free", poll=0.2)
+        found = until(lambda: self._try(kind, numbers, is_free, next(turn)), f"a free {kind}", 0.2, patience)
         assert found is not None
         return found
 
@@ -80,11 +83,16 @@ def free_instance() -> int:
     """An instance of an autopilot, with the ports that go by it: see sim_node.autopilot.lockstep."""
 
     def is_free(instance: int) -> bool:
-        ports = [(_TCP, 4560 + instance), (_UDP, 14540 + instance)]
+        ports = [(_TCP, 4560 + instance), (_UDP, 14540 + instance), (_UDP, 14800 + instance)]
         ports += [(_UDP, 9002 + 10 * instance), (_UDP, 9003 + 10 * instance)]
         return all(_can_be_bound(kind, port) for kind, port in ports)
 
     return CLAIMS.claim("instance", INSTANCES, is_free)
+
+
+def claim_alone(what: str) -> None:
+    """Waits until no other test of this machine does the same."""
+    CLAIMS.claim(what.replace(" ", "-"), range(1, 2), lambda number: True, patience=3.0 * PATIENCE)
 
 
 def _locked(path: Path) -> int | None:

@@ -8,18 +8,18 @@ from typing import TypeVar
 
 import psutil
 
-# A test that waits longer hangs (s). Nothing is measured by it: it is far more than anything takes on a busy machine,
-# and less than the time-out of pytest, so that the failure says what was waited for.
+# A test that waits for longer than that hangs (s). Nothing is measured by it: it is more than anything takes on a busy
+# machine, and less than the time-out of pytest, so that the failure says what was waited for.
 PATIENCE = 240.0
 T = TypeVar("T")
 
 
-def until(done: Callable[[], T], what: object = "", poll: float = 0.01) -> T:
-    """What `done` gives once that is true; fails when PATIENCE is over. what: for the message, as text at that time."""
-    deadline = time.monotonic() + PATIENCE
+def until(done: Callable[[], T], what: object = "", poll_s: float = 0.01, patience: float = PATIENCE) -> T:
+    """What `done` gives once that is true; fails when patience is over. what: for the message."""
+    deadline = time.monotonic() + patience
     while not (found := done()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
-        time.sleep(poll)
+        assert time.monotonic() < deadline, f"not within {patience:g} s: {what}"
+        time.sleep(poll_s)
     return found
 
 

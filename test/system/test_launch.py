@@ -13,6 +13,7 @@ import psutil
 import pytest
 import rclpy.qos as ros_qos
 import yaml
+from claims import claim_alone
 from installing import ROOT, Installation, install, own_path, run
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
@@ -232,6 +233,7 @@ def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
         assert "Traceback" not in running.output
 
 
+@pytest.mark.peers
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
 def test_simulation_autopilot_and_bridge_start_and_end_together(
@@ -240,6 +242,7 @@ def test_simulation_autopilot_and_bridge_start_and_end_together(
     folder = os.environ.get(f"{kind.upper()}_DIR")
     if folder is None:
         pytest.skip(f"set {kind.upper()}_DIR to a checkout with a SITL build")
+    claim_alone("real autopilots")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with launch(beside(launched, kind), f"{kind}_dir:={folder}", "vehicle_name:=drone") as (running, ears):
         odometry = ears.subscribe(Odometry, "/drone/local_position/odom", CLOCK)

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from claims import claim_alone
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
@@ -204,6 +205,12 @@ class Pilot:
         self.ears.spin_until(lambda: self.armed and not self.armed[-1][1].data, on_ground)
 
 
+@pytest.fixture
+def autopilots() -> None:
+    """One fleet at a time on a machine: PX4 has ports of its own for its first ten instances alone."""
+    claim_alone("real autopilots")
+
+
 FLEETS = {
     "px4": [("px4", 0, 1)],
     "ardupilot": [("ardupilot", 0, 1)],
@@ -211,7 +218,8 @@ FLEETS = {
 }
 
 
-@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.peers
+@pytest.mark.usefixtures("ros_domain", "autopilots")
 @pytest.mark.parametrize(
     "members",
     [pytest.param(members, marks=needs(*{kind for kind, *_ in members}), id=name) for name, members in FLEETS.items()],

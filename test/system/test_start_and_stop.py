@@ -26,7 +26,11 @@ CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, sign
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize(("number", "moment"), CASES, ids=lambda value: f"{value:.2f}")
-@pytest.mark.parametrize("command", [sim_node("run", "orbit"), [EXECUTABLE]], ids=["sim_node run", "executable"])
+@pytest.mark.parametrize(
+    "command",
+    [sim_node("run", "orbit"), [EXECUTABLE, "--ros-args", "-p", "world:=orbit"]],
+    ids=["sim_node run", "executable"],
+)
 def test_a_signal_at_any_moment_ends_it(command: list[str | Path], number: int, moment: float) -> None:
     with program(command) as node:
         time.sleep(moment)  # the moment is the point of the test; on a busy machine it comes earlier in the program
