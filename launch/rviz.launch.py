@@ -43,7 +43,9 @@ def start_rviz(context: LaunchContext) -> list[Action]:
         config = f"{folder}/{Path(given('of')).stem}.rviz"
         python = next(path for path in PYTHONS if path.exists())
         words = [str(python), "-m", "sim_node.cli.main", "rviz", given("of"), "-o", config]
-        words += [f"--frame-prefix={given('frame_prefix')}", f"--namespace={given('namespace')}"]
+        # Those of a node that is none, a bag, are empty; `sim_node rviz` refuses them for a bag.
+        options = {"--frame-prefix": given("frame_prefix"), "--namespace": given("namespace")}
+        words += [f"{option}={value}" for option, value in options.items() if value]
         made = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
         if made.returncode:
             shutil.rmtree(folder)
