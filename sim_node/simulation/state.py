@@ -15,3 +15,4 @@ class State:
     steps: int
     engines: tuple[bytes, ...] = field(repr=False)
     sensors: tuple[SavedBank, ...] = field(repr=False)
+    remainder_ns: int = 0
