@@ -23,6 +23,7 @@ from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
 from sim_node.world import UnknownFrame
 from sim_node.world.instants import nanoseconds, within
+from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file, and says so. Nothing is left of one that could not be finished."""
     path: Path = arguments.out or arguments.video
+    if fault := mujoco_fault():
+        raise UsageError(f"drawing needs MuJoCo, {fault}")
     try:
         # Here and not above: only who draws needs what draws.
         from sim_node.viewing.canvas import NoOpenGL
