@@ -217,7 +217,7 @@ def setpoint_stream(report: Report) -> None:
         )  # fmt: skip
         running = threading.Thread(target=bridge.run)
         running.start()
-        parser, arrivals = Parser(datagrams=True), []
+        parser, arrivals = Parser(datagrams=True), list[float]()
         _, address = autopilot.recvfrom(2048)
         beat = {"type": 2, "autopilot": 3, "base_mode": 1, "system_status": 4, "mavlink_version": 3}
         autopilot.sendto(frame_bytes("HEARTBEAT", beat, 1, 1, 0), address)

@@ -48,7 +48,12 @@ def test_no_two_processes_have_the_same(kind: str) -> None:
     """Not even where they begin at the same number; a fifth waits until one is killed."""
     with ExitStack() as opened:
         others = [opened.enter_context(claimant(kind)) for _ in range(4)]
-        opened.callback(lambda: [other.kill() for other in others])
+
+        def kill_all() -> None:
+            for other in others:
+                other.kill()
+
+        opened.callback(kill_all)
         assert sorted(map(number_of, others)) == [1, 2, 3, 4]
         fifth = opened.enter_context(claimant(kind))
         others.append(fifth)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.numbers import speed
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.ros_parameters import refuse_twice
-from sim_node.cli.worlds import finite
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(default udpin:127.0.0.1:14540)",
     )
     parser.add_argument("--tlog", metavar="FILE", type=Path, help="play a telemetry log instead")
-    parser.add_argument("--speed", metavar="X", type=_speed, help="with --tlog: its pace, or max (default 1)")
+    parser.add_argument("--speed", metavar="X", type=speed, help="with --tlog: its pace, or max (default 1)")
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p takeoff_height:=5.0"
 
 
@@ -71,12 +71,3 @@ def _banner(node: Any) -> list[str]:
         f"  watch        ros2 topic echo /{name(1)}/local_position/pose",
         "  stop         Ctrl-C",
     ]
-
-
-def _speed(text: str) -> float:
-    if text == "max":
-        return 0.0
-    speed = finite(text)
-    if speed <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed; a number above zero, or max, is needed")
-    return speed

@@ -7,9 +7,10 @@ import json
 
 from sim_node.cli.bag_transforms import bag_lookup
 from sim_node.cli.errors import UsageError
+from sim_node.cli.numbers import seconds
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.poses import pose_lines
-from sim_node.cli.worlds import add_allow, add_at, add_live, finite, no_world_beside_live, seen_at
+from sim_node.cli.worlds import add_allow, add_at, add_live, no_world_beside_live, seen_at
 from sim_node.recording.opening import is_bag
 from sim_node.world import UnknownFrame, load
 
@@ -60,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _step(text: str) -> float:
-    step = finite(text)
+    step = seconds(text)
     if step < 1e-6:
         raise argparse.ArgumentTypeError(f"{text!r} is no step; seconds above 0 are needed")
     return step

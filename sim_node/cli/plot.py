@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 from sim_node.cli.bags import add_bag, shown, tell_damage
-from sim_node.cli.errors import UsageError
-from sim_node.cli.worlds import finite
+from sim_node.cli.numbers import seconds, span
 from sim_node.recording.opening import open_bag
 from sim_node.recording.plotting import draw
 from sim_node.recording.series import read_series, signals
+from sim_node.world.instants import nanoseconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,17 +23,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="FILE", type=Path, default=Path("plot.png"), help=".png, .svg or .pdf (plot.png)"
     )
-    parser.add_argument("--start", metavar="S", type=finite, default=0.0, help="seconds after the bag's first message")
-    parser.add_argument("--duration", metavar="S", type=finite, help="seconds to draw (default: to the end)")
+    parser.add_argument("--start", metavar="S", type=seconds, default=0.0, help="seconds after the bag's first message")
+    parser.add_argument("--duration", metavar="S", type=span, help="seconds to draw (default: to the end)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints what was drawn."""
-    if arguments.duration is not None and arguments.duration <= 0:
-        raise UsageError(f"--duration is {arguments.duration:g}, needs seconds above 0")
     with open_bag(arguments.bag) as bag:
-        start_ns = bag.start_ns + round(arguments.start * 1e9)
-        stop_ns = None if arguments.duration is None else start_ns + round(arguments.duration * 1e9)
+        start_ns = bag.start_ns + nanoseconds(arguments.start)
+        stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)
         found = signals(bag, arguments.signals)
         series = read_series(bag, found, lambda topics: shown(bag, "reading", topics, start_ns, stop_ns))
         draw(series, bag.start_ns / 1e9, arguments.output)

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.numbers import positive, span
 from sim_node.cli.parser import add_list, flag_of
-from sim_node.cli.worlds import finite
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.settings import SettingsFault, from_options, is_topic_pattern
 
@@ -45,12 +45,12 @@ def add_record(parser: argparse.ArgumentParser) -> None:
 def add_files(group: Any) -> None:
     """How a bag is written."""
     group.add_argument("--compression", choices=("none", "lz4", "zstd"), help="of the bag's chunks (default zstd)")
-    group.add_argument("--split-size", metavar="MB", type=_positive, help="begin another file above this size")
-    group.add_argument("--split-duration", metavar="S", type=_positive, help="begin another file after S seconds")
+    group.add_argument("--split-size", metavar="MB", type=positive, help="begin another file above this size")
+    group.add_argument("--split-duration", metavar="S", type=span, help="begin another file after S seconds")
     group.add_argument(
-        "--snapshot", metavar="S", type=_positive, help="keep the last S seconds in memory, write them on SIGUSR1"
+        "--snapshot", metavar="S", type=span, help="keep the last S seconds in memory, write them on SIGUSR1"
     )
-    group.add_argument("--max-disk", metavar="MB", type=_positive, help="stop recording before the bag is larger")
+    group.add_argument("--max-disk", metavar="MB", type=positive, help="stop recording before the bag is larger")
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -110,10 +110,3 @@ def tell_of(recorder: Any) -> None:
 def complain(text: str) -> None:
     """Why a recording stopped, on stderr."""
     print(f"sim_node: {text}", file=sys.stderr, flush=True)
-
-
-def _positive(text: str) -> float:
-    number = finite(text)
-    if number <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text}: a number above zero is needed")
-    return number

@@ -16,11 +16,15 @@ from tqdm import tqdm
 
 from sim_node.cli.bags import tell_damage
 from sim_node.cli.errors import UsageError
+from sim_node.cli.far import seek
+from sim_node.cli.numbers import seconds, span
 from sim_node.cli.parser import add_list, anything, refuse
-from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, finite, loaded
+from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
 from sim_node.world import UnknownFrame
+from sim_node.world.instants import nanoseconds, within
+from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
@@ -52,9 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     picture = parser.add_argument_group("with -o")
     add_at(picture)
     film = parser.add_argument_group("with --video")
-    film.add_argument("--from", dest="begin", metavar="S", type=finite, help="begin at this time (default: the start)")
+    film.add_argument("--from", dest="begin", metavar="S", type=seconds, help="begin at this time (default: the start)")
     duration = f"simulated seconds (default {DEFAULT_DURATION_S:g}, or to a bag's end)"
-    film.add_argument("--duration", metavar="S", type=finite, help=duration)
+    film.add_argument("--duration", metavar="S", type=span, help=duration)
     film.add_argument("--fps", metavar="N", type=_positive, help="pictures per second (default 30)")
     film.add_argument("--speed", metavar="X", type=_positive, help="simulated per second of the film (default 1)")
     parser.epilog = "A bag (its folder, or an .mcap or .db3 file) is drawn by its transforms, in the world that it has."
@@ -63,6 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file, and says so. Nothing is left of one that could not be finished."""
     path: Path = arguments.out or arguments.video
+    if fault := mujoco_fault():
+        raise UsageError(f"drawing needs MuJoCo, {fault}")
     try:
         # Here and not above: only who draws needs what draws.
         from sim_node.viewing.canvas import NoOpenGL
@@ -109,7 +115,7 @@ def _take(arguments: argparse.Namespace) -> Iterator[Take]:
     from sim_node.viewing.takes import run_of, take_of_bag
 
     if not is_bag(arguments.world):
-        yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0)
+        yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world) as bag:
@@ -133,19 +139,26 @@ def _times(take: Take, arguments: argparse.Namespace) -> tuple[list[int], Fracti
     left = (take.end_ns - begin_ns) / 1e9
     whole = min(DEFAULT_DURATION_S, left) if left > 0.0 else DEFAULT_DURATION_S
     duration = Fraction(str(whole if arguments.duration is None else arguments.duration))
-    if duration <= 0:
-        raise UsageError(f"--duration {float(duration):g}: a time above zero is needed")
     step_ns = 10**9 * (arguments.speed or Fraction(1)) / fps
     count = max(1, round(duration * 10**9 / step_ns))
     if count > MOST_PICTURES:
         raise UsageError(f"a film of {count} pictures; allowed: up to {MOST_PICTURES}")
-    return [begin_ns + round(index * step_ns) for index in range(count)], fps
+    times_ns = [begin_ns + round(index * step_ns) for index in range(count)]
+    _within(times_ns[-1])
+    return times_ns, fps
 
 
-def _instant(take: Take, seconds: float) -> int:
+def _instant(take: Take, at: float) -> int:
     """What is small for a stamp of the wall clock is counted from the first."""
-    time_ns = round(seconds * 1e9)
-    return time_ns if time_ns >= WALL_CLOCK_NS else take.zero_ns + time_ns
+    time_ns = nanoseconds(at)
+    return time_ns if time_ns >= WALL_CLOCK_NS else _within(take.zero_ns + time_ns)
+
+
+def _within(time_ns: int) -> int:
+    try:
+        return within(time_ns)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse.Namespace) -> None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import argparse
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
+from sim_node.cli.numbers import positive, since_start, span, speed
 from sim_node.cli.parser import add_list, goes_with, is_remapping
 from sim_node.cli.replay_progress import ReplayProgress
 from sim_node.cli.ros_parameters import refuse_twice
-from sim_node.cli.worlds import finite
 from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:
     from sim_node.nodes.replay import ReplayNode
 
 MOST_TOPICS = 12
+# As the node's parameters of these names have it.
+_rate, _clock_rate = partial(speed, most=1000.0), partial(positive, most=1000.0)
 # What the arrows change the rate by, as in `ros2 bag play`.
 FASTER = 1.1
 
@@ -25,13 +28,18 @@ FASTER = 1.1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG and how to play it."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or one .mcap or .db3 file")
-    parser.add_argument("--rate", metavar="R", type=_rate, help="seconds of the bag per second, or max (default 1)")
-    parser.add_argument("--start", metavar="S", type=_seconds, help="begin S seconds into the bag")
-    parser.add_argument("--duration", metavar="S", type=_seconds, help="play S seconds (default: to the end)")
+    parser.add_argument(
+        "--rate",
+        metavar="R",
+        type=_rate,
+        help="seconds of the bag per second, or max (default 1)",
+    )
+    parser.add_argument("--start", metavar="S", type=since_start, help="begin S seconds into the bag")
+    parser.add_argument("--duration", metavar="S", type=span, help="play S seconds (default: to the end)")
     parser.add_argument("--loop", action="store_true", help="begin again at the end; stamps and /clock go on")
     parser.add_argument("--recorded-time", action="store_true", help="let time go back on loops and seeks, as recorded")
     parser.add_argument("--clock", action="store_true", help="publish /clock, instead of a recorded one")
-    parser.add_argument("--clock-rate", metavar="HZ", type=finite, help="with --clock: how often (default 100)")
+    parser.add_argument("--clock-rate", metavar="HZ", type=_clock_rate, help="with --clock: how often (default 100)")
     add_list(parser, "--topics", "TOPIC", is_topic_pattern, help="play only these: names or patterns ('/drone/*')")
     add_list(parser, "--remap", "FROM:=TO", is_remapping, help="play topics under other names")
     parser.add_argument("--step", action="store_true", help="begin paused; the right arrow plays the next message")
@@ -45,8 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs until the end of the bag, Ctrl-C or SIGTERM."""
-    if arguments.duration == 0.0:
-        raise UsageError("--duration 0: a time above zero is needed")
     if not arguments.clock:
         goes_with(arguments, "--clock", ["clock_rate"])
     rules = arguments.remap or []
@@ -112,19 +118,3 @@ def _banner(node: ReplayNode) -> list[str]:
         f"  seek         ros2 param set {name} position 12.5",
         "  stop         Ctrl-C",
     ]
-
-
-def _rate(text: str) -> float:
-    if text == "max":
-        return 0.0
-    rate = finite(text)
-    if not 0.0 < rate <= 1000.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no rate; a number above zero and up to 1000, or max, is needed")
-    return rate
-
-
-def _seconds(text: str) -> float:
-    seconds = finite(text)
-    if seconds < 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r}: seconds of zero or more are needed")
-    return seconds

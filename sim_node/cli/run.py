@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from sim_node.cli.errors import UsageError
+from sim_node.cli.numbers import span, speed
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.ros_parameters import refuse_world
 from sim_node.cli.views import add_view
-from sim_node.cli.worlds import add_randomised, add_world, finite, loaded
+from sim_node.cli.worlds import add_randomised, add_world, loaded
+from sim_node.world.instants import nanoseconds
 
 DEMO = "guided"
 
@@ -16,8 +17,8 @@ DEMO = "guided"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD and how to run it."""
     add_world(parser, default=DEMO)
-    parser.add_argument("--duration", metavar="S", type=finite, help="end after S simulated seconds")
-    parser.add_argument("--speed", metavar="X", type=_speed, help="simulated per wall second, or max (default 1)")
+    parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
+    parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
     add_randomised(parser)
     add_view(parser)
     parser.add_argument("--recipes", action="store_true", help="start the programs of the world's recipes too")
@@ -28,14 +29,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM."""
-    if arguments.duration is not None and arguments.duration <= 0.0:
-        raise UsageError(f"--duration {arguments.duration:g}: a time above zero is needed")
     options_of(arguments)
     refuse_world(arguments)
     if arguments.interrupt.asked:
         return 0
     world = loaded(arguments)
-    duration_ns = None if arguments.duration is None else round(arguments.duration * 1e9)
+    duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:
         from sim_node.cli.run_alone import run_alone
 
@@ -43,15 +42,3 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.cli.run_node import run_as_node
 
     return run_as_node(world, duration_ns, arguments)
-
-
-def _speed(text: str) -> float:
-    if text == "max":
-        return 0.0
-    try:
-        speed = finite(text)
-    except ValueError:
-        speed = 0.0
-    if speed <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed; a number above zero, or max, is needed")
-    return speed

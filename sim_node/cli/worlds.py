@@ -1,15 +1,17 @@
-"""What several subcommands do with worlds: their arguments, loading them, numbers as people write them."""
+"""What several subcommands do with worlds: their arguments, loading them, going to an instant."""
 
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 
 from sim_node.cli.errors import UsageError
+from sim_node.cli.far import seek
+from sim_node.cli.numbers import seconds, span
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.simulation import Simulation, Snapshot
 from sim_node.world import World, load
+from sim_node.world.instants import nanoseconds
 from sim_node.world.randomise import randomised
 
 # Options that only a world, and neither a bag nor the graph, makes use of.
@@ -41,7 +43,7 @@ def add_randomised(parser: argparse.ArgumentParser) -> None:
 def add_at(parser: argparse._ActionsContainer) -> None:
     """--at T, an instant of the simulation."""
     parser.add_argument(
-        "--at", metavar="T", type=finite, help="simulation time in seconds (default: a world's start, a bag's end)"
+        "--at", metavar="T", type=seconds, help="simulation time in seconds (default: a world's start, a bag's end)"
     )
 
 
@@ -49,7 +51,7 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     """--live and --period, for what follows a running graph."""
     parser.add_argument("--live", action="store_true", help="listen to /tf and /tf_static instead, until Ctrl-C")
     parser.add_argument(
-        "--period", metavar="S", type=_period, default=1.0, help="with --live: seconds between two looks (default 1)"
+        "--period", metavar="S", type=span, default=1.0, help="with --live: seconds between two looks (default 1)"
     )
 
 
@@ -79,29 +81,13 @@ def drawn(world: World, arguments: argparse.Namespace) -> World:
 def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
     """A world's simulation and its state at an instant (s), or at its start."""
     simulation = Simulation(world, sensors=False)
-    time_ns = simulation.time_ns if at is None else round(at * 1e9)
     try:
-        return simulation, simulation.seek(time_ns)
-    except ValueError as error:
+        return simulation, seek(simulation, simulation.time_ns if at is None else nanoseconds(at))
+    except UsageError as error:
         raise UsageError(f"--at {at:g}: {error}") from None
-
-
-def finite(text: str) -> float:
-    """A finite number, for argparse."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
 
 
 def _seed(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
         raise argparse.ArgumentTypeError(f"{text!r} is no seed; a whole number from 0 to 2^63 - 1 is needed")
     return int(text)
-
-
-def _period(text: str) -> float:
-    period = finite(text)
-    if period <= 0.0:
-        raise argparse.ArgumentTypeError(f"{text} is no period; seconds above zero are needed")
-    return period

@@ -15,6 +15,7 @@ from sim_node.physics.vehicles import Vehicle, Vehicles
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.mujoco_import import need_mujoco
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
 
 if TYPE_CHECKING:
@@ -35,12 +36,10 @@ def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     shaped = any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
-    try:
-        # Here and not above: worlds without bodies start without it.
-        from sim_node.physics.mujoco_model import compile_model
-    except ImportError as error:
-        message = f"bodies need MuJoCo, which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
-        raise WorldError([Problem(Where(world.source), "bodies", message)]) from None
+    need_mujoco(world)
+    # Here and not above: worlds without bodies start without it.
+    from sim_node.physics.mujoco_model import compile_model
+
     try:
         compiled = compile_model(world, layout)
     except ValueError as error:

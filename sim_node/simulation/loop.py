@@ -11,7 +11,8 @@ from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.model import World
+from sim_node.world.instants import within
+from sim_node.world.model import TimeGrid, World
 
 
 class Sink(Protocol):
@@ -31,8 +32,8 @@ class Loop:
     """Runs a simulation in a thread of its own. All methods may be called from any thread but a sink's.
 
     publish_rate: snapshots per simulated second; real_time_factor: simulated per wall second, 0 for as fast
-    as possible; duration_ns: simulated time after which the loop ends by itself. Raises ValueError for a rate or
-    a factor out of range. Requests after the end, and those that the end overtakes, raise Refused.
+    as possible; duration_ns: simulated time after which the loop ends by itself. Raises ValueError for a rate, a
+    factor or a duration out of range. Requests after the end, and those that the end overtakes, raise Refused.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Loop:
         self._publish_rate = publish_rate
         self._pacer = Pacer(real_time_factor)
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
-        self._last_step = None if duration_ns is None else -(-duration_ns // simulation.world.time.step_ns)
+        self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
         self._worker = Worker("simulation", self._work)
         if paused:
@@ -188,3 +189,12 @@ class Loop:
         self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
         self._publish_rate = rate
         self._pacer.forget()
+
+
+def _last_step(duration_ns: int, grid: TimeGrid) -> int:
+    """The first step at or after a duration, which must end within int64 nanoseconds."""
+    if duration_ns < 0:
+        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
+    step = -(-duration_ns // grid.step_ns)
+    within(grid.start_ns + step * grid.step_ns)
+    return step

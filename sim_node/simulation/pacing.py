@@ -15,6 +15,8 @@ import numpy as np
 # instead of publishing all that was missed at once.
 MOST_BEHIND_S = 1.0
 WINDOW = 1024
+# Beyond any computer, and by far not beyond int64 nanoseconds.
+MOST_FACTOR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Pacer:
     """A stop-watch of simulation time: it runs at real_time_factor against the wall clock, deadlines are absolute.
 
     A factor of 0 means as fast as possible: everything is due at once, and it is the time of the last tick.
-    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or not finite.
+    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or above MOST_FACTOR.
     """
 
     def __init__(self, real_time_factor: float, wall: Callable[[], float] = time.monotonic) -> None:
@@ -153,6 +155,8 @@ class Pacer:
 
 
 def _checked(factor: float) -> float:
-    if not 0.0 <= factor < math.inf:
-        raise ValueError(f"real-time factor: {factor}; a finite number is needed, 0 for as fast as possible")
+    if not 0.0 <= factor <= MOST_FACTOR:
+        raise ValueError(
+            f"real-time factor: {factor}; a finite number up to {MOST_FACTOR:g} is needed, 0 for as fast as possible"
+        )
     return factor

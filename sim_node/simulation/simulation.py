@@ -21,6 +21,7 @@ from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
+from sim_node.world.instants import nanoseconds, within
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
@@ -30,7 +31,7 @@ class Simulation:
 
     sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
     frames: the FrameTable, fixed for the run. vehicles: those of the world by name, with their commands.
-    time_ns: start + steps * step, exactly.
+    time_ns: start + steps * step, exactly. remainder_ns: what `run` was asked for beyond that, less than a step.
     """
 
     def __init__(self, world: World, seed: int = 0, *, sensors: bool = True) -> None:
@@ -39,7 +40,7 @@ class Simulation:
         self.world = world
         self.frames: FrameTable = layout.frames
         self.seed = seed
-        self.steps = 0
+        self.steps, self.remainder_ns = 0, 0
         self._poses = np.array(layout.poses)
         self._by_name = engines_for(world, layout)
         self._engines = list(self._by_name.values())
@@ -62,7 +63,7 @@ class Simulation:
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
         """Advances by whole steps of the world's time grid; its sensors read on the way, and its peers exchange.
 
-        Raises ValueError for a negative number.
+        Raises ValueError for a negative number, and for one that leads beyond int64 nanoseconds.
 
         wait: for pictures that cameras took and that are not drawn yet. Without it they come out of a later step, and
         are left out where drawing falls behind: such a run is not the same each time.
@@ -71,6 +72,7 @@ class Simulation:
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
         end = self.steps + steps
+        within(self.world.time.start_ns + end * self.world.time.step_ns)
         while (due := min(self._suite.due, self._peers.due)) <= end:
             self._advance(int(due) - self.steps)
             if self._suite.due == due:
@@ -82,16 +84,26 @@ class Simulation:
         self._suite.tell(end, wait=wait)
 
     def run(self, duration: float) -> None:
-        """Advances by the whole steps nearest to `duration` seconds. Raises ValueError where it is negative."""
-        self.step(round(duration * 1e9 / self.world.time.step_ns))
+        """Advances by the whole steps nearest to `duration` seconds; the rest is carried over to the next call.
+
+        So calls add up: 40 times 0.01 s are 0.4 s at any step of the grid that divides it. `reset` drops the rest, a
+        State has it. Raises ValueError for what is negative, not finite, or leads beyond int64 nanoseconds.
+        """
+        duration_ns, step_ns = nanoseconds(duration), self.world.time.step_ns
+        if duration_ns < 0:
+            raise ValueError(f"duration: {duration:g} s; time goes forward, reset() goes back to the start")
+        due_ns = self.remainder_ns + duration_ns
+        steps = max(0, (2 * due_ns + step_ns) // (2 * step_ns))
+        self.step(steps)
+        self.remainder_ns = due_ns - steps * step_ns
 
     def seek(self, time_ns: int) -> Snapshot:
         """The world at any time from its start on, between two steps too; a copy. The run stays at the step before.
 
-        Raises ValueError for a time before the start.
+        Raises ValueError for a time before the start, and for one beyond int64.
         """
         start_ns, step_ns = self.world.time.start_ns, self.world.time.step_ns
-        steps, ahead_ns = divmod(time_ns - start_ns, step_ns)
+        steps, ahead_ns = divmod(within(time_ns) - start_ns, step_ns)
         if steps < 0:
             raise ValueError(f"{time_ns / 1e9:g} s is before the world's start at {start_ns / 1e9:g} s")
         if steps < self.steps:
@@ -103,7 +115,7 @@ class Simulation:
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
         self.seed = self.seed if seed is None else seed
-        self.steps = 0
+        self.steps, self.remainder_ns = 0, 0
         for engine in self._engines:
             engine.reset(self.seed)
         self._suite.reset(self.seed)
@@ -114,7 +126,7 @@ class Simulation:
     def state(self) -> State:
         """The run as it stands, to go back to: frozen, opaque, to be pickled."""
         engines = {name: engine.state() for name, engine in self._by_name.items()}
-        return State(self.seed, self.steps, engines, self._suite.save())
+        return State(self.seed, self.steps, engines, self._suite.save(), self.remainder_ns)
 
     def restore(self, state: State) -> None:
         """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
@@ -124,7 +136,7 @@ class Simulation:
         self._suite.restore(state.seed, state.sensors)
         for name, engine in self._by_name.items():
             engine.restore(state.engines[name])
-        self.seed, self.steps = state.seed, state.steps
+        self.seed, self.steps, self.remainder_ns = state.seed, state.steps, state.remainder_ns
         self._peers.restart(state.steps + 1)
 
     def attach(self, peer: Peer) -> None:

@@ -16,3 +16,4 @@ class State:
     steps: int
     engines: Mapping[str, bytes] = field(repr=False)
     sensors: tuple[SavedBank, ...] = field(repr=False)
+    remainder_ns: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from types import TracebackType
 from typing import Any
 
@@ -11,8 +12,9 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.world.mujoco_import import ALLOWED, OPENGL, VARIABLE
+
 Pixels = npt.NDArray[np.uint8]
-PACKAGES = "libegl1 libgl1-mesa-dri libopengl0"
 
 
 class NoOpenGL(Exception):
@@ -31,8 +33,10 @@ class Canvas:
 
     def __enter__(self) -> Canvas:
         try:
-            self._gl = _context()
-            self._gl.make_current()
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # GLFW warns of what then fails
+                self._gl = _context()
+                self._gl.make_current()
         except Exception as error:  # PyOpenGL raises any of them where a library is not there
             raise _no_opengl(error) from None
         return self
@@ -66,7 +70,9 @@ class Canvas:
 
 def _context() -> Any:
     """MuJoCo's choice where the environment makes one (MUJOCO_GL), and outside Linux; else EGL."""
-    if os.environ.get("MUJOCO_GL") or sys.platform != "linux":
+    if os.environ.get(VARIABLE) or sys.platform != "linux":
+        if not hasattr(mujoco, "GLContext"):
+            raise RuntimeError("it is switched off")
         return mujoco.GLContext(16, 16)
     from mujoco.egl import GLContext
 
@@ -75,6 +81,9 @@ def _context() -> Any:
 
 def _no_opengl(error: Exception) -> NoOpenGL:
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    return NoOpenGL(
-        f"drawing needs OpenGL without a display (EGL): {reason}; on Debian and Ubuntu: apt install {PACKAGES}"
-    )
+    chosen = os.environ.get(VARIABLE)
+    if not chosen:
+        return NoOpenGL(
+            f"drawing needs OpenGL without a display (EGL): {reason}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
+        )
+    return NoOpenGL(f"drawing does not work with {VARIABLE}={chosen}: {reason}; allowed: {ALLOWED}")

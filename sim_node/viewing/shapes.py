@@ -15,6 +15,7 @@ from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import lay_out
+from sim_node.world.mujoco_import import need_mujoco
 
 # Of what was given no colour; the arrows of a shape "xyz".
 PLAIN = (0.62, 0.65, 0.70, 1.0)
@@ -53,6 +54,7 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     """All that there is to see of an assembled world."""
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models:
+        need_mujoco(world)
         from sim_node.viewing.mujoco_shapes import geoms_of
 
         shapes += geoms_of(world, lay_out(world))

@@ -13,7 +13,7 @@ from sim_node.recording.bag import Bag, Message
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.recording.worlds import recorded_world
-from sim_node.simulation import Simulation
+from sim_node.simulation import Simulation, Snapshot
 from sim_node.world.layout import lay_out
 from sim_node.world.model import LATEST_NS, StaticFrame, World
 
@@ -34,12 +34,12 @@ class Take:
     name: str = "world"
 
 
-def run_of(world: World, seed: int = 0) -> Take:
-    """A run of a world. Raises what a Simulation does."""
+def run_of(world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek) -> Take:
+    """A run of a world; seek: how it gets to an instant. Raises what a Simulation does."""
     simulation = Simulation(world, seed, sensors=False)
 
     def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
-        return (simulation.seek(time_ns).poses for time_ns in times_ns)
+        return (seek(simulation, time_ns).poses for time_ns in times_ns)
 
     return Take(simulation.world, poses, simulation.world.time.start_ns)
 

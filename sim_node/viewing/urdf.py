@@ -16,6 +16,7 @@ from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.models import ModelLink
+from sim_node.world.mujoco_import import need_mujoco
 from sim_node.world.xml_text import quoteattr
 
 # URDF wants limits of every slide. These are none: m, N, m/s.
@@ -163,6 +164,7 @@ def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
     """Of each row that is a body, what MuJoCo makes of its shapes and of what the world says."""
     if not world.bodies and not world.models:
         return {}
+    need_mujoco(world)
     from sim_node.physics.mujoco_model import compile_model
 
     model = compile_model(world, layout).model

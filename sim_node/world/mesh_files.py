@@ -9,7 +9,8 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN
-from sim_node.world.mujoco_source import mujoco_missing, words_of
+from sim_node.world.mujoco_import import mujoco_fault
+from sim_node.world.mujoco_source import words_of
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def mesh_fault(path: Path) -> str:
                 )
     except OSError as error:
         return f"{quoted(path.name)} cannot be read: {error.strerror}"
-    return "" if suffix in MESHES_SHOWN or mujoco_missing() else _triangle_fault(path)
+    return "" if suffix in MESHES_SHOWN or mujoco_fault() else _triangle_fault(path)
 
 
 def add_mesh(spec: MjSpec, path: Path, scale: FloatArray) -> str:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from sim_node.world.readers.xml_elements import Element
 
-NEEDED = "models need MuJoCo, which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
 _LINE = re.compile(r",? line (\d+)(, column \d+)?")
 _NAME = re.compile(r"name '([^']+)'")
 _NOISE = re.compile(
@@ -100,15 +99,6 @@ def refusals(source: Source) -> Iterator[None]:
         yield
     except (ValueError, TypeError, OverflowError, MemoryError, mujoco.FatalError) as error:
         raise WorldError([source.problem(str(error) or type(error).__name__)]) from None
-
-
-def mujoco_missing() -> str:
-    """Why models cannot be read here, or nothing."""
-    try:
-        import mujoco  # noqa: F401
-    except ImportError as error:
-        return NEEDED.format(error=error)
-    return ""
 
 
 def default_options() -> dict[str, Any]:

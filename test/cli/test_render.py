@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import signal
 import subprocess
@@ -189,6 +190,37 @@ def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> 
     assert "apt install libegl1 libgl1-mesa-dri libopengl0" in ran.stderr
     assert ran.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == ["crossing.yaml"]
+
+
+@pytest.mark.parametrize("chosen", ["foo", "osmesa", "glfw", "off"])
+@pytest.mark.parametrize("command", ["render {world} -o a.png", "tree {world}", "urdf quadrotor", "check arm"])
+def test_a_choice_of_opengl_that_does_not_work_is_one_error(
+    command: str, chosen: str, world: str, tmp_path: Path
+) -> None:
+    """Or no matter, where nothing is drawn and MuJoCo can do without."""
+    environment = {**os.environ, "MUJOCO_GL": chosen}
+    environment.pop("DISPLAY", None)
+    environment.pop("WAYLAND_DISPLAY", None)
+    ran = subprocess.run(
+        [sys.executable, "-m", "sim_node.cli.main", *command.format(world=world).split()],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    draws = command.startswith("render")
+    if chosen == "osmesa" and ctypes.util.find_library("OSMesa"):
+        assert ran.returncode == 0
+        return
+    if draws or chosen in ("foo", "osmesa"):
+        assert ran.returncode == 2
+        assert f"MUJOCO_GL={chosen}: " in ran.stderr
+        assert "allowed: egl, osmesa, glfw, off (which draws nothing), or unset" in ran.stderr
+        assert len([line for line in ran.stderr.splitlines() if not line.startswith("1 error")]) == 1
+    else:
+        assert (ran.returncode, ran.stderr) == (0, "")
+    assert "Traceback" not in ran.stderr
 
 
 @pytest.mark.usefixtures("_gl")

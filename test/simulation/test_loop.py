@@ -377,6 +377,9 @@ def test_wrong_values_are_refused_and_the_loop_goes_on(paused: bool) -> None:
         Loop(Simulation(still()), (), publish_rate=0.0)
     with pytest.raises(ValueError, match="real-time factor"):
         Loop(Simulation(still()), (), real_time_factor=-1.0)
+    for wrong in (-1, 2**63, 10**39):
+        with pytest.raises(ValueError, match=r"zero or more|int64 nanoseconds"):
+            Loop(Simulation(still()), (), duration_ns=wrong)
 
 
 def test_full_speed_does_not_starve_requests() -> None:

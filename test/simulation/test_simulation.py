@@ -8,6 +8,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,40 @@ def test_run_takes_the_nearest_whole_steps(duration: float, steps: int) -> None:
     assert simulation.steps == steps
 
 
+@given(
+    st.lists(st.floats(0.0, 0.5), max_size=30),
+    st.integers(1000, 10**8),
+)
+def test_runs_add_up(durations: list[float], step_ns: int) -> None:
+    """However a time is cut into calls, the run is at the step nearest to the sum of them so far."""
+    simulation = Simulation(train(step_ns=step_ns))
+    asked_ns = 0
+    for duration in durations:
+        simulation.run(duration)
+        asked_ns += round(Fraction(duration) * 10**9)
+        assert abs(2 * (simulation.time_ns - asked_ns)) <= step_ns + 2 * len(durations)
+    assert simulation.time_ns + simulation.remainder_ns == pytest.approx(asked_ns, abs=len(durations))
+
+
+def test_what_is_left_of_a_step_is_carried_over() -> None:
+    """40 times 10 ms on a grid of 4 ms, also over a state; a reset begins anew."""
+    simulation = Simulation(train(step_ns=4 * MS))
+    for _ in range(25):
+        simulation.run(0.01)
+    state = pickle.loads(pickle.dumps(simulation.state))
+    other = Simulation(train(step_ns=4 * MS))
+    other.run(0.001)
+    other.restore(state)
+    for run in (simulation, other):
+        for _ in range(15):
+            run.run(0.01)
+        assert run.time_ns == 400 * MS
+    simulation.run(0.001)
+    simulation.reset()
+    simulation.run(0.001)
+    assert (simulation.steps, simulation.remainder_ns) == (0, MS)
+
+
 def test_snapshots_do_not_change_later() -> None:
     simulation = Simulation(train())
     kept = [simulation.snapshot()]
@@ -136,8 +171,13 @@ def test_seek_finds_any_time_forwards_and_backwards(times_ns: Sequence[int]) -> 
     ("wrong", "error", "message"),
     [
         (lambda run: run.step(-1), ValueError, r"steps: -1; time goes forward"),
-        (lambda run: run.run(-1.0), ValueError, r"steps: -100; time goes forward"),
-        (lambda run: run.run(float("nan")), ValueError, "NaN"),
+        (lambda run: run.run(-1.0), ValueError, r"duration: -1 s; time goes forward"),
+        (lambda run: run.run(float("nan")), ValueError, "nan is no finite number of seconds"),
+        (lambda run: run.run(float("inf")), ValueError, "inf is no finite number of seconds"),
+        (lambda run: run.run(1e30), ValueError, r"1e\+30 s is out of range; .* 9223372036 s \(int64 nanoseconds"),
+        (lambda run: run.run(9.2233720365e9), ValueError, "int64 nanoseconds, about 292 years"),
+        (lambda run: run.step(10**18), ValueError, "int64 nanoseconds"),
+        (lambda run: run.seek(2**63), ValueError, "int64 nanoseconds"),
         (lambda run: run.step(1.5), TypeError, "float"),
         (lambda run: run.seek(2 * SECOND - 1), ValueError, "before the world's start at 2 s"),
     ],

@@ -10,7 +10,8 @@ import numpy as np
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
-from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_missing, refusals, spec_of
+from sim_node.world.mujoco_import import mujoco_fault
+from sim_node.world.mujoco_source import Source, default_options, integrator_number, refusals, spec_of
 from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.assets import Assets, stem
 from sim_node.world.readers.files import read_text
@@ -50,9 +51,8 @@ _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 @xml_reader("mujoco")
 def read_mjcf(file: XmlFile) -> World | None:
     """The world of one MJCF file, at its options; None with the faults in the report."""
-    missing = mujoco_missing()
-    if missing:
-        file.report.error(missing)
+    if fault := mujoco_fault():
+        file.report.error(f"models need MuJoCo, {fault}")
         return None
     errors = len(file.report.errors)
     assets, includes = Assets(file), dict[str, bytes]()

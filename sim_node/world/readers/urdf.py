@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.model import World
-from sim_node.world.mujoco_source import mujoco_missing
+from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers import rotations
 from sim_node.world.readers.assets import Assets
@@ -31,9 +31,8 @@ COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": 
 @xml_reader("robot")
 def read_urdf(file: XmlFile) -> World | None:
     """The world of one URDF file: its root link stands still in the fixed frame; None with the faults in the report."""
-    missing = mujoco_missing()
-    if missing:
-        file.report.error(missing)
+    if fault := mujoco_fault():
+        file.report.error(f"models need MuJoCo, {fault}")
         return None
     errors = len(file.report.errors)
     root = Element("robot", file.root.at, dict(file.root.attributes), file=file.root.file)
