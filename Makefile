@@ -2,14 +2,15 @@
 PYTHON ?= python3
 WORLD ?=
 ARGS ?=
+PEERS ?=
 BIN := .venv/bin
 SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/view.lock \
-	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/msg/*)
+	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
 
 # Set where another Python's ROS wheels have found their libraries; ours would then not look for their own.
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
-.PHONY: run setup test lint types imports bench stress pictures doctor lock changelog clean always
+.PHONY: run setup test test-ros lint types imports bench stress pictures doctor lock changelog clean always
 
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
@@ -21,6 +22,11 @@ doctor: .venv/.ready
 
 test: .venv/.ready-for-tests lint types imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+
+# What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
+test-ros: .venv/.ready-for-tests
+	@$(BIN)/python tools/with_upstream.py "$(PEERS)" \
+		$(BIN)/python -m pytest -n 2 --dist worksteal -m upstream --require-upstream $(ARGS)
 
 lint: .venv/.ready-for-tests
 	$(BIN)/ruff check .

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -87,8 +88,8 @@ def imt_ring(world: World) -> Callable[[], None]:
     system = ring.System.create(to_x_xy(neutral))
     torques = jax.numpy.zeros(system.qd_size())
 
-    @jax.jit
-    def run(state):
+    @jax.jit  # type: ignore[untyped-decorator]
+    def run(state: Any) -> Any:
         return jax.lax.fori_loop(0, STEPS, lambda _, now: ring.algorithms.dynamics.step(system, now, torques), state)
 
     start = ring.State.create(system, q=jax.numpy.array([0.7] * len(world.bodies)))
@@ -98,14 +99,14 @@ def imt_ring(world: World) -> Callable[[], None]:
 
 def chain(links: int, integrator: str) -> World:
     """Rods on hinges, one below the other, let go from the side."""
-    rod = Geometry("capsule", [0.02, 0.3], 0.2, [0, 0, -0.15, 0, 0, 0, 1])
+    rod = Geometry("capsule", np.array([0.02, 0.3]), 0.2, np.array([0, 0, -0.15, 0, 0, 0, 1]))
     bodies = [
         Body(
             f"link{i}",
             f"link{i - 1}" if i else "map",
             "ry" if i % 2 else "rx",
-            [0, 0, -0.3, 0, 0, 0, 1],
-            q=[0.7],
+            np.array([0, 0, -0.3, 0, 0, 0, 1]),
+            q=np.array([0.7]),
             geometry=(rod,),
         )
         for i in range(links)
@@ -123,9 +124,9 @@ def ball(integrator: str) -> World:
     return World(
         "ball",
         time=TimeGrid(step_ns=1_000_000),
-        bodies=(Body("ball", "map", "free", geometry=(Geometry("sphere", [0.1], 1.0),)),),
-        forces=(Drag("ball", quadratic=[0.02] * 3),),
-        wind=Wind([5.0, 0.0, 0.0], gusts=Gusts([1.0] * 3, [50.0] * 3, 5.0)),
+        bodies=(Body("ball", "map", "free", geometry=(Geometry("sphere", np.array([0.1]), 1.0),)),),
+        forces=(Drag("ball", quadratic=np.array([0.02] * 3)),),
+        wind=Wind(np.array([5.0, 0.0, 0.0]), gusts=Gusts(np.array([1.0] * 3), np.array([50.0] * 3), 5.0)),
         physics=Physics(integrator=integrator, contact=False),
     )
 

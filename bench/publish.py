@@ -20,6 +20,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -226,7 +227,7 @@ def start_up() -> dict[str, Figure]:
         with listening() as listener:
             began = time.monotonic()
             with node_process("orbit", {}):
-                listener.wait_until(lambda listener=listener: bool(listener.arrivals), 30.0)
+                listener.wait_until(partial(bool, listener.arrivals), 30.0)
                 seconds.append(listener.arrivals[0][0] - began)
     warm = seconds[1:]
     return {

@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import rclpy
 from geometry_msgs.msg import PoseStamped
@@ -57,7 +59,7 @@ def main() -> int:
     return 1 if pairs.missed or rate < TARGET else 0
 
 
-def replayed(node: Node, path: Path, count: int):
+def replayed(node: Node, path: Path, count: int) -> Callable[[], None]:
     """The whole of it: the bag is opened, read in the player's thread, published and closed."""
     stage = ReplayStage(node, clock=False, wait_for=[], settle_s=0.0)
     with open_bag(path) as bag:
@@ -76,7 +78,7 @@ def replayed(node: Node, path: Path, count: int):
     return run
 
 
-def typed(node: Node, path: Path):
+def typed(node: Node, path: Path) -> Callable[[], None]:
     """rosbags reads, rclpy deserialises, and serialises again to publish."""
     with open_bag(path) as bag:
         publisher = node.create_publisher(PoseStamped, "/typed", profile(offer(bag.topics[0])))
@@ -88,7 +90,7 @@ def typed(node: Node, path: Path):
     return run
 
 
-def iterate(path: Path):
+def iterate(path: Path) -> Iterator[tuple[Any, int, bytes]]:
     with Reader(path) as reader:
         yield from reader.messages()
 

@@ -68,7 +68,14 @@ def bodies(count: int, step_ns: int, kinds: tuple[str, ...]) -> World:
         origin=Origin(47.397742, 8.545594, 488.0),
         time=TimeGrid(step_ns=step_ns),
         bodies=tuple(
-            Body(f"b{k}", "map", "free", inertial=inertial, q=[3.0 * k, 0, 0, 0, 0, 0, 1], qd=[0, 0, 0, 0.1, 0.2, 0.3])
+            Body(
+                f"b{k}",
+                "map",
+                "free",
+                inertial=inertial,
+                q=np.array([3.0 * k, 0, 0, 0, 0, 0, 1]),
+                qd=np.array([0, 0, 0, 0.1, 0.2, 0.3]),
+            )
             for k in range(count)
         ),
         sensors=tuple(

@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from sim_node.assembly import assemble, assembly_of
 from sim_node.world import ContactGeometry, Geometry, Mate, MateConnector, RigidBody, System, World
 
@@ -64,8 +66,11 @@ def measured(run: Callable[[World], object], world: World) -> float:
 def tree(count: int) -> World:
     """Bodies on bodies before them; the mates in no order."""
     draw = random.Random(count)
-    shape = ContactGeometry("box", Geometry("box", [0.1, 0.1, 0.1]))
-    ends = (MateConnector("in", [0, 0, -0.05]), MateConnector("out", [0.02, 0, 0.05], [0.1, 0.2, 1.0]))
+    shape = ContactGeometry("box", Geometry("box", np.array([0.1, 0.1, 0.1])))
+    ends = (
+        MateConnector("in", np.array([0, 0, -0.05])),
+        MateConnector("out", np.array([0.02, 0, 0.05]), np.array([0.1, 0.2, 1.0])),
+    )
     systems = [
         System(f"s{s}", bodies=tuple(RigidBody(f"b{k}", geometries=(shape,), connectors=ends) for k in range(10)))
         for s in range(count // 10)
@@ -85,8 +90,12 @@ def linkages(count: int) -> World:
     """Four-bars side by side, three bodies each."""
 
     def bar(name: str, length: float) -> RigidBody:
-        shape = ContactGeometry("bar", Geometry("box", [length, 0.02, 0.02], 0.0, [length / 2, 0, 0, 0, 0, 0, 1]))
-        return RigidBody(name, geometries=(shape,), connectors=(MateConnector("a"), MateConnector("b", [length, 0, 0])))
+        shape = ContactGeometry(
+            "bar", Geometry("box", np.array([length, 0.02, 0.02]), 0.0, np.array([length / 2, 0, 0, 0, 0, 0, 1]))
+        )
+        return RigidBody(
+            name, geometries=(shape,), connectors=(MateConnector("a"), MateConnector("b", np.array([length, 0, 0])))
+        )
 
     def linkage(k: int) -> System:
         mates = (
@@ -97,9 +106,9 @@ def linkages(count: int) -> World:
         )
         return System(
             f"l{k}",
-            [0, k, 0, 0, 0, 0, 1],
+            np.array([0, k, 0, 0, 0, 0, 1]),
             bodies=(bar("crank", 1.0), bar("coupler", 3.0), bar("rocker", 2.5)),
-            connectors=(MateConnector("g0"), MateConnector("g1", [3.2, 0, 0])),
+            connectors=(MateConnector("g0"), MateConnector("g1", np.array([3.2, 0, 0]))),
             mates=mates,
         )
 

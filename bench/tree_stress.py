@@ -15,9 +15,11 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.tree import InvalidTransform, TransformError, TransformTree
 
 TICK = 1_000_000
@@ -57,7 +59,7 @@ class Stress:
             time.sleep(5)
             print(f"  {sum(self.outcomes.values()):,} operations", flush=True)
 
-    def _guarded(self, work, seed: int) -> None:
+    def _guarded(self, work: Callable[[np.random.Generator], None], seed: int) -> None:
         try:
             work(np.random.default_rng(seed))
         except BaseException as failure:
@@ -115,6 +117,7 @@ class Stress:
                 elif kind == 7:
                     done += 1
                     at, found = tree.lookup_stamped(*ends)
+                    assert at is not None
                     self._check(found, first, last, at / TICK)
                 elif kind == 8:
                     done += 1
@@ -122,14 +125,14 @@ class Stress:
                     self._check(tree.lookup(*ends, stamp, quantised=True), first, last, stamp / TICK)
                 else:
                     done += 1
-                    back = tree.lookup(*reversed(ends), int(stamps[0]))
+                    back = tree.lookup(ends[1], ends[0], int(stamps[0]))
                     assert abs(back[0] + expected_x(first, last, stamps[0] / TICK)) < 1e-6
                 self.outcomes["looked up"] += done - before
             except TransformError as refused:
                 self.outcomes[type(refused).__name__] += done - before
 
     @staticmethod
-    def _check(found, first: int, last: int, tick: float) -> None:
+    def _check(found: FloatArray, first: int, last: int, tick: float) -> None:
         x = expected_x(first, last, tick)
         angle = SPIN * tick * (last - first) / 2
         # Between two ticks x is linear in time and so is the angle, as the interpolation has them.

@@ -123,11 +123,11 @@ def swarm(world: World, count: int) -> World:
     """So many of the world's vehicle, 4 m apart, that hold where they are."""
     (vehicle,), ground = world.vehicles, world.bodies[:1]
     body = next(body for body in world.bodies if body.name == vehicle.body)
-    pilot = Pilot((Waypoint([0, 0, 0]),), wait=0.0, after="hold")
+    pilot = Pilot((Waypoint(np.array([0, 0, 0])),), wait=0.0, after="hold")
     bodies, vehicles = [], []
     for index in range(count):
         name, place = f"drone{index}/base_link", 4.0 * np.array([index % 32, index // 32, 1.0])
-        bodies.append(replace(body, name=name, q=[*place, 0, 0, 0, 1]))
+        bodies.append(replace(body, name=name, q=np.array([*place, 0, 0, 0, 1])))
         pilot = replace(pilot, waypoints=(Waypoint(place + [0, 0, 2]),))
         vehicles.append(Multirotor(f"drone{index}", name, vehicle.rotors, *_drags(vehicle), pilot))
     physics = Physics(timestep_ns=4_000_000, integrator="euler")

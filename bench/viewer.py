@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import viser
 from websockets.sync.client import connect
+from websockets.typing import Subprotocol
 
 from bench.pairs import Pairs
 from sim_node.geometry.arrays import FloatArray
@@ -118,7 +119,9 @@ def _updates(port: str) -> float:
     """Frames of the websocket that bring the positions of all boxes, per second."""
     whole = 12 * FRAMES
     protocol = f"viser-v{viser.__version__}"
-    with connect(f"ws://{HOST}:{port}", subprotocols=[protocol], max_size=None, compression=None) as connection:
+    with connect(
+        f"ws://{HOST}:{port}", subprotocols=[Subprotocol(protocol)], max_size=None, compression=None
+    ) as connection:
         end = time.monotonic() + 2.0
         while time.monotonic() < end:
             connection.recv()

@@ -58,3 +58,17 @@ class Interrupt:
         if now > self._asked + PATIENCE_S:
             raise KeyboardInterrupt
         self._asked = min(self._asked, now)
+
+
+class ExitInterrupt(Interrupt):
+    """An Interrupt whose end is the end of the process: from there on SIGINT and SIGTERM are ignored.
+
+    `ros2 launch` repeats a Ctrl-C as soon as it can; by then the node may be on its way out, where Python would print
+    a traceback or die of the signal.
+    """
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._handlers = dict.fromkeys(SIGNALS, signal.SIG_IGN)
+        super().__exit__(kind, error, trace)

@@ -1,7 +1,9 @@
-"""What all tests share: hypothesis profiles, and a corner of the ROS graph of their own."""
+"""What all tests share: hypothesis profiles, a corner of the ROS graph of their own, and the marker `upstream`."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
 import signal
 from collections.abc import Iterator
@@ -53,3 +55,37 @@ def ros_domain(monkeypatch: pytest.MonkeyPatch) -> int:
     domain = free_domain()
     monkeypatch.setenv("ROS_DOMAIN_ID", str(domain))
     return domain
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--require-upstream", action="store_true", help="fail, instead of skip, what lacks upstream ROS 2 packages"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        "upstream(*modules): part of `make test-ros`; needs these modules of launch, launch_ros, ros2cli or geometry2",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Without its upstream packages a test is skipped, and fails in `make test-ros`."""
+    needed = [name for marker in item.iter_markers("upstream") for name in marker.args]
+    lacking = [why for name in needed if (why := why_not_here(name)) is not None]
+    if not lacking:
+        return
+    if item.config.getoption("--require-upstream"):
+        pytest.fail("; ".join(lacking), pytrace=False)
+    pytest.skip(f"{'; '.join(lacking)} (no package index has it: see `make test-ros`)")
+
+
+@functools.cache
+def why_not_here(module: str) -> str | None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        return f"needs {module}: {error}"
+    return None

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from signal import Signals
 
 import pytest
 from waiting import PATIENCE
@@ -36,7 +38,7 @@ say("clean")
 class Child:
     """A Python program that is talked to by lines and signals."""
 
-    def __init__(self, program):
+    def __init__(self, program: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", PRELUDE + program],
             stdin=subprocess.PIPE,
@@ -45,24 +47,26 @@ class Child:
             text=True,
         )
 
-    def hear(self):
+    def hear(self) -> str:
+        assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def tell(self):
+    def tell(self) -> None:
+        assert self.process.stdin is not None
         self.process.stdin.write("go on\n")
         self.process.stdin.flush()
 
-    def signal(self, number):
+    def signal(self, number: Signals) -> None:
         self.process.send_signal(number)
 
-    def end(self):
+    def end(self) -> tuple[int, list[str], str]:
         """Exit code, what was still said, and the last line on stderr."""
         out, err = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, out.split(), err.strip().rpartition("\n")[2]
 
 
 @contextmanager
-def child(program):
+def child(program: str) -> Iterator[Child]:
     running = Child(program)
     # Not one of the lines that are waited for may hang the test.
     watchdog = threading.Timer(PATIENCE, running.process.kill)
@@ -76,7 +80,7 @@ def child(program):
 
 
 @pytest.mark.parametrize("number", BOTH)
-def test_a_signal_ends_the_wait_and_not_the_process(number):
+def test_a_signal_ends_the_wait_and_not_the_process(number: Signals) -> None:
     with child(WAITS) as waiting:
         assert waiting.hear() == "ready"
         waiting.signal(number)
@@ -87,7 +91,7 @@ def test_a_signal_ends_the_wait_and_not_the_process(number):
 
 @pytest.mark.parametrize("first", BOTH)
 @pytest.mark.parametrize("second", BOTH)
-def test_a_doubled_signal_is_one(first, second):
+def test_a_doubled_signal_is_one(first: Signals, second: Signals) -> None:
     """A terminal and `timeout` both send it: the second comes while the program ends."""
     with child("sim_node.interrupt.PATIENCE_S = 3600.0\n" + WAITS) as waiting:
         assert waiting.hear() == "ready"
@@ -99,7 +103,7 @@ def test_a_doubled_signal_is_one(first, second):
         assert waiting.end() == (0, ["clean"], "")
 
 
-def test_an_impatient_signal_is_a_keyboard_interrupt():
+def test_an_impatient_signal_is_a_keyboard_interrupt() -> None:
     """One that comes longer after the first than patience lasts ends what hangs at the end."""
     with child("sim_node.interrupt.PATIENCE_S = 0.0\n" + WAITS) as waiting:
         assert waiting.hear() == "ready"
@@ -110,7 +114,7 @@ def test_an_impatient_signal_is_a_keyboard_interrupt():
         assert (code, said, error) == (-signal.SIGINT, [], "KeyboardInterrupt")
 
 
-def test_an_impatient_signal_ends_a_start_that_hangs():
+def test_an_impatient_signal_ends_a_start_that_hangs() -> None:
     """The first one is kept for the wait that has not begun; the second is enough."""
     hangs = """
 class Told(Interrupt):
@@ -131,7 +135,7 @@ with Told():
 
 
 @pytest.mark.parametrize("number", BOTH)
-def test_a_signal_before_the_wait_is_kept(number):
+def test_a_signal_before_the_wait_is_kept(number: Signals) -> None:
     """It came while the program was starting: starting ends well and can know, the wait does not begin."""
     starts = f"""
 with Interrupt() as interrupt:
@@ -146,7 +150,7 @@ say("clean")
         assert starting.end() == (0, ["started", "clean"], "")
 
 
-def test_a_thread_ends_the_wait():
+def test_a_thread_ends_the_wait() -> None:
     wakes = """
 with Interrupt() as interrupt:
     threading.Thread(target=interrupt.wake).start()
@@ -157,7 +161,7 @@ say("clean")
         assert waiting.end() == (0, ["clean"], "")
 
 
-def test_other_signals_with_handlers_do_not_end_the_wait():
+def test_other_signals_with_handlers_do_not_end_the_wait() -> None:
     """As a library's SIGCHLD does not."""
     others = """
 signal.signal(signal.SIGUSR1, lambda number, frame: say("usr1"))
@@ -182,7 +186,7 @@ with Interrupt() as interrupt:
 
 
 @pytest.mark.parametrize("raising", [False, True])
-def test_afterwards_all_is_as_before(raising):
+def test_afterwards_all_is_as_before(raising: bool) -> None:
     """Handlers, the descriptor that signals wake, and the number of open files."""
     restores = f"""
 signal.signal(signal.SIGTERM, lambda number, frame: say("mine"))
@@ -207,11 +211,11 @@ assert os.read(read, 10) == bytes([signal.SIGTERM])
         assert restoring.end() == (0, ["raised", "mine"] if raising else ["mine"], "")
 
 
-def test_another_thread_than_the_main_one_is_refused():
+def test_another_thread_than_the_main_one_is_refused() -> None:
     """Python installs handlers in the main thread only, and says so."""
     refused = []
 
-    def enter():
+    def enter() -> None:
         try:
             with Interrupt():
                 pass
@@ -226,7 +230,7 @@ def test_another_thread_than_the_main_one_is_refused():
 
 
 @pytest.mark.parametrize("number", BOTH)
-def test_one_that_came_is_known_before_anybody_waits(number):
+def test_one_that_came_is_known_before_anybody_waits(number: Signals) -> None:
     with Interrupt() as interrupt:
         assert not interrupt.asked
         signal.raise_signal(number)
@@ -234,7 +238,7 @@ def test_one_that_came_is_known_before_anybody_waits(number):
         interrupt.wait()  # returns: it is not lost
 
 
-def test_an_end_that_comes_by_itself_was_not_asked_for():
+def test_an_end_that_comes_by_itself_was_not_asked_for() -> None:
     with Interrupt() as interrupt:
         interrupt.wake()
         assert not interrupt.asked

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ frame_names = st.lists(parts, min_size=1, max_size=4).map("/".join)
 
 
 @pytest.mark.parametrize("name", ["map", "drone/base_link", "a/b/c/d", "CAM_1", "1:30", "météo", "a-b.c", "x" * 255])
-def test_names_that_tf2_takes(name):
+def test_names_that_tf2_takes(name: str) -> None:
     assert names.fault(name) is None
 
 
@@ -35,18 +36,18 @@ def test_names_that_tf2_takes(name):
         ("x" * 256, "has 256 characters; allowed: up to 255"),
     ],
 )
-def test_names_that_are_none(name, reason):
-    assert reason in names.fault(name)
+def test_names_that_are_none(name: str, reason: str) -> None:
+    assert reason in str(names.fault(name))
 
 
 @pytest.mark.parametrize(
     ("prefix", "expected"), [("", "a/b"), ("drone", "drone/a/b"), ("drone/", "drone/a/b"), ("x/y", "x/y/a/b")]
 )
-def test_prefixes(prefix, expected):
+def test_prefixes(prefix: str, expected: str) -> None:
     assert names.prefixed(prefix, "a/b") == expected
 
 
-def test_enclosing_names_nearest_first():
+def test_enclosing_names_nearest_first() -> None:
     assert list(names.enclosing("a/b/c")) == ["a/b", "a"]
     assert list(names.enclosing("a")) == []
 
@@ -67,12 +68,12 @@ def test_enclosing_names_nearest_first():
         (["map", "a/b", "a"], "map/a/b/a"),
     ],
 )
-def test_a_path_says_once_what_a_name_repeats_of_its_parents(chain, path):
+def test_a_path_says_once_what_a_name_repeats_of_its_parents(chain: Sequence[str], path: str) -> None:
     assert names.hierarchical_path(chain) == path
 
 
 @given(st.lists(frame_names, min_size=1, max_size=5))
-def test_a_path_begins_at_the_root_ends_in_the_frame_and_grows_with_every_name(chain):
+def test_a_path_begins_at_the_root_ends_in_the_frame_and_grows_with_every_name(chain: Sequence[str]) -> None:
     paths = [names.hierarchical_path(chain[:length]) for length in range(1, len(chain) + 1)]
     assert paths[0] == chain[0]
     assert names.last(paths[-1]) == names.last(chain[-1])

@@ -1,6 +1,6 @@
 """The compiled inner loops: a pose along a chain, and how far a cycle of poses and motions is from closing."""
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's, inferred.
 
 from __future__ import annotations
@@ -8,14 +8,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 CONSTANT, SLIDE, HINGE = 0, 1, 2
 
 
-@njit(cache=CACHE)
+@kernel()
 def solve(poses, nodes, upper, lower, target, end, motion, out):
     """Writes S = N^-1 A P^-1 to out (7,): the pose that closes a chain, as a unit quaternion.
 
@@ -33,7 +32,7 @@ def solve(poses, nodes, upper, lower, target, end, motion, out):
     out[3], out[4], out[5], out[6] = qx * scale, qy * scale, qz * scale, qw * scale
 
 
-@njit(cache=CACHE)
+@kernel()
 def gap(poses, nodes, first, second, ends, out):
     """Writes the pose of the second connector in the first to out (7,); arguments as of `solve`."""
     a = _compose(_along(poses, nodes, first[0], first[1]), _tuple(ends[0]))
@@ -41,7 +40,7 @@ def gap(poses, nodes, first, second, ends, out):
     out[:] = _compose(_invert(a), b)
 
 
-@njit(cache=CACHE)
+@kernel()
 def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
     """Writes how far a cycle is from closing: residual (6,), m and rad, and jacobian (6, U), of all unknowns.
 
@@ -89,7 +88,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
         jacobian[5, u] = w * oz + ox * y - oy * x
 
 
-@njit(cache=CACHE)
+@kernel()
 def in_roots(poses, parents, out):
     """Writes every pose (N, 7) in the root of its tree to out (N, 7); a parent's row is before its children's."""
     for row in range(parents.shape[0]):
@@ -99,7 +98,7 @@ def in_roots(poses, parents, out):
             out[row] = np.array(_compose(_tuple(out[parents[row]]), _tuple(poses[row])))
 
 
-@njit(cache=CACHE)
+@kernel()
 def _along(poses, nodes, begin, end):
     """The product of the poses of a chain's nodes, which are listed from the lowest up."""
     total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -108,19 +107,19 @@ def _along(poses, nodes, begin, end):
     return total
 
 
-@njit(cache=CACHE)
+@kernel()
 def _tuple(row):
     return (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
 
 
-@njit(cache=CACHE)
+@kernel()
 def _rotate(pose, x, y, z):
     _, _, _, qx, qy, qz, qw = pose
     tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
     return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
-@njit(cache=CACHE)
+@kernel()
 def _compose(a, b):
     ax, ay, az, aqx, aqy, aqz, aqw = a
     bx, by, bz, bqx, bqy, bqz, bqw = b
@@ -136,7 +135,7 @@ def _compose(a, b):
     )
 
 
-@njit(cache=CACHE)
+@kernel()
 def _invert(a):
     x, y, z, qx, qy, qz, qw = a
     x, y, z = _rotate((0.0, 0.0, 0.0, -qx, -qy, -qz, qw), x, y, z)

@@ -96,7 +96,7 @@ class Bridge:
         self._wake_read.setblocking(False)
         self._wake_write.setblocking(False)
         self._selector.register(self._wake_read, selectors.EVENT_READ, None)
-        self._posted: deque[Callable[[int], None]] = deque()
+        self._posted: deque[Callable[[int], object]] = deque()
         self._stopping = False
         self._heartbeat_ns = self._timesync_ns = self._tick_ns = self._ended_ns = 0
         self._last_graph_ns = 0
@@ -109,7 +109,7 @@ class Bridge:
         """Has an action done again and again, with the monotonic time (ns); before `run`, or in its thread."""
         self._periodic.append([round(period_s * 1e9), time.monotonic_ns(), action])
 
-    def post(self, action: Callable[[int], None]) -> None:
+    def post(self, action: Callable[[int], object]) -> None:
         """Has an action done in the bridge's thread, with the monotonic time (ns); from any thread."""
         self._posted.append(action)
         with suppress(OSError):
@@ -171,7 +171,7 @@ class Bridge:
             self._tick_ns = now_ns + TICK_NS
             self._tick(now_ns)
 
-    def _do(self, action: Callable[[int], None], now_ns: int) -> None:
+    def _do(self, action: Callable[[int], object], now_ns: int) -> None:
         try:
             action(now_ns)
         except EncodeError as error:

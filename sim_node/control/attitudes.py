@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def control_attitudes(
     states: FloatArray, demands: FloatArray, gains: FloatArray, inertias: FloatArray, wrenches: FloatArray
 ) -> None:

@@ -7,10 +7,9 @@ from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _Indices = npt.NDArray[np.int64]
 
@@ -34,7 +33,7 @@ PHASE, WAYPOINT, ELAPSED, HELD, BEGIN, BEGIN_YAW = 0, 1, 2, 3, 4, 7
 MEMORY = 8
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def profile(elapsed: float, length: float, speed: float, acceleration: float) -> tuple[float, float, float, float]:
     """How far (m), how fast and with what acceleration one is on a way of that length, and how long it takes, s.
 
@@ -58,7 +57,7 @@ def profile(elapsed: float, length: float, speed: float, acceleration: float) ->
     return way if elapsed < ramp else top * (elapsed - 0.5 * ramp), fast, faster, total
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def fly_missions(
     states: FloatArray,
     pilots: FloatArray,

@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _Indices = npt.NDArray[np.int64]
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Indices, commands: FloatArray) -> None:
     """Writes commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1], none where not running.
 

@@ -6,16 +6,15 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sim_node.control.gains import LEAST_HOVER, STEEPEST
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _SLOPE = math.tan(STEEPEST)
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def control_positions(
     states: FloatArray,
     setpoints: FloatArray,

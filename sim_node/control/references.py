@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 # How fast the last of the way decays, 1/s: slower than the loop on the position, which then follows without overshoot.
 ARRIVING = 1.5
@@ -15,7 +13,7 @@ ARRIVING = 1.5
 TURNING = 2.0
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration: float, period: float) -> float:
     """Takes reference (11,) a period in s towards goal (3,), to rest there; the distance that is left, m.
 
@@ -31,7 +29,7 @@ def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration
     return left
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: float, period: float) -> None:
     """Takes reference (11,), as of `approach`, a period in s on, its velocity towards one that is asked for, m/s."""
     ax, ay, az = (vx - reference[3]) / period, (vy - reference[4]) / period, (vz - reference[5]) / period
@@ -47,7 +45,7 @@ def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: 
     reference[6], reference[7], reference[8] = ax, ay, az
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def turn_to(reference: FloatArray, yaw: float, rate: float, period: float) -> float:
     """Turns reference (11,) a period in s towards a yaw, the short way round; what is left of it, rad."""
     left = yaw - reference[9]

@@ -20,7 +20,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
 from sim_node.frames.ellipsoid import (
@@ -30,7 +30,7 @@ from sim_node.frames.ellipsoid import (
     SEMI_MAJOR_AXIS,
     SEMI_MINOR_AXIS,
 )
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 # Closer to Earth's centre than this, in metres, latitude loses its accuracy and soon its meaning.
 INNERMOST = 1.0e6
@@ -39,8 +39,8 @@ INNERMOST = 1.0e6
 _RADIANS, _RADIANS_REST = math.pi / 180.0, 2.9486522708701687e-19
 _DEGREES, _DEGREES_REST = 180.0 / math.pi, -1.9878495670576283e-15
 
-_OPTIONS = {"cache": CACHE, "nogil": True, "error_model": "numpy"}
-_compiled = njit(**_OPTIONS)
+_OPTIONS = {"nogil": True, "error_model": "numpy"}
+_compiled = kernel(**_OPTIONS)
 
 
 # ----------------------------------------------------------------------------------------- geodetic and geocentric
@@ -252,8 +252,8 @@ def _atan2(y, x):
 
 # Points count as read-only, so that one signature takes those that are and those that are not.
 _POINTS, _OUT, _NUMBER = types.Array(types.float64, 1, "C", readonly=True), types.float64[::1], types.float64
-_globally = njit(types.int64(_POINTS, _OUT), **_OPTIONS)
-_locally = njit(types.int64(_POINTS, _OUT, _NUMBER, _NUMBER, _NUMBER, types.boolean), **_OPTIONS)
+_globally = kernel(types.int64(_POINTS, _OUT), **_OPTIONS)
+_locally = kernel(types.int64(_POINTS, _OUT, _NUMBER, _NUMBER, _NUMBER, types.boolean), **_OPTIONS)
 
 
 @_globally

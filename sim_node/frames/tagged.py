@@ -10,6 +10,7 @@ driver, a file) and that conversion a value is tagged, and code that takes it sa
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,15 +34,15 @@ class Position:
 
     values: FloatArray
     frame: Frame
-    origin: Origin | None = None
+    origin: Origin | None
     __array_ufunc__ = None  # so that array + position is refused too
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 3, "position", self.frame))
-        if self.origin is not None:
-            object.__setattr__(self, "origin", tuple(float(number) for number in self.origin))
+    def __init__(self, values: npt.ArrayLike, frame: Frame, origin: Iterable[float] | None = None) -> None:
+        object.__setattr__(self, "values", _kept(values, 3, "position", frame))
+        object.__setattr__(self, "frame", frame)
+        object.__setattr__(self, "origin", None if origin is None else tuple(float(number) for number in origin))
 
-    def to(self, frame: Frame, origin: Origin | None = None) -> Position:
+    def to(self, frame: Frame, origin: Sequence[float] | None = None) -> Position:
         """Convert; `origin` is needed where neither the position nor the caller has said it yet."""
         if self.origin is not None and origin is not None and tuple(origin) != self.origin:
             raise FrameMismatch(f"position in {_place(self)} meets {frame} about {origin}: go through ECEF or LLA")
@@ -72,8 +73,9 @@ class Velocity:
     frame: Frame
     __array_ufunc__ = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 3, "velocity", self.frame))
+    def __init__(self, values: npt.ArrayLike, frame: Frame) -> None:
+        object.__setattr__(self, "values", _kept(values, 3, "velocity", frame))
+        object.__setattr__(self, "frame", frame)
 
     def to(self, frame: Frame, origin: Origin | None = None) -> Velocity:
         """Convert, as convert_velocity does."""
@@ -102,8 +104,9 @@ class Orientation:
     frames: FramePair
     __array_ufunc__ = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _kept(self.values, 4, "orientation", *self.frames))
+    def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
+        object.__setattr__(self, "values", _kept(values, 4, "orientation", *frames))
+        object.__setattr__(self, "frames", frames)
 
     def to(self, world: Frame, body: Frame, origin: Origin | None = None) -> Orientation:
         """Convert, as convert_orientation does."""
@@ -136,8 +139,9 @@ class Altitude:
     datum: VerticalDatum
     __array_ufunc__ = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", _locked(np.array(self.values, dtype=np.float64)))
+    def __init__(self, values: npt.ArrayLike, datum: VerticalDatum) -> None:
+        object.__setattr__(self, "values", _locked(np.array(values, dtype=np.float64)))
+        object.__setattr__(self, "datum", datum)
 
     def to(self, datum: VerticalDatum, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Altitude:
         """Convert at a place in degrees, as convert_altitude does."""

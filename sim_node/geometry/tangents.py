@@ -45,7 +45,7 @@ def pchip_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -
     means, steps = _means(times_s, poses, closed)
     weights = steps[:-1, None] + 2.0 * steps[1:, None], 2.0 * steps[:-1, None] + steps[1:, None]
     linear, angular = means[:, :3], means[:, 3:]
-    inner = np.hstack([_harmonic(linear[:-1], linear[1:], *weights), _turning(angular[:-1], angular[1:], *weights)])
+    inner = np.hstack([_harmonic(linear[:-1], linear[1:], *weights), _turning(angular, *weights)])
     if closed:
         return inner
     first, last = _end(means, steps), _end(means[::-1], steps[::-1])
@@ -56,22 +56,25 @@ def _harmonic(a: FloatArray, b: FloatArray, weight_a: FloatArray, weight_b: Floa
     """The weighted harmonic means of a and b, zero where their signs differ."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mean: FloatArray = (weight_a + weight_b) / (weight_a / a + weight_b / b)
-    return np.where(np.sign(a) * np.sign(b) > 0.0, mean, 0.0)
+    return np.where(((a > 0.0) & (b > 0.0)) | ((a < 0.0) & (b < 0.0)), mean, 0.0)
 
 
-def _turning(a: FloatArray, b: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
-    """The rates (K, 3) between the mean angular velocities a and b (K, 3) of neighbouring arcs."""
-    axis_a, axis_b = _unit(a), _unit(b)
-    cosine = np.maximum(np.sum(axis_a * axis_b, axis=1, keepdims=True), 0.0)
-    rate = _harmonic(_length(a), _length(b), weight_a, weight_b)
-    return np.asarray(cosine * rate * (weight_a * axis_a + weight_b * axis_b) / (weight_a + weight_b))
+def _turning(means: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
+    """The rates (N, 3) between neighbouring ones of the mean angular velocities `means` (N + 1, 3)."""
+    lengths = np.sqrt(np.einsum("ki,ki->k", means, means))[:, None]
+    axes = means / np.where(lengths > 0.0, lengths, 1.0)
+    a, b = axes[:-1], axes[1:]
+    cosine = np.maximum(np.einsum("ki,ki->k", a, b), 0.0)[:, None]
+    rate = _harmonic(lengths[:-1], lengths[1:], weight_a, weight_b)
+    return np.asarray(cosine * rate / (weight_a + weight_b) * (weight_a * a + weight_b * b))
 
 
 def _end(means: FloatArray, steps: FloatArray) -> FloatArray:
     """The velocity (6,) at the open end before means[0]: per axis, and about the axis of the first arc."""
     if len(means) == 1:
         return np.asarray(means[0])
-    axis = _unit(means[:1, 3:])[0]
+    length = float(np.linalg.norm(means[0, 3:]))
+    axis = means[0, 3:] / (length or 1.0)
     turns = means[:2, 3:] @ axis
     linear = _three_point(*means[:2, :3], *steps[:2])
     return np.concatenate([linear, _three_point(turns[:1], turns[1:], *steps[:2]) * axis])
@@ -110,13 +113,3 @@ def _steps(times: npt.ArrayLike, knots: int) -> FloatArray:
         i = int(np.argmin(steps > 0.0))
         raise ValueError(f"times[{i + 1}]: {times[i + 1]} after {times[i]}, needs strictly increasing times")
     return steps
-
-
-def _length(vectors: FloatArray) -> FloatArray:
-    return np.asarray(np.sqrt(np.sum(vectors * vectors, axis=1, keepdims=True)))
-
-
-def _unit(vectors: FloatArray) -> FloatArray:
-    """Vectors (K, 3) scaled to length 1; those without a length stay zero."""
-    length = _length(vectors)
-    return np.asarray(vectors / np.where(length > 0.0, length, 1.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from sim_node.nodes.log_folder import provide_log_folder
 from sim_node.world.locate import PACKAGE, share
 
 # Any of these means that somebody has set ROS up here and knows what they want.
@@ -20,12 +21,13 @@ _PROFILE_IN_FOLDER = "DEFAULT_FASTRTPS_PROFILES.xml"
 
 
 def prepare(profiles: str = "fastdds.xml") -> None:
-    """Sets what DDS reads from the environment, where the user (or an earlier call) has not. Call before rclpy.init.
+    """Set what rclpy and DDS read from the environment, where the user (or an earlier call) has not. Call before init.
 
-    Without a ROS 2 set up, discovery keeps to this machine. Fast DDS announces this process often (see
-    config/dds/fastdds.xml); other middlewares do not read that. profiles: which file in config/dds Fast DDS 2 reads;
-    Fast DDS 3 has other names for what the other files set.
+    Logs get a folder that can be written. Without a ROS 2 set up, discovery keeps to this machine. Fast DDS announces
+    this process often (see config/dds/fastdds.xml); other middlewares do not read that. profiles: which file in
+    config/dds Fast DDS 2 reads; Fast DDS 3 has other names for what the other files set.
     """
+    provide_log_folder()
     if not any(os.environ.get(name) for name in _REACH_SET_BY_USERS):
         os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
     folder = share(PACKAGE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_node.interrupt import Interrupt
+from sim_node.interrupt import ExitInterrupt
 
 if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def simulation(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node simulation`; arguments as run_node takes them. Returns the exit code."""
     # Entered before rclpy is loaded: a Ctrl-C meanwhile is a good end, too.
-    with Interrupt() as interrupt:
+    with ExitInterrupt() as interrupt:
         from sim_node.nodes.banner import headline
         from sim_node.nodes.simulation import SimulationNode
         from sim_node.nodes.spin import run_node
@@ -28,7 +28,7 @@ def simulation(arguments: list[str] | None = None) -> int:
 
 def bridge(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node bridge`; arguments as run_node takes them. Returns the exit code."""
-    with Interrupt() as interrupt:
+    with ExitInterrupt() as interrupt:
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
 
@@ -37,7 +37,7 @@ def bridge(arguments: list[str] | None = None) -> int:
 
 def replay(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node replay`; arguments as run_node takes them. Returns the exit code."""
-    with Interrupt() as interrupt:
+    with ExitInterrupt() as interrupt:
         from sim_node.nodes.replay import ReplayNode, prepare_replay
         from sim_node.nodes.spin import run_node
 

@@ -23,8 +23,8 @@ from sim_node.nodes.transform_messages import from_message
 from sim_node.tree import InvalidTransform, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames
 
-# A publisher that repeats its mistake is told so this often, in seconds.
-COMPLAINT_PERIOD = 10.0
+# So many refused transforms are told apart: a publisher can make up names without an end.
+_MOST_REFUSED = 4096
 
 # Called with each message and whether it came on /tf_static.
 OnBatch = Callable[[TransformBatch, bool], None]
@@ -84,6 +84,11 @@ class TransformListener:
         self._buffer = buffer
         self._intake.feed(buffer.tree)
 
+    @property
+    def refused(self) -> dict[str, int]:
+        """How many transforms the tree refused, by `PARENT -> CHILD`: loops, poses that are none, stamps too old."""
+        return dict(self._intake.refused)
+
     def unregister(self) -> None:
         """Stop listening; what the buffer has stays."""
         self._stop()
@@ -100,6 +105,7 @@ class _Intake:
         # Two threads where a multi-threaded executor runs both subscriptions at once.
         self._lock = threading.Lock()
         self._indices: dict[TransformNames, tuple[Any, Any]] = {}
+        self.refused: dict[str, int] = {}
 
     def feed(self, tree: TransformTree) -> None:
         """Store in another tree from now on."""
@@ -129,9 +135,21 @@ class _Intake:
         try:
             tree.set_transforms(parents, children, batch.stamps_ns, batch.poses, static)
         except InvalidTransform as error:
-            self._log.warning(str(error), throttle_duration_sec=COMPLAINT_PERIOD)
+            self._count(error)
         if self._on_batch is not None:
             self._on_batch(batch, static)
+
+    def _count(self, error: InvalidTransform) -> None:
+        """Warn once of each transform: a publisher that repeats its mistake does so at its rate."""
+        for refusal in error.refusals:
+            name = f"{refusal.parent} -> {refusal.child}"
+            with self._lock:
+                is_new = name not in self.refused
+                if is_new and len(self.refused) == _MOST_REFUSED:
+                    continue
+                self.refused[name] = self.refused.get(name, 0) + 1
+            if is_new:
+                self._log.warning(f"transform refused: {refusal}; more of {name} are counted, not logged")
 
     def _read(self, message: bytes) -> TransformBatch:
         try:

@@ -8,16 +8,14 @@ They stand in one file because numba's cache of a kernel is renewed only when it
     lead: how much later than now, in s, the force is to be that is held for the timestep; half of it makes leapfrog
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's.
 
 from __future__ import annotations
 
 import math
 
-from numba import njit
-
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 # Columns of what a force says: levers are from the body's centre of mass, along its axes.
 CONSTANT_FORCE, CONSTANT_TORQUE, CONSTANT_LEVER, CONSTANT_TURNS, CONSTANT_SPAN = 0, 3, 6, 9, 10
@@ -28,7 +26,7 @@ BUOYANCY_LIFT, BUOYANCY_LEVER, BUOYANCY_SURFACE, BUOYANCY_HEIGHT, BUOYANCY_ROUND
 BUOYANCY_COLUMNS = 9
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def push_constant(bodies, says, step, lead, xmat, cvel, wrenches):
     """Forces and torques that act in this timestep, the step-th of the run."""
     for k in range(bodies.shape[0]):
@@ -44,7 +42,7 @@ def push_constant(bodies, says, step, lead, xmat, cvel, wrenches):
         _add(wrenches, b, force, torque, lever)
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel, com, wrenches):
     """Drag at the velocities that the bodies will have `lead` later, by the last timestep's change.
 
@@ -74,7 +72,7 @@ def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel,
         )
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def push_buoyancy(bodies, says, lead, xmat, xipos, cvel, com, wrenches):
     """The lift (says: N, all under) times how much is under."""
     for k in range(bodies.shape[0]):
@@ -92,7 +90,7 @@ def push_buoyancy(bodies, says, lead, xmat, xipos, cvel, com, wrenches):
         _add(wrenches, b, force, (0.0, 0.0, 0.0), _turned(w, lead, lever))
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
     """Writes the torques of springs on balls to their rows of qfrc_applied: -k times the rotation vector from zero.
 
@@ -116,7 +114,7 @@ def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
         forces[dof + 2] = -stiffness[k, 2] * angle * z
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def air_velocity(air, z):
     """The velocity (m/s) of the air at a height (m), of WindField.air."""
     if air[10] == 0.0:
@@ -125,17 +123,17 @@ def air_velocity(air, z):
     return air[3] * scale + air[6], air[4] * scale + air[7], air[5] * scale + air[8]
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _at(says, k, column):
     return says[k, column], says[k, column + 1], says[k, column + 2]
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _cross(a, b):
     return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _to_world(xmat, b, v):
     return (
         xmat[b, 0] * v[0] + xmat[b, 1] * v[1] + xmat[b, 2] * v[2],
@@ -144,7 +142,7 @@ def _to_world(xmat, b, v):
     )
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _to_body(xmat, b, v):
     return (
         xmat[b, 0] * v[0] + xmat[b, 3] * v[1] + xmat[b, 6] * v[2],
@@ -153,7 +151,7 @@ def _to_body(xmat, b, v):
     )
 
 
-@njit(cache=CACHE)
+@kernel()
 def _turned(w, seconds, v):
     """A vector that has turned at the rate w for some seconds (Rodrigues' rotation formula)."""
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
@@ -171,7 +169,7 @@ def _turned(w, seconds, v):
     )
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _extrapolated(before, k, column, now, extrapolation):
     """A velocity as it goes on changing; the present one is kept for the next timestep."""
     last = _at(before, k, column)
@@ -185,7 +183,7 @@ def _extrapolated(before, k, column, now, extrapolation):
     )
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _resisted(says, k, linear, v):
     """-(linear + quadratic |v|) v, axis by axis; the quadratic coefficients follow the linear ones."""
     speed = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
@@ -196,7 +194,7 @@ def _resisted(says, k, linear, v):
     )
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _add(wrenches, b, force, torque, lever):
     """Adds a force at a lever from the centre of mass, and a torque."""
     moment = _cross(lever, force)
@@ -205,7 +203,7 @@ def _add(wrenches, b, force, torque, lever):
         wrenches[b, 3 + axis] += torque[axis] + moment[axis]
 
 
-@njit(cache=CACHE, inline="always")
+@kernel(inline="always")
 def _quaternion_product(a, b):
     """Of [w x y z]."""
     return (

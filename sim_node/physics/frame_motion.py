@@ -1,31 +1,30 @@
 """How frames fixed to bodies move, from what MuJoCo says of the bodies: one compiled pass over all frames."""
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import types
 
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _F64, _I64 = types.float64[:, ::1], types.int64[::1]
 _FRAMES = types.Array(types.float64, 2, "C", readonly=True)
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def _turned(qx, qy, qz, qw, x, y, z):
     tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
     return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
-@njit(cache=CACHE, nogil=True)
+@kernel(nogil=True)
 def _cross(ax, ay, az, bx, by, bz):
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@njit(
+@kernel(
     types.void(_F64, _F64, _F64, _F64, _F64, types.float64[::1], _I64, _I64, _FRAMES, _I64, _F64, _F64, _F64),
-    cache=CACHE,
     nogil=True,
 )
 def write_frame_motion(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 from sim_node.randomness import stream
 from sim_node.world.forces import Gusts
 
@@ -74,7 +73,7 @@ def _moments(step: float) -> list[float]:
     return [float(half * np.sum(weights * s**k * np.exp(-2.0 * s))) for k in range(3)]
 
 
-@njit(cache=CACHE, nogil=True)  # type: ignore[untyped-decorator]
+@kernel(nogil=True)
 def _shape(white: FloatArray, steps: FloatArray, intensity: FloatArray, state: FloatArray, gusts: FloatArray) -> None:
     """Puts white noise (T, 5) through the filters, from `state` (5,) on, which is left where they end."""
     for t in range(white.shape[0]):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _Indices = npt.NDArray[np.int64]
 _SLIDE, _HINGE = 0, 1
 
 
-@numba.njit(cache=CACHE, nogil=True)  # type: ignore[untyped-decorator]
+@kernel(nogil=True)
 def write_joint_poses(
     qpos: FloatArray,
     rows: _Indices,

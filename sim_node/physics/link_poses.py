@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.geometry.kernel import kernel
 
 _Indices = npt.NDArray[np.int64]
 _SLIDE, _HINGE, _BALL = 0, 1, 2
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, inline="always")
 def _turned(x: float, y: float, z: float, w: float, v0: float, v1: float, v2: float) -> tuple[float, float, float]:
     """v turned by a unit quaternion."""
     tx, ty, tz = 2.0 * (y * v2 - z * v1), 2.0 * (z * v0 - x * v2), 2.0 * (x * v1 - y * v0)
     return v0 + w * tx + y * tz - z * ty, v1 + w * ty + z * tx - x * tz, v2 + w * tz + x * ty - y * tx
 
 
-@numba.njit(cache=True, nogil=True, inline="always")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, inline="always")
 def _product(
     x: float, y: float, z: float, w: float, bx: float, by: float, bz: float, bw: float
 ) -> tuple[float, float, float, float]:
@@ -34,7 +34,7 @@ def _product(
     )
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@kernel(nogil=True)
 def write_link_poses(
     qpos: FloatArray,
     rows: _Indices,

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 from sim_node.world.vehicles import SPINS, Rotor
 
 _Indices = npt.NDArray[np.int64]
@@ -34,7 +33,7 @@ def rotor_rows(rotors: tuple[Rotor, ...], centre: FloatArray, timestep: float) -
     return rows
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def observe(
     xipos: FloatArray,
     xquat: FloatArray,
@@ -64,7 +63,7 @@ def observe(
         s[10], s[11], s[12] = wx, wy, wz
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def push(
     xipos: FloatArray,
     xquat: FloatArray,

@@ -4,16 +4,16 @@ Arrays are contiguous float64 with a row for each sensor. Results are new arrays
 imports numba; sensors do so when they are opened.
 """
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _BLOCKS = types.Array(types.float64, 3, "C", readonly=True)
@@ -21,7 +21,7 @@ _BLOCKS_4 = types.Array(types.float64, 4, "C", readonly=True)
 _NEW = types.float64[:, ::1]
 
 
-@njit(cache=CACHE)
+@kernel()
 def _into(pose, row, x, y, z):
     """A vector along the fixed frame's axes, along those of a frame: rotated by the conjugate."""
     qx, qy, qz, qw = -pose[row, 3], -pose[row, 4], -pose[row, 5], pose[row, 6]
@@ -29,7 +29,7 @@ def _into(pose, row, x, y, z):
     return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
-@njit(_NEW(_ROWS, _ROWS), cache=CACHE)
+@kernel(_NEW(_ROWS, _ROWS))
 def into_frames(pose, vectors):
     """Vectors (S, 3) along the fixed frame's axes, along those of frames with poses (S, 7)."""
     turned = np.empty((pose.shape[0], 3))
@@ -38,7 +38,7 @@ def into_frames(pose, vectors):
     return turned
 
 
-@njit(_NEW(_ROWS, _ROWS, _ROWS, _ROWS), cache=CACHE)
+@kernel(_NEW(_ROWS, _ROWS, _ROWS, _ROWS))
 def rate_and_force(pose, twist, acceleration, gravity):
     """[angular rate, specific force] (S, 6) along each frame's axes; specific force is acceleration less gravity."""
     measured = np.empty((pose.shape[0], 6))
@@ -54,7 +54,7 @@ def rate_and_force(pose, twist, acceleration, gravity):
     return measured
 
 
-@njit(_NEW(_ROWS, _ROWS, _BLOCKS), cache=CACHE)
+@kernel(_NEW(_ROWS, _ROWS, _BLOCKS))
 def straight_field(pose, centre, gradient):
     """centre (S, 3) + gradient (S, 3, 3) times position (S, 3), along each frame's axes."""
     measured = np.empty((pose.shape[0], 3))
@@ -68,7 +68,7 @@ def straight_field(pose, centre, gradient):
     return measured
 
 
-@njit(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64), cache=CACHE)
+@kernel(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64))
 def pressure_ratios(heights, layers, constant):
     """Pressures over that at the sea at geopotential heights (K,), m; constant: g / R, K/m.
 
@@ -88,7 +88,7 @@ def pressure_ratios(heights, layers, constant):
     return ratios
 
 
-@njit(types.void(_BLOCKS_4, _NEW, _NEW, _ROWS, _ROWS, _ROWS, _ROWS, types.float64[:, :, ::1]), cache=CACHE)
+@kernel(types.void(_BLOCKS_4, _NEW, _NEW, _ROWS, _ROWS, _ROWS, _ROWS, types.float64[:, :, ::1]))
 def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
     """Makes of normals (S, B, 3, C) the errors (B, S, C) of B readings; bias and drift (S, C) go on by as many.
 
@@ -107,7 +107,7 @@ def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
                 drift[row, channel] += drawn[row, reading, 2, channel] * kick[row, channel]
 
 
-@njit(_NEW(_BLOCKS, _ROWS, _BLOCKS, types.int64, _ROWS, _ROWS), cache=CACHE)
+@kernel(_NEW(_BLOCKS, _ROWS, _BLOCKS, types.int64, _ROWS, _ROWS))
 def disturbed(response, truth, errors, reading, saturation, resolution):
     """A truth (S, C) as measured: response (S, C, C) times truth, plus errors[reading], cut and rounded.
 

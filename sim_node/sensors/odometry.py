@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.drift import DriftCovariance
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
@@ -23,8 +24,9 @@ class Odometry(SensorType):
     """Reads its frame's mean twist since the reading before, and the pose that adds up to from where it began.
 
     The pose drifts: noise is of the twist. It is in a frame of its own, which is where the sensor was at the start;
-    without noise it is exact at any rate. Beside it stand the variances of its position and orientation as far as the
-    noise of the twist explains them. The noise is a choice that drifts by about a percent of the way; no data sheet's.
+    without noise it is exact at any rate. Beside it stand the variances of its position and of its rotation about the
+    axes of that frame, by the formula in drift.py. The noise is a choice that drifts by about a percent of the way; no
+    data sheet's.
     """
 
     rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
@@ -84,51 +86,31 @@ class _Twists:
 
 
 class _DeadReckoning:
-    """The channels of Odometry (S, 19), from twists and how long each lasted (S, 7).
-
-    White noise n (unit/√Hz) of a rate adds n² t to the variance of what it adds up to, a bias b that stays b² t², one
-    of Gauss and Markov that is remembered for T 2 b² T² (t / T - 1 + exp(-t / T)).
-    An error of orientation moves a place that is r away by r times as much, taken as if it had been there
-    from the start.
-    """
+    """The channels of Odometry (S, 19), from twists and how long each lasted (S, 7)."""
 
     def __init__(self, sensors: Sequence[Odometry]) -> None:
-        noises = [[each.linear] * 3 + [each.angular] * 3 for each in sensors]
-        rate = sensors[0].rate
-        self._white = np.array([[n.density**2 + n.deviation**2 / rate for n in row] for row in noises])
-        self._staying = np.array([[n.turn_on_bias**2 for n in row] for row in noises])
-        self._coming = np.array([[2.0 * (n.bias_instability * n.correlation_time) ** 2 for n in row] for row in noises])
-        self._memory = np.array([[n.correlation_time for n in row] for row in noises])
-        self._scale = np.array([[each.linear.scale_error**2] for each in sensors])
+        self._drift = DriftCovariance([[each.linear] * 3 + [each.angular] * 3 for each in sensors], sensors[0].rate)
         self._pose = np.empty((len(sensors), 7))
-        self._seconds = np.empty((len(sensors), 1))
         self.reset()
 
     def reset(self) -> None:
         self._pose[:] = poses.IDENTITY
-        self._seconds[:] = 0.0
+        self._drift.reset()
 
     def state(self) -> bytes:
-        return self._pose.tobytes() + self._seconds.tobytes()
+        return self._pose.tobytes() + self._drift.state()
 
     def restore(self, state: bytes) -> None:
-        numbers = np.frombuffer(state)
-        self._pose[:] = numbers[: self._pose.size].reshape(self._pose.shape)
-        self._seconds[:] = numbers[self._pose.size :, None]
+        self._pose[:] = np.frombuffer(state[: self._pose.nbytes]).reshape(self._pose.shape)
+        self._drift.restore(state[self._pose.nbytes :])
 
     def __call__(self, measured: FloatArray) -> FloatArray:
         twist, seconds = measured[:, :6], measured[:, 6:]
-        self._pose[:] = poses.compose(self._pose, poses.exp(twist * seconds))
+        way = twist * seconds
+        self._drift.add(poses.compose(self._pose, poses.exp(0.5 * way)), twist, seconds)
+        self._pose[:] = poses.compose(self._pose, poses.exp(way))
         self._pose[:, 3:] = quaternions.normalise(self._pose[:, 3:])
-        self._seconds += seconds
         told = np.empty((len(measured), 19))
         told[:, :7], told[:, 7:13] = self._pose, twist
-        spans = self._seconds / self._memory
-        variance = self._white * self._seconds + self._staying * self._seconds**2
-        variance += self._coming * (spans + np.expm1(-spans))
-        # An error about one axis moves what lies along the two others.
-        squares = self._pose[:, :3] ** 2
-        turned = variance[:, [4, 5, 3]] * squares[:, [2, 0, 1]] + variance[:, [5, 3, 4]] * squares[:, [1, 2, 0]]
-        told[:, 13:16] = variance[:, :3] + turned + self._scale * squares
-        told[:, 16:] = variance[:, 3:]
+        told[:, 13:] = np.diagonal(self._drift.at(self._pose[:, :3]), axis1=1, axis2=2)
         return told

@@ -1,18 +1,18 @@
 """The compiled loop that turns rays with their sensors. Importing this imports numba; sensors do when opened."""
 
-# mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
-from numba import njit, types
+from numba import types
 
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 _POSES = types.Array(types.float64, 2, "C", readonly=True)
 _FANS = types.Array(types.float64, 3, "C", readonly=True)
 
 
-@njit(types.void(_POSES, _FANS, types.float64[:, :, ::1]), cache=CACHE, nogil=True)
+@kernel(types.void(_POSES, _FANS, types.float64[:, :, ::1]), nogil=True)
 def turn(pose, fans, turned):
     """Writes directions (S, R, 3) along frames' axes, of poses (S, 7), as they are along the fixed frame's.
 

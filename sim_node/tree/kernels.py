@@ -14,16 +14,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 from sim_node.tree import layout
 
 # Constants of layout.py are compiled in; this number changes with them, so that this file does as well. A test tells
 # the new one.
-LAYOUT = 3917115603
+LAYOUT = 4051440778
 
 # tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
 NORM_TOLERANCE = 1e-2
@@ -44,7 +44,7 @@ _POSES_IN = types.Array(types.float64, 2, "C", readonly=True)
 # ---------------------------------------------------------------------------------------------- rigid transforms
 
 
-@njit(cache=CACHE)
+@kernel()
 def _rotate(qx, qy, qz, qw, x, y, z):
     tx = 2.0 * (qy * z - qz * y)
     ty = 2.0 * (qz * x - qx * z)
@@ -52,7 +52,7 @@ def _rotate(qx, qy, qz, qw, x, y, z):
     return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
 
 
-@njit(cache=CACHE)
+@kernel()
 def _compose(a, b):
     ax, ay, az, aqx, aqy, aqz, aqw = a
     bx, by, bz, bqx, bqy, bqz, bqw = b
@@ -68,7 +68,7 @@ def _compose(a, b):
     )
 
 
-@njit(cache=CACHE)
+@kernel()
 def _relative(a, b):
     """Return the pose of `b` in `a`, both given in one frame."""
     ax, ay, az, aqx, aqy, aqz, aqw = a
@@ -76,7 +76,7 @@ def _relative(a, b):
     return _compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))
 
 
-@njit(cache=CACHE)
+@kernel()
 def _interpolate(a, b, u):
     """Positions along the line, orientations along the shorter arc; see sim_node.geometry.interpolation.slerp."""
     dot = a.qx * b.qx + a.qy * b.qy + a.qz * b.qz + a.qw * b.qw
@@ -104,7 +104,7 @@ def _interpolate(a, b, u):
     )
 
 
-@njit(cache=CACHE)
+@kernel()
 def _sine_ratio(u, defect):
     # Term n over term n - 1 is (n^2 - u^2) / (n (2 n + 1)) * defect.
     square = u * u
@@ -115,12 +115,12 @@ def _sine_ratio(u, defect):
     return total
 
 
-@njit(cache=CACHE)
+@kernel()
 def _pose(entry):
     return entry.x, entry.y, entry.z, entry.qx, entry.qy, entry.qz, entry.qw
 
 
-@njit(cache=CACHE)
+@kernel()
 def _write(out, pose):
     """Write a pose, its quaternion scaled to unit norm where a long chain has worn it."""
     x, y, z, qx, qy, qz, qw = pose
@@ -144,18 +144,18 @@ def _entries_at(typing_context: Any, address: Any) -> Any:
     return pointer(types.int64), generate
 
 
-@njit(cache=CACHE)
+@kernel()
 def _ring(frame):
     return carray(_entries_at(frame.ring), (frame.capacity,))
 
 
-@njit(cache=CACHE)
+@kernel()
 def _slot(frame, i):
     slot = frame.first + i
     return slot - frame.capacity if slot >= frame.capacity else slot
 
 
-@njit(cache=CACHE)
+@kernel()
 def _locate(frame, ring, stamp):
     """Return the index of the last entry stamped at or before `stamp`, where oldest <= stamp < newest.
 
@@ -189,7 +189,7 @@ def _locate(frame, ring, stamp):
     return low
 
 
-@njit(cache=CACHE)
+@kernel()
 def _edge(frame, stamp, tolerance):
     """Return (status, pose of the frame in its parent at `stamp`)."""
     ring = _ring(frame)
@@ -212,7 +212,7 @@ def _edge(frame, stamp, tolerance):
 # ---------------------------------------------------------------------------------------------------- the walk
 
 
-@njit(cache=CACHE)
+@kernel()
 def _parent(frame, stamp, tolerance):
     """Return the index of the frame's parent at `stamp`, or NO_PARENT where its history does not reach there."""
     if frame.count == 0:
@@ -229,7 +229,7 @@ def _parent(frame, stamp, tolerance):
     return ring[frame.first if stamp < frame.oldest else _slot(frame, _locate(frame, ring, stamp))].parent
 
 
-@njit(cache=CACHE)
+@kernel()
 def _depth(frames, frame, stamp, tolerance):
     """Return (edges up to the root, the root); (-1, frame) where the walk does not end."""
     depth, at = 0, frame
@@ -243,7 +243,7 @@ def _depth(frames, frame, stamp, tolerance):
             return -1, frame
 
 
-@njit(cache=CACHE)
+@kernel()
 def _blame(frames, frame, stamp, report):
     """Report the frame whose history does not reach `stamp`; return PAST or FUTURE."""
     report[layout.AT], report[layout.CULPRIT] = stamp, frame
@@ -251,7 +251,7 @@ def _blame(frames, frame, stamp, report):
     return layout.PAST if stamp < frames[frame].oldest else layout.FUTURE
 
 
-@njit(cache=CACHE)
+@kernel()
 def _explain_gap(frames, target, source, stamp, tolerance, report):
     """Tell why two frames have no common ancestor at `stamp`: none at all, or a history that is too short."""
     _, report[layout.CULPRIT] = _depth(frames, target, stamp, tolerance)
@@ -273,7 +273,7 @@ def _explain_gap(frames, target, source, stamp, tolerance, report):
     return layout.DISCONNECTED
 
 
-@njit(cache=CACHE)
+@kernel()
 def _meet(frames, target, target_depth, source, source_depth, stamp, tolerance):
     """Return the lowest frame above both, given how deep they lie below their common root."""
     while target_depth > source_depth:
@@ -288,7 +288,7 @@ def _meet(frames, target, target_depth, source, source_depth, stamp, tolerance):
     return target
 
 
-@njit(cache=CACHE)
+@kernel()
 def _common_ancestor(frames, target, source, stamp, tolerance, report):
     """Return (status, frame): the lowest frame that both hang below at `stamp`."""
     target_depth, target_root = _depth(frames, target, stamp, tolerance)
@@ -301,7 +301,7 @@ def _common_ancestor(frames, target, source, stamp, tolerance, report):
     return layout.FOUND, _meet(frames, target, target_depth, source, source_depth, stamp, tolerance)
 
 
-@njit(cache=CACHE)
+@kernel()
 def _up(frames, frame, ancestor, stamp, tolerance, report):
     """Return (status, pose of `frame` in `ancestor`)."""
     worst, pose = layout.FOUND, _IDENTITY
@@ -315,7 +315,7 @@ def _up(frames, frame, ancestor, stamp, tolerance, report):
     return worst, pose
 
 
-@njit(cache=CACHE)
+@kernel()
 def _latest_common(frames, target, source, report):
     """Return (status, stamp): the oldest of the newest stamps on the way; layout.LATEST where all of it is static."""
     status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, 0, report)
@@ -330,7 +330,7 @@ def _latest_common(frames, target, source, report):
     return status, common if found else np.int64(layout.LATEST)
 
 
-@njit(cache=CACHE)
+@kernel()
 def _lookup(frames, target, source, stamp, tolerance, report, out):
     report[layout.AT] = stamp
     if target == source:
@@ -356,7 +356,7 @@ def _lookup(frames, target, source, stamp, tolerance, report, out):
     return max(source_status, target_status)
 
 
-@njit(cache=CACHE)
+@kernel()
 def _had_one_parent(frames, frame):
     for _ in range(len(frames)):
         if frames[frame].count == 0:
@@ -367,13 +367,13 @@ def _had_one_parent(frames, frame):
     return False
 
 
-@njit(cache=CACHE)
+@kernel()
 def _row(poses, row):
     p = poses[row]
     return p[0], p[1], p[2], p[3], p[4], p[5], p[6]
 
 
-@njit(cache=CACHE)
+@kernel()
 def _raise_block(frame, stamps, tolerance, poses):
     """Take poses given in `frame` into its parent, row by row; return (status, row of a failure)."""
     for row in range(len(stamps)):
@@ -389,7 +389,7 @@ def _raise_block(frame, stamps, tolerance, poses):
 # ------------------------------------------------------------------------------------------------------- storing
 
 
-@njit(cache=CACHE)
+@kernel()
 def _fault(n_frames, parent, child, pose):
     if not (0 <= parent < n_frames and 0 <= child < n_frames):
         return layout.NO_SUCH_FRAME
@@ -406,19 +406,47 @@ def _fault(n_frames, parent, child, pose):
     return layout.VALID
 
 
-@njit(cache=CACHE)
-def _is_below(frames, frame, ancestor, stamp, tolerance):
-    """Whether `frame` hangs below `ancestor` as a lookup at `stamp` would see it; if the walk does not end, True."""
-    for _ in range(len(frames) + 1):
-        if frame == ancestor:
-            return True
-        frame = _parent(frames[frame], stamp, tolerance)
-        if frame == layout.NO_PARENT:
-            return False
-    return True
+@kernel()
+def _holds_already(frame, parent, stamp, static):
+    """Whether lookups at any time see the same parent of the frame with this transform as without it."""
+    if frame.count == 0 or frame.parent != parent:
+        return False
+    return frame.kind >= layout.STATIC or (static == 0 and stamp >= frame.oldest and stamp >= frame.since)
 
 
-@njit(cache=CACHE)
+@kernel()
+def _span(frame, stamp, static):
+    """Return (begin, end): the frame has the parent of a transform that is stored now at `stamp` in [begin, end)."""
+    if static:
+        return layout.ALWAYS, layout.NEVER
+    if frame.kind != layout.DYNAMIC or frame.count == 0 or stamp >= frame.newest:
+        return stamp, layout.NEVER
+    if stamp < frame.oldest:
+        return stamp, frame.oldest
+    ring = _ring(frame)
+    return stamp, ring[_slot(frame, _locate(frame, ring, stamp) + 1)].stamp
+
+
+@kernel()
+def _parent_from(frame, stamp):
+    """Return (the frame's parent at `stamp`, the stamp at which that changes); the newest one stays for ever."""
+    if frame.count == 0:
+        return layout.NO_PARENT, layout.NEVER
+    if frame.kind >= layout.STATIC:
+        return frame.parent, layout.NEVER
+    if stamp < frame.oldest:
+        return layout.NO_PARENT, frame.oldest
+    if stamp >= frame.since:
+        return frame.parent, layout.NEVER
+    ring = _ring(frame)
+    i = _locate(frame, ring, stamp)
+    parent = ring[_slot(frame, i)].parent
+    while i < frame.count and ring[_slot(frame, i)].parent == parent:
+        i += 1
+    return parent, ring[_slot(frame, i)].stamp if i < frame.count else layout.NEVER
+
+
+@kernel()
 def _moved(entry, pose):
     x, y, z, qx, qy, qz, qw = _pose(entry)
     if max(abs(x - pose[0]), abs(y - pose[1]), abs(z - pose[2])) > layout.STILL:
@@ -428,7 +456,7 @@ def _moved(entry, pose):
     return max(turned, abs(qw - sign * pose[6])) > layout.STILL
 
 
-@njit(cache=CACHE)
+@kernel()
 def _fill(entry, parent, stamp, pose):
     entry.stamp = stamp
     entry.parent = parent
@@ -439,7 +467,7 @@ def _fill(entry, parent, stamp, pose):
     entry.qx, entry.qy, entry.qz, entry.qw = pose[3] * scale, pose[4] * scale, pose[5] * scale, pose[6] * scale
 
 
-@njit(cache=CACHE)
+@kernel()
 def _forget(frame, history):
     """Drop what is more than `history` older than the newest entry; called before one is added, as in tf2."""
     if frame.count == 0 or frame.oldest >= frame.newest - history:
@@ -451,7 +479,7 @@ def _forget(frame, history):
     frame.oldest = ring[frame.first].stamp
 
 
-@njit(cache=CACHE)
+@kernel()
 def _append(frame, parent, stamp, pose, report):
     if frame.count == 0:
         frame.first = 0
@@ -467,7 +495,7 @@ def _append(frame, parent, stamp, pose, report):
     frame.count += 1
 
 
-@njit(cache=CACHE)
+@kernel()
 def _insert(frame, parent, stamp, pose, report):
     """Store an entry that is not the newest, or replace the one of equal stamp; False where the ring is full."""
     ring = _ring(frame)
@@ -502,7 +530,7 @@ def _insert(frame, parent, stamp, pose, report):
 # -------------------------------------------------------------------------------------------------- entry points
 
 
-@njit(_I64(_FRAMES, _I64, _I64, _I64, _I64, _REPORT, _OUT), cache=CACHE)
+@kernel(_I64(_FRAMES, _I64, _I64, _I64, _I64, _REPORT, _OUT))
 def lookup(frames, target, source, stamp, tolerance, report, out):
     """Write the pose of `source` in `target` at `stamp` ns (or layout.LATEST) to `out` (7,); return a lookup status.
 
@@ -515,7 +543,7 @@ def lookup(frames, target, source, stamp, tolerance, report, out):
     return _lookup(frames, target, source, stamp, tolerance, report, out)
 
 
-@njit(_I64(_FRAMES, _I64, _I64, _STAMPS_IN, _I64, _I64, _REPORT, _POSES, _POSES), cache=CACHE, nogil=True)
+@kernel(_I64(_FRAMES, _I64, _I64, _STAMPS_IN, _I64, _I64, _REPORT, _POSES, _POSES), nogil=True)
 def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, scratch):
     """Write poses for stamps[begin:] to `out` (N, 7) until the budget is spent; return a lookup status.
 
@@ -564,11 +592,33 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
     return layout.FOUND
 
 
-@njit(
-    _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
-    cache=CACHE,
+@kernel(_I64(_FRAMES, _I64, _I64, _I64, _I64))
+def closes_loop(frames, parent, child, stamp, static):
+    """Return the first stamp at which `parent` hangs below `child` while this transform holds, or NEVER.
+
+    A transform holds until the next one of its child, the newest one for ever: a lookup of the latest sees the end of
+    that. From one change of a parent on the way to the next the way is the same, so that few stamps are looked at;
+    where no frame on it ever changed its parent, one.
+    """
+    at, end = _span(frames[child], stamp, static)
+    while True:
+        frame, until = parent, end
+        for _ in range(len(frames)):
+            if frame == child:
+                return at
+            frame, changes = _parent_from(frames[frame], at)
+            until = min(until, changes)
+            if frame == layout.NO_PARENT:
+                break
+        if until >= end:
+            return layout.NEVER
+        at = until
+
+
+@kernel(
+    _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
 )
-def store(frames, parents, children, stamps, poses, static, history, tolerance, begin, report, faults):
+def store(frames, parents, children, stamps, poses, static, history, begin, report, faults):
     """Store rows from `begin` on; return the row at which something needs doing first, or the number of rows.
 
     static: 1 for timeless transforms; history: how far back entries are kept, ns. A row that cannot be stored
@@ -583,8 +633,12 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
             faults[row] = fault
             continue
         frame = frames[child]
-        if (frame.count == 0 or frame.parent != parent) and _is_below(
-            frames, parent, child, layout.LATEST if static else stamp, tolerance
+        if static == 0 and frame.kind == layout.DYNAMIC and frame.count > 0 and stamp < frame.newest - history:
+            faults[row] = layout.EXPIRED
+            continue
+        if (
+            not _holds_already(frame, parent, stamp, static)
+            and closes_loop(frames, parent, child, stamp, static) != layout.NEVER
         ):
             faults[row] = layout.CYCLE
             continue
@@ -610,9 +664,6 @@ def store(frames, parents, children, stamps, poses, static, history, tolerance, 
                 report[layout.WHY] = layout.RING_FULL
                 return row
             _append(frame, parent, stamp, poses[row], report)
-        elif stamp < frame.newest - history:
-            faults[row] = layout.EXPIRED
-            continue
         else:
             _forget(frame, history)
             if not _insert(frame, parent, stamp, poses[row], report):

@@ -33,7 +33,9 @@ STILL = 1e-9
 
 # As a stamp: the latest time that all frames on the way have in common.
 LATEST = -(2**63)
+# The ends of time: before all stamps, and after them.
 ALWAYS = -(2**63)
+NEVER = 2**63 - 1
 
 # What a lookup comes to. FOUND: all data at hand; HELD: an end of the history was held, within the tolerance.
 FOUND, HELD, PAST, FUTURE, DISCONNECTED, LOOP, UNKNOWN = range(7)

@@ -14,6 +14,7 @@ from sim_node.tree import kernels
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import InvalidTransform, Refusal, seconds
 from sim_node.tree.layout import (
+    ALWAYS,
     CHANGED_PAST,
     CYCLE,
     DONE,
@@ -21,6 +22,7 @@ from sim_node.tree.layout import (
     EMPTY,
     EXPIRED,
     LATEST,
+    NEW_PARENT,
     NO_PARENT,
     NO_SUCH_FRAME,
     NOT_FINITE,
@@ -31,7 +33,9 @@ from sim_node.tree.layout import (
     RING_FULL,
     SELF_PARENT,
     STATIC,
+    STORED,
     VALID,
+    WHY,
 )
 from sim_node.tree.promotion import Promotion
 from sim_node.tree.rings import Rings
@@ -80,28 +84,45 @@ class Storage:
     def store(
         self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
     ) -> InvalidTransform | None:
-        """Store a batch; what could not be stored comes back as an error to raise. faults: zeros (N,)."""
-        report = self._report
-        report.fill(0)
-        row, count = 0, len(children)
-        while True:
-            row = kernels.store(
-                self.rings.frames, parents, children, stamps, poses, static,
-                self.history_ns, self.tolerance_ns, row, report, faults,
-            )  # fmt: skip
-            why, stored, changed_past, new_parent, *_ = report.tolist()
-            if why != DONE:
-                self._make_room(children[row:], why, static)
-            elif self.detect_jumps and stored < count and self._is_jump(children, faults):
-                self._restart(children, stamps, faults)
-                row = 0
-            else:
+        """Store a batch; what could not be stored comes back as an error to raise. faults: zeros (N,).
+
+        A batch may turn a chain round: a transform that closes a loop with what the batch replaces further on is
+        tried again after that. Parents from the root down close no loop that does not stay, so the order of a batch
+        does not matter.
+        """
+        self._report.fill(0)
+        self._store(parents, children, stamps, poses, static, faults)
+        while self._report[NEW_PARENT] and (rows := np.flatnonzero(faults == CYCLE)).size:
+            before, again = self._report[STORED], np.zeros(len(rows), np.uint8)
+            self._store(parents[rows], children[rows], stamps[rows], poses[rows], static, again)
+            faults[rows] = again
+            if self._report[STORED] == before:
                 break
+        _, stored, changed_past, new_parent, *_ = self._report.tolist()
         if new_parent and self._promotion.candidates and self._promotion.apply(self.rings, self.names):
             changed_past = 1
         self.rewrites += changed_past
         self.generation += stored > 0
-        return None if stored == count else self._refused(parents, children, stamps, poses, faults)
+        return None if stored == len(children) else self._refused(parents, children, stamps, poses, static, faults)
+
+    def _store(
+        self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
+    ) -> None:
+        """Store rows, with room made for them where there is none."""
+        report = self._report
+        row, before = 0, int(report[STORED])
+        while True:
+            row = kernels.store(
+                self.rings.frames, parents, children, stamps, poses, static,
+                self.history_ns, row, report, faults,
+            )  # fmt: skip
+            if report[WHY] != DONE:
+                self._make_room(children[row:], int(report[WHY]), static)
+            elif self.detect_jumps and report[STORED] - before < len(children) and self._is_jump(children, faults):
+                self._restart(children, stamps, faults)
+                row, before = 0, 0
+            else:
+                return
 
     def clear(self) -> None:
         """Forget all dynamic transforms."""
@@ -125,6 +146,10 @@ class Storage:
         oldest, newest = int(record["oldest"]), int(record["newest"])
         if not oldest - self.tolerance_ns <= stamp <= newest + self.tolerance_ns:
             return NO_PARENT
+        return self._parent_from(row, stamp)
+
+    def _parent_from(self, row: int, stamp: int) -> int:
+        """Return the parent of a dynamic frame at a stamp, that of an end of its history outside of it."""
         entries = self.rings.entries(row)
         return int(entries["parent"][max(0, int(np.searchsorted(entries["stamp"], stamp, "right")) - 1)])
 
@@ -195,21 +220,35 @@ class Storage:
         faults[:] = VALID
 
     def _refused(
-        self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, faults: Faults
+        self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
     ) -> InvalidTransform:
         refusals = []
         for row in np.flatnonzero(faults).tolist():
             parent, child, stamp = self._name(int(parents[row])), self._name(int(children[row])), int(stamps[row])
-            reason = {
-                NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
-                SELF_PARENT: "a frame cannot be its own parent",
-                NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
-                NOT_UNIT: f"the quaternion's norm is {np.linalg.norm(poses[row, 3:]):.6g}, a rotation needs 1",
-                CYCLE: f"'{parent}' hangs below '{child}' already",
-                EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
-            }[int(faults[row])]
+            fault = int(faults[row])
+            if fault == CYCLE:
+                reason = self._loop(int(parents[row]), int(children[row]), stamp, static)
+            else:
+                reason = {
+                    NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
+                    SELF_PARENT: "a frame cannot be its own parent",
+                    NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
+                    NOT_UNIT: f"the quaternion's norm is {np.linalg.norm(poses[row, 3:]):.6g}, a rotation needs 1",
+                    EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
+                }[fault]
             refusals.append(Refusal(row, parent, child, stamp, reason))
         return InvalidTransform(tuple(refusals), len(children))
+
+    def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
+        """Say which loop a refused transform would close: from its child down to its parent, and to the child."""
+        at = kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
+        chain, row = [child, parent], parent
+        while row != child:
+            dynamic = self.rings.frames[row]["kind"] == DYNAMIC
+            row = self._parent_from(row, at) if dynamic else int(self.rings.frames[row]["parent"])
+            chain.append(row)
+        loop = " -> ".join(self.names[each] for each in reversed(chain))
+        return f"closes the loop {loop}" + (f" at {seconds(at)}" if at > ALWAYS and at != stamp else "")
 
     def _name(self, row: int) -> str:
         return self.names[row] if 0 <= row < len(self.names) else ""

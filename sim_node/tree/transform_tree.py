@@ -237,6 +237,7 @@ class TransformTree:
     ) -> FloatArray:
         """Return the pose (7,) of `source` at one time in `target` at another, `fixed` standing still between."""
         with self._lock:
+            self._pair(target, fixed)  # an unknown frame is told before a stamp that another one lacks
             there = self.lookup(fixed, source, source_stamp_ns)
             back = self.lookup(target, fixed, target_stamp_ns)
         return compose(back, there)

@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.assembly import assembly_of
+from sim_node.assembly import Assembly, assembly_of
 from sim_node.world import Mate, MateConnector, RigidBody, System, World
 
 CLOSED = 1e-10
 
 
-def snapped(system):
+def snapped(system: System) -> Assembly:
     return assembly_of(World("test", systems=(system,)))
 
 
-def bar(name, length):
-    return RigidBody(name, connectors=(MateConnector("a"), MateConnector("b", [length, 0, 0])))
+def bar(name: str, length: float) -> RigidBody:
+    return RigidBody(name, connectors=(MateConnector("a"), MateConnector("b", np.array([length, 0, 0]))))
 
 
-def heading(assembly, name):
+def heading(assembly: Assembly, name: str) -> float:
     x, y, z, w = assembly.in_roots[assembly.table.names.index(name)][3:]
-    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return float(np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
 
 
-def four_bar(crank, coupler, rocker, ground, angle, near=None, order=(0, 1, 2, 3)):
+def four_bar(
+    crank: float,
+    coupler: float,
+    rocker: float,
+    ground: float,
+    angle: float | None,
+    near: tuple[float, float] | None = None,
+    order: Sequence[int] = (0, 1, 2, 3),
+) -> System:
     mates = (
         Mate("drive", "hinge", ("g0", "crank/a"), None if angle is None else (angle,)),
         Mate("elbow", "hinge", ("crank/b", "coupler/a"), near=None if near is None else near[:1]),
@@ -37,12 +47,12 @@ def four_bar(crank, coupler, rocker, ground, angle, near=None, order=(0, 1, 2, 3
     return System(
         "s",
         bodies=(bar("crank", crank), bar("coupler", coupler), bar("rocker", rocker)),
-        connectors=(MateConnector("g0"), MateConnector("g1", [ground, 0, 0])),
+        connectors=(MateConnector("g0"), MateConnector("g1", np.array([ground, 0, 0]))),
         mates=tuple(mates[k] for k in order),
     )
 
 
-def freudenstein(crank, coupler, rocker, ground, theta):
+def freudenstein(crank: float, coupler: float, rocker: float, ground: float, theta: float) -> tuple[float, float]:
     """Both rocker angles for a crank angle, rad, from Freudenstein's equation (1954):
 
     cos(theta - phi) = R2 cos(phi) - R1 cos(theta) + R3, with the crank a, coupler b, rocker c, ground d and
@@ -56,13 +66,13 @@ def freudenstein(crank, coupler, rocker, ground, theta):
     return middle + half, middle - half
 
 
-def wrapped(angle):
+def wrapped(angle: float) -> float:
     return (angle + np.pi) % (2 * np.pi) - np.pi
 
 
 @settings(deadline=None)
 @given(st.floats(-np.pi, np.pi), st.permutations(range(4)))
-def test_a_four_bar_obeys_freudensteins_equation(theta, order):
+def test_a_four_bar_obeys_freudensteins_equation(theta: float, order: Sequence[int]) -> None:
     """A Grashof crank-rocker, so that every crank angle can be had; in whatever order the mates are listed."""
     lengths = (1.0, 3.0, 2.5, 3.2)
     assembly = snapped(four_bar(*lengths, theta, order=order))
@@ -74,7 +84,7 @@ def test_a_four_bar_obeys_freudensteins_equation(theta, order):
 
 
 @pytest.mark.parametrize("theta", np.linspace(-3, 3, 7))
-def test_near_chooses_between_the_two_ways_to_assemble(theta):
+def test_near_chooses_between_the_two_ways_to_assemble(theta: float) -> None:
     lengths = (1.0, 3.0, 2.5, 3.2)
     for phi in freudenstein(*lengths, theta):
         tip = np.array([3.2 + 2.5 * np.cos(phi), 2.5 * np.sin(phi)]) - [np.cos(theta), np.sin(theta)]
@@ -83,7 +93,7 @@ def test_near_chooses_between_the_two_ways_to_assemble(theta):
         assert abs(wrapped(heading(assembly, "s/rocker") - phi)) < 1e-9
 
 
-def test_what_is_free_beyond_the_loop_stays_at_rest():
+def test_what_is_free_beyond_the_loop_stays_at_rest() -> None:
     """Nothing is given: of the four-bar's one degree of freedom the first mate's is held, the others follow."""
     assembly = snapped(four_bar(1.0, 3.0, 2.5, 3.2, None))
     assert [str(step) for step in assembly.steps if step.kind == "held"] == ["s/drive: held at 0"]
@@ -91,7 +101,7 @@ def test_what_is_free_beyond_the_loop_stays_at_rest():
     assert min(abs(wrapped(heading(assembly, "s/rocker") - phi)) for phi in freudenstein(1, 3, 2.5, 3.2, 0)) < 1e-9
 
 
-def test_a_four_bar_that_is_too_short_tells_what_is_missing():
+def test_a_four_bar_that_is_too_short_tells_what_is_missing() -> None:
     """Bars of 1, 1 and 1 m over 4 m: stretched out, one metre is missing."""
     assembly = snapped(four_bar(1.0, 1.0, 1.0, 4.0, None))
     (step,) = assembly.conflicts
@@ -99,12 +109,12 @@ def test_a_four_bar_that_is_too_short_tells_what_is_missing():
     assert step.distance == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_linkage_that_lies_folded_at_rest_is_unfolded():
+def test_a_linkage_that_lies_folded_at_rest_is_unfolded() -> None:
     """Two equal bars over a gap: at rest both lie on the line between the pivots, and no tangent says which way."""
     system = System(
         "s",
         bodies=(bar("left", 1.0), bar("right", 1.0)),
-        connectors=(MateConnector("g0"), MateConnector("g1", [1.0, 0, 0])),
+        connectors=(MateConnector("g0"), MateConnector("g1", np.array([1.0, 0, 0]))),
         mates=(
             Mate("l", "hinge", ("g0", "left/a")),
             Mate("r", "hinge", ("g1", "right/a")),
@@ -119,14 +129,14 @@ def test_a_linkage_that_lies_folded_at_rest_is_unfolded():
 
 
 @pytest.mark.parametrize("stages", [1, 3, 6])
-def test_a_scissor_lift_rises_by_its_law(stages):
+def test_a_scissor_lift_rises_by_its_law(stages: int) -> None:
     """With bars of length l at angle a from the ground, n stages are n l sin(a) high: one slider closes it all."""
     length, angle = 1.0, 0.6
     bodies, mates = [], []
     for k in range(stages):
         for name in ("up", "down"):
             ends = (("a", 0.0), ("m", length / 2), ("b", length))
-            connectors = tuple(MateConnector(end, [x, 0, 0]) for end, x in ends)
+            connectors = tuple(MateConnector(end, np.array([x, 0, 0])) for end, x in ends)
             bodies.append(RigidBody(f"{name}{k}", connectors=connectors))
     # `up` rises to the right from the left foot; `down` rises to the left from the right foot, which slides.
     mates.append(Mate("foot", "hinge", ("ground", "up0/a"), (angle,)))
@@ -136,9 +146,13 @@ def test_a_scissor_lift_rises_by_its_law(stages):
             mates.append(Mate(f"left{k}", "hinge", (f"down{k - 1}/b", f"up{k}/a"), near=(-2.0,)))
             mates.append(Mate(f"right{k}", "hinge", (f"up{k - 1}/b", f"down{k}/a"), near=(2.0,)))
     # The right foot slides along the ground.
-    rail = MateConnector("rail", main_axis=[1, 0, 0], normal=[0, 1, 0])
+    rail = MateConnector("rail", main_axis=np.array([1, 0, 0]), normal=np.array([0, 1, 0]))
     shoe = RigidBody(
-        "shoe", connectors=(MateConnector("on", main_axis=[1, 0, 0], normal=[0, 1, 0]), MateConnector("axle"))
+        "shoe",
+        connectors=(
+            MateConnector("on", main_axis=np.array([1, 0, 0]), normal=np.array([0, 1, 0])),
+            MateConnector("axle"),
+        ),
     )
     mates.append(Mate("rail", "prismatic", ("rail", "shoe/on"), near=(0.8,)))
     mates.append(Mate("shoe", "hinge", ("shoe/axle", "down0/a"), near=(np.pi - angle,)))
@@ -154,7 +168,7 @@ def test_a_scissor_lift_rises_by_its_law(stages):
     assert assembly.degrees_of_freedom == 1
 
 
-def test_a_delta_robot_comes_to_its_forward_kinematics():
+def test_a_delta_robot_comes_to_its_forward_kinematics() -> None:
     """Three arms at given angles, three pairs of rods on balls: the plate is where three spheres meet.
 
     Clavel, Delta, a fast robot with parallel geometry, 1988: with rods in parallel pairs the plate does not turn, and
@@ -169,12 +183,12 @@ def test_a_delta_robot_comes_to_its_forward_kinematics():
         radial, across = out.apply([1, 0, 0]), out.apply([0, 1, 0])
         # About `across`, positive down: the arm lies along the normal, outwards.
         connectors.append(MateConnector(f"hip{k}", base * radial, across, radial))
-        shoulder = MateConnector("hip", [0, 0, 0], [0, 1, 0], [1, 0, 0])
-        elbows = (MateConnector("l", [arm, half, 0]), MateConnector("r", [arm, -half, 0]))
+        shoulder = MateConnector("hip", np.array([0, 0, 0]), np.array([0, 1, 0]), np.array([1, 0, 0]))
+        elbows = (MateConnector("l", np.array([arm, half, 0])), MateConnector("r", np.array([arm, -half, 0])))
         bodies.append(RigidBody(f"arm{k}", connectors=(shoulder, *elbows)))
         mates.append(Mate(f"hip{k}", "hinge", (f"hip{k}", f"arm{k}/hip"), (angle,)))
         for side, offset in (("l", half), ("r", -half)):
-            rod_ends = (MateConnector("a"), MateConnector("b", [0, 0, -rod]))
+            rod_ends = (MateConnector("a"), MateConnector("b", np.array([0, 0, -rod])))
             bodies.append(RigidBody(f"rod{k}{side}", connectors=rod_ends))
             plate_ends.append(MateConnector(f"p{k}{side}", plate * radial + offset * across))
             mates.append(Mate(f"elbow{k}{side}", "ball", (f"arm{k}/{side}", f"rod{k}{side}/a")))
@@ -199,13 +213,13 @@ def test_a_delta_robot_comes_to_its_forward_kinematics():
     assert assembly.degrees_of_freedom == 3 + 6
 
 
-def test_a_hinge_takes_its_angle_from_a_second_mate():
+def test_a_hinge_takes_its_angle_from_a_second_mate() -> None:
     """A door on a hinge, and a stay of given length from the frame to its edge: the law of cosines."""
-    door = RigidBody("door", connectors=(MateConnector("pivot"), MateConnector("edge", [0.8, 0, 0])))
+    door = RigidBody("door", connectors=(MateConnector("pivot"), MateConnector("edge", np.array([0.8, 0, 0]))))
     system = System(
         "s",
         bodies=(door,),
-        connectors=(MateConnector("pivot"), MateConnector("stay", [0.6, 0, 0])),
+        connectors=(MateConnector("pivot"), MateConnector("stay", np.array([0.6, 0, 0]))),
         mates=(
             Mate("hinge", "hinge", ("pivot", "door/pivot")),
             Mate("stay", "distance", ("stay", "door/edge"), (0.5,)),
@@ -218,15 +232,18 @@ def test_a_hinge_takes_its_angle_from_a_second_mate():
     assert assembly.degrees_of_freedom == 0
 
 
-def test_what_is_given_is_not_moved_to_close_a_loop():
-    door = RigidBody("door", connectors=(MateConnector("pivot"), MateConnector("edge", [0.8, 0, 0])))
+def test_what_is_given_is_not_moved_to_close_a_loop() -> None:
+    door = RigidBody("door", connectors=(MateConnector("pivot"), MateConnector("edge", np.array([0.8, 0, 0]))))
     mates = (
         Mate("hinge", "hinge", ("pivot", "door/pivot"), (0.1,)),
         Mate("stay", "distance", ("stay", "door/edge"), (0.5,)),
     )
     assembly = snapped(
         System(
-            "s", bodies=(door,), connectors=(MateConnector("pivot"), MateConnector("stay", [0.6, 0, 0])), mates=mates
+            "s",
+            bodies=(door,),
+            connectors=(MateConnector("pivot"), MateConnector("stay", np.array([0.6, 0, 0]))),
+            mates=mates,
         )
     )
     assert heading(assembly, "s/door") == pytest.approx(0.1, abs=1e-12)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from random import Random
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.assembly import assemble, assembly_of
+from sim_node.assembly import Assembly, assemble, assembly_of
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world import (
     Mate,
     MateConnector,
@@ -24,42 +29,43 @@ from sim_node.world import (
 )
 
 IDENTITY = np.array([0, 0, 0, 0, 0, 0, 1.0])
+inv = np.linalg.inv
 
 
-def snapped(*systems):
+def snapped(*systems: System) -> Assembly:
     return assembly_of(World("test", systems=systems))
 
 
-def in_root(assembly, name):
-    return assembly.in_roots[assembly.table.names.index(name)]
+def in_root(assembly: Assembly, name: str) -> FloatArray:
+    return np.asarray(assembly.in_roots[assembly.table.names.index(name)])
 
 
-def local(assembly, name):
-    return assembly.poses[assembly.table.names.index(name)]
+def local(assembly: Assembly, name: str) -> FloatArray:
+    return np.asarray(assembly.poses[assembly.table.names.index(name)])
 
 
-def kinds(assembly):
+def kinds(assembly: Assembly) -> list[str]:
     return [step.kind for step in assembly.steps]
 
 
-def matrix(pose):
+def matrix(pose: FloatArray) -> FloatArray:
     """4 x 4, by scipy."""
     m = np.eye(4)
     m[:3, :3], m[:3, 3] = Rotation.from_quat(pose[3:]).as_matrix(), pose[:3]
     return m
 
 
-def connector_matrix(position, axis, normal):
+def connector_matrix(position: Sequence[float], axis: Sequence[int], normal: Sequence[int]) -> FloatArray:
     m = np.eye(4)
     m[:3, :4] = np.stack([normal, np.cross(axis, normal), axis, position], axis=1)
     return m
 
 
-def turn(*rotvec):
+def turn(*rotvec: float) -> FloatArray:
     return np.array([0, 0, 0, *Rotation.from_rotvec(rotvec).as_quat()])
 
 
-def onto_diagonal(axis):
+def onto_diagonal(axis: FloatArray) -> FloatArray:
     """Math.Quat.fromTo(axis, (1, 1, 1).normal()): the shortest arc."""
     diagonal = np.ones(3) / np.sqrt(3)
     across = np.cross(axis, diagonal)
@@ -74,14 +80,18 @@ M = connector_matrix([0, 0, -0.6], [0, 1, 0], [0, 0, 1])
 OUTER, INNER, ROD = "World/rod_system", "World/rod_system/rod_system", "World/rod_system/rod_system/rod"
 
 
-def three_levels(s1, s2, r):
+def three_levels(s1: FloatArray | None, s2: FloatArray | None, r: FloatArray | None) -> System:
     """snap_parent.openplx: a rod in a system in a system, locked to a connector of the world by its end."""
-    rod = RigidBody("rod", r, connectors=(MateConnector("connector", [0, 0, -0.6], [0, 1, 0], [0, 0, 1]),))
+    rod = RigidBody(
+        "rod",
+        r,
+        connectors=(MateConnector("connector", np.array([0, 0, -0.6]), np.array([0, 1, 0]), np.array([0, 0, 1])),),
+    )
     inner = System("rod_system", s2, bodies=(rod,))
     return System(
         "World",
         systems=(System("rod_system", s1, systems=(inner,)),),
-        connectors=(MateConnector("world_connector", [0.5, 0, 0], [0, 1, 0], [1, 0, 0]),),
+        connectors=(MateConnector("world_connector", np.array([0.5, 0, 0]), np.array([0, 1, 0]), np.array([1, 0, 0])),),
         mates=(Mate("world_lock", "lock", ("rod_system/rod_system/rod/connector", "world_connector")),),
     )
 
@@ -95,7 +105,11 @@ def three_levels(s1, s2, r):
     ],
     ids=["SnapRod", "SnapRodParent", "SnapRodParentParent"],
 )
-def test_the_three_level_example(given_poses, solved, formula):
+def test_the_three_level_example(
+    given_poses: tuple[FloatArray | None, FloatArray | None, FloatArray | None],
+    solved: str,
+    formula: Callable[..., Any],
+) -> None:
     """S1 = A M^-1 R^-1 S2^-1 and its two like: OpenPLX, Physics3D, "Three-Level SNAP Example"."""
     assembly = snapped(three_levels(*given_poses))
     expected = formula(*(None if pose is None else matrix(pose) for pose in given_poses))
@@ -108,10 +122,7 @@ def test_the_three_level_example(given_poses, solved, formula):
     assert assembly.degrees_of_freedom == 0
 
 
-inv = np.linalg.inv
-
-
-def test_of_three_open_poses_two_become_the_identity():
+def test_of_three_open_poses_two_become_the_identity() -> None:
     assembly = snapped(three_levels(None, None, None))
     assert kinds(assembly) == ["identity", "identity", "solved"]
     poses = [local(assembly, name) for name in (OUTER, INNER, ROD)]
@@ -119,7 +130,7 @@ def test_of_three_open_poses_two_become_the_identity():
     np.testing.assert_allclose(in_root(assembly, ROD)[:3], [1.1, 0, 0], atol=1e-12)
 
 
-def test_a_given_pose_never_moves_and_a_mate_that_it_contradicts_tells_by_how_much():
+def test_a_given_pose_never_moves_and_a_mate_that_it_contradicts_tells_by_how_much() -> None:
     off = np.array([1.1, 0.03, 0.04, *Rotation.from_euler("yx", [np.pi / 2, 0.2]).as_quat()])
     assembly = snapped(three_levels(IDENTITY, IDENTITY, off))
     np.testing.assert_array_equal(local(assembly, ROD), off)
@@ -135,7 +146,7 @@ def test_a_given_pose_never_moves_and_a_mate_that_it_contradicts_tells_by_how_mu
 # ------------------------------------------------------------------------------------------ what is left
 
 
-def test_what_no_mate_determines_stays_undefined_and_is_named():
+def test_what_no_mate_determines_stays_undefined_and_is_named() -> None:
     loose = RigidBody("loose", connectors=(MateConnector("c"),))
     system = System("s", bodies=(loose, RigidBody("placed", IDENTITY)), systems=(System("empty"),))
     assembly = snapped(system)
@@ -146,11 +157,11 @@ def test_what_no_mate_determines_stays_undefined_and_is_named():
     assert [str(warning.message) for warning in warned] == [f"s/loose: {told}", f"s/empty: {told}"]
 
 
-def test_a_mate_between_two_connectors_that_stand_still_is_ignored():
+def test_a_mate_between_two_connectors_that_stand_still_is_ignored() -> None:
     """ "A Mate with two world-static MateConnectors has no semantic meaning and is ignored.\""""
     system = System(
         "s",
-        connectors=(MateConnector("a"), MateConnector("b", [1, 0, 0])),
+        connectors=(MateConnector("a"), MateConnector("b", np.array([1, 0, 0]))),
         mates=(Mate("m", "lock", ("a", "b")),),
     )
     assembly = snapped(system)
@@ -158,19 +169,19 @@ def test_a_mate_between_two_connectors_that_stand_still_is_ignored():
     assert assembly.conflicts == ()
 
 
-def test_a_mate_that_is_not_enabled_or_does_not_snap_places_nothing():
+def test_a_mate_that_is_not_enabled_or_does_not_snap_places_nothing() -> None:
     body = RigidBody("b", connectors=(MateConnector("c"),))
-    for off in ({"enabled": False}, {"snap": False}):
-        mate = Mate("m", "lock", ("w", "b/c"), **off)
-        assembly = snapped(System("s", bodies=(body,), connectors=(MateConnector("w"),), mates=(mate,)))
+    mate = Mate("m", "lock", ("w", "b/c"))
+    for off in (replace(mate, enabled=False), replace(mate, snap=False)):
+        assembly = snapped(System("s", bodies=(body,), connectors=(MateConnector("w"),), mates=(off,)))
         assert [assembly.table.names[row] for row in assembly.undefined] == ["s/b"]
 
 
-def test_a_redirected_connector_places_by_its_system_and_holds_by_its_body():
+def test_a_redirected_connector_places_by_its_system_and_holds_by_its_body() -> None:
     """The wheel stands 2 m along x of the system, wherever the frame is; what carries it is the frame."""
-    frame = RigidBody("frame", [0, 1, 0, 0, 0, 0, 1], mass=1.0, inertia=np.eye(3))
+    frame = RigidBody("frame", np.array([0, 1, 0, 0, 0, 0, 1]), mass=1.0, inertia=np.eye(3))
     wheel = RigidBody("wheel", mass=1.0, inertia=np.eye(3), connectors=(MateConnector("hub"),))
-    axle = RedirectedMateConnector("axle", [2, 0, 0], body="frame")
+    axle = RedirectedMateConnector("axle", np.array([2, 0, 0]), body="frame")
     system = System("s", bodies=(frame, wheel), connectors=(axle,), mates=(Mate("m", "hinge", ("axle", "wheel/hub")),))
     np.testing.assert_allclose(in_root(snapped(system), "s/wheel"), [2, 0, 0, 0, 0, 0, 1], atol=1e-15)
     bodies = {body.name: body for body in assemble(World("test", systems=(system,))).bodies}
@@ -181,24 +192,24 @@ def test_a_redirected_connector_places_by_its_system_and_holds_by_its_body():
 # --------------------------------------------------------------------------------------------- connectors
 
 
-def axes_of(connector):
-    return matrix(connector.pose)[:3, :3].T
+def axes_of(connector: MateConnector) -> FloatArray:
+    return np.asarray(matrix(connector.pose)[:3, :3].T)
 
 
-def test_of_a_normal_only_what_is_orthogonal_to_the_axis_counts():
-    x, y, z = axes_of(MateConnector("c", main_axis=[0, 0, 2], normal=[3, 0, 5]))
+def test_of_a_normal_only_what_is_orthogonal_to_the_axis_counts() -> None:
+    x, y, z = axes_of(MateConnector("c", main_axis=np.array([0, 0, 2]), normal=np.array([3, 0, 5])))
     np.testing.assert_allclose([x, y, z], np.eye(3), atol=1e-15)
 
 
 @pytest.mark.parametrize(
     ("axis", "normal"), [([0, 0, 1], [1, 0, 0]), ([1, 0, 0], [0, 1, 0]), ([0, 1, 0], [1, 0, 0]), ([1, 1, 0], [0, 0, 1])]
 )
-def test_a_missing_normal_is_the_axis_furthest_from_the_main_axis(axis, normal):
-    np.testing.assert_allclose(axes_of(MateConnector("c", main_axis=axis))[0], normal, atol=1e-15)
+def test_a_missing_normal_is_the_axis_furthest_from_the_main_axis(axis: Sequence[int], normal: Sequence[int]) -> None:
+    np.testing.assert_allclose(axes_of(MateConnector("c", main_axis=np.array(axis)))[0], normal, atol=1e-15)
 
 
 @given(st.lists(st.floats(-1e3, 1e3), min_size=6, max_size=6))
-def test_any_connector_is_right_handed_and_orthonormal(numbers):
+def test_any_connector_is_right_handed_and_orthonormal(numbers: Sequence[float]) -> None:
     axis, normal = np.array(numbers[:3]), np.array(numbers[3:])
     sizes = np.linalg.norm(axis) * np.linalg.norm(normal)
     if sizes < 1e-3 or np.linalg.norm(np.cross(axis, normal)) < 1e-6 * sizes:
@@ -210,11 +221,11 @@ def test_any_connector_is_right_handed_and_orthonormal(numbers):
     assert x @ normal > 0
 
 
-def test_a_normal_parallel_to_the_axis_is_an_error():
+def test_a_normal_parallel_to_the_axis_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"'c': normal \[0.0, 0.0, -3.0\] is parallel to main_axis"):
-        MateConnector("c", main_axis=[0, 0, 1], normal=[0, 0, -3])
+        MateConnector("c", main_axis=np.array([0, 0, 1]), normal=np.array([0, 0, -3]))
     with pytest.raises(ValueError, match=r"main_axis .* has no direction"):
-        MateConnector("c", main_axis=[0, 0, 0])
+        MateConnector("c", main_axis=np.array([0, 0, 0]))
 
 
 # ----------------------------------------------------------------------------------- initial values of mates
@@ -233,7 +244,9 @@ def test_a_normal_parallel_to_the_axis_is_an_error():
     ],
 )
 @pytest.mark.parametrize("moved", [0, 1], ids=["first moves", "second moves"])
-def test_initial_values_are_of_the_second_connector_in_the_first(kind, values, expected, moved):
+def test_initial_values_are_of_the_second_connector_in_the_first(
+    kind: str, values: tuple[float, ...] | None, expected: npt.ArrayLike, moved: int
+) -> None:
     fixed, loose = ("w", "b/c") if moved else ("b/c", "w")
     body = RigidBody("b", connectors=(MateConnector("c"),))
     mate = Mate("m", kind, (fixed, loose), values)
@@ -246,14 +259,14 @@ def test_initial_values_are_of_the_second_connector_in_the_first(kind, values, e
 
 
 @st.composite
-def poses(draw):
+def poses(draw: st.DrawFn) -> FloatArray:
     numbers = draw(st.lists(st.floats(-1, 1), min_size=7, max_size=7))
     quaternion = np.array(numbers[3:]) + [0, 0, 0, 2.5]
     return np.array([*numbers[:3], *(quaternion / np.linalg.norm(quaternion))])
 
 
 @st.composite
-def trees(draw):
+def trees(draw: st.DrawFn) -> tuple[Any, ...]:
     """Nested systems of bodies at known poses, then one pose opened per chain and a mate that implies it."""
     count = draw(st.integers(2, 12))
     hosts = [draw(st.integers(-1, k - 1)) for k in range(count)]  # a system below the top or below another
@@ -265,18 +278,22 @@ def trees(draw):
     return hosts, locals_, opened, ends, targets, order
 
 
-def connector_at(name, pose):
+def connector_at(name: str, pose: FloatArray) -> MateConnector:
     turned = Rotation.from_quat(pose[3:])
     return MateConnector(name, pose[:3], turned.apply([0, 0, 1]), turned.apply([1, 0, 0]))
 
 
 @settings(deadline=None, max_examples=60)
 @given(trees())
-def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(tree):
+def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(
+    tree: tuple[Any, ...],
+) -> None:
     """Poses are drawn, worked out in matrices, one per chain forgotten, and come back to 1e-10."""
     hosts, locals_, opened, ends, targets, order = tree
     count = len(hosts)
-    world_system, world_body, names = [], [], []
+    world_system: list[FloatArray] = []
+    world_body: list[FloatArray] = []
+    names: list[str] = []
     for k, host in enumerate(hosts):
         above = np.eye(4) if host < 0 else world_system[host]
         world_system.append(above @ matrix(locals_[k]))
@@ -298,7 +315,7 @@ def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(tree
         pair = (f"{names[k]}/body/end", f"t{k}" if target < 0 else f"{names[target]}/body/t{k}")
         mates.append(Mate(f"m{k}", "lock", pair[::-1] if swap else pair))
 
-    def system(k):
+    def system(k: int) -> System:
         pose = None if opened[k] == "system" else locals_[k]
         body = RigidBody("body", locals_[count + k] if pose is None else None, connectors=tuple(connectors[k]))
         inner = tuple(system(j) for j in range(count) if hosts[j] == k)
@@ -320,12 +337,15 @@ def test_one_unknown_per_chain_is_recovered_whatever_the_order_of_the_mates(tree
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 100), poses(), poses(), st.booleans()), min_size=2, max_size=12), st.randoms())
-def test_open_systems_of_open_bodies_fit_in_any_order(links, random):
+def test_open_systems_of_open_bodies_fit_in_any_order(
+    links: Sequence[tuple[int, FloatArray, FloatArray, bool]], random: Random
+) -> None:
     """Which poses become the identity is open; where the bodies stand, each on one before it, is not."""
     count = len(links)
     names = [f"s{k // 3}/b{k % 3}" for k in range(count)]
     connectors: list[list[MateConnector]] = [[] for _ in range(count)]
-    expected, mates = [], []
+    expected: list[FloatArray] = []
+    mates = []
     for k, (draw, near, far, swap) in enumerate(links):
         host = draw % k if k else -1
         above = np.eye(4) if host < 0 else expected[host]
@@ -348,10 +368,10 @@ def test_open_systems_of_open_bodies_fit_in_any_order(links, random):
 
 @settings(deadline=None)
 @given(poses(), st.floats(1e-6, 0.1), st.floats(1e-6, 1.0))
-def test_a_perturbed_mate_tells_its_residual(pose, distance, angle):
+def test_a_perturbed_mate_tells_its_residual(pose: FloatArray, distance: float, angle: float) -> None:
     """A body locked twice: by the truth, and by a connector that is off along x and turned about x."""
     turned = Rotation.from_rotvec([angle, 0, 0])
-    second = MateConnector("second", [distance, 0, 0], turned.apply([0, 0, 1]), [1, 0, 0])
+    second = MateConnector("second", np.array([distance, 0, 0]), turned.apply([0, 0, 1]), np.array([1, 0, 0]))
     body = RigidBody("b", connectors=(MateConnector("first"), second))
     system = System(
         "s",
@@ -368,7 +388,7 @@ def test_a_perturbed_mate_tells_its_residual(pose, distance, angle):
 # ------------------------------------------------------------------------------------------ into the world
 
 
-def test_assembled_frames_stand_in_the_world_where_the_assembly_put_them():
+def test_assembled_frames_stand_in_the_world_where_the_assembly_put_them() -> None:
     """The layout of frames on the TF tree, composed from the fixed frame down, is the assembly."""
     world = World("test", systems=(three_levels(FROM_X, None, FROM_Y),))
     layout = lay_out(assemble(world))
@@ -380,17 +400,17 @@ def test_assembled_frames_stand_in_the_world_where_the_assembly_put_them():
     assert layout.frames.path(ROD) == "map/World/rod_system/rod_system/rod"
 
 
-def test_a_world_with_systems_is_not_laid_out_before_it_is_assembled():
+def test_a_world_with_systems_is_not_laid_out_before_it_is_assembled() -> None:
     with pytest.raises(WorldError, match="systems: are not assembled"):
         lay_out(World("test", systems=(System("s"),)))
 
 
-def test_a_world_without_systems_is_itself():
+def test_a_world_without_systems_is_itself() -> None:
     world = World("test")
     assert assemble(world) is world
 
 
-def test_a_reference_that_leads_nowhere_names_the_nearest():
+def test_a_reference_that_leads_nowhere_names_the_nearest() -> None:
     system = replace(three_levels(None, None, None), mates=(Mate("m", "lock", ("world_conector", "world_connector")),))
     with pytest.raises(WorldError, match="no connector 'world_conector' in World; did you mean world_connector"):
         snapped(system)

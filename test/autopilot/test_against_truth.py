@@ -55,7 +55,7 @@ def position_error(flight: Flight, truth: np.ndarray, start: float, end: float) 
     rows = flight.positions[(flight.positions[:, 0] >= start) & (flight.positions[:, 0] <= end)]
     assert len(rows) > 500
     ned = np.stack([np.interp(rows[:, 0], truth["t"], truth[axis]) for axis in "xyz"])
-    return rows[:, 1:] - (ENU_NED @ ned).T
+    return np.asarray(rows[:, 1:] - (ENU_NED @ ned).T)
 
 
 def attitude_errors(flight: Flight, truth: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

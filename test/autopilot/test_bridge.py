@@ -8,6 +8,8 @@ import socket
 import threading
 import time
 import tty
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 from claims import free_port
@@ -23,6 +25,8 @@ from waiting import PATIENCE
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import LinkFault, link_to
+from sim_node.autopilot.links.tcp import Tcp
+from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.tlog import read_tlog
@@ -57,8 +61,11 @@ def test_a_url_that_names_no_link_says_what_would(url: str, words: str) -> None:
 
 
 def test_a_port_alone_is_on_this_machine() -> None:
-    assert link_to("udpin:14540").address == ("127.0.0.1", 14540)
-    assert link_to("tcp://127.0.0.1:5760").address == ("127.0.0.1", 5760)
+    heard, called = link_to("udpin:14540"), link_to("tcp://127.0.0.1:5760")
+    assert isinstance(heard, UdpLink)
+    assert isinstance(called, Tcp)
+    assert heard.address == ("127.0.0.1", 14540)
+    assert called.address == ("127.0.0.1", 5760)
 
 
 def test_a_vehicle_is_found_and_told_of() -> None:
@@ -94,7 +101,7 @@ def test_px4_is_spoken_to_in_its_own_modes() -> None:
     with running(url) as bridge, peer(port, autopilot=PX4) as autopilot:
         bridge.wait_for(lambda: bridge.vehicle().telemetry.home)
         for what, custom in (("land", 4 << 16 | 6 << 24), ("return", 4 << 16 | 5 << 24), ("guided", 6 << 16)):
-            assert bridge.ask(lambda vehicle, what=what: commands.set_mode_for(what, vehicle.telemetry)).ok
+            assert bridge.ask(partial(lambda to, vehicle: commands.set_mode_for(to, vehicle.telemetry), what)).ok
             assert autopilot.mode == custom
         assert bridge.ask(lambda vehicle: commands.takeoff(10.0, 120.0, vehicle.telemetry)).ok
         command = takeoffs(autopilot)[-1]
@@ -125,7 +132,7 @@ def test_a_command_is_sent_again_until_it_is_answered() -> None:
         assert sent[:3] == [0, 1, 2]
 
 
-def fly_to(target: tuple[float, float, float]):
+def fly_to(target: tuple[float, float, float]) -> Callable[..., Goto]:
     def make(vehicle: Vehicle) -> Goto:
         telemetry = vehicle.telemetry
         setpoint = setpoints.goto("map", target, (0.0, 0.0, 0.0, 1.0), "map", Limits(), telemetry.home)
@@ -201,7 +208,7 @@ def test_several_vehicles_on_one_port() -> None:
     with running(url) as bridge, peer(port, system=1) as one, peer(port, system=2) as two, peer(port, system=3):
         one.position, two.position = [1.0, 0.0, 0.0], [2.0, 0.0, 0.0]
         for system in (1, 2, 3):
-            bridge.wait_for(lambda system=system: bridge.count(POSE, system) > 20)
+            bridge.wait_for(partial(lambda one: bridge.count(POSE, one) > 20, system))
         assert bridge.ask(lambda vehicle: commands.arm(True), system=2).ok
         assert (one.armed, two.armed) == (False, True)
         for system, north in ((1, 1.0), (2, 2.0)):
@@ -288,11 +295,15 @@ def test_a_link_that_is_cut_fifty_times_comes_back_each_time() -> None:
             open_files = 0
             for cut in range(50):
                 seen = bridge.count("state")
-                bridge.wait_for(lambda seen=seen: bridge.count("state") > seen + 2, what=f"heartbeats after cut {cut}")
+                bridge.wait_for(
+                    partial(lambda before: bridge.count("state") > before + 2, seen), what=f"heartbeats after cut {cut}"
+                )
                 if cut == 5:
                     open_files = len(os.listdir("/proc/self/fd"))
                 autopilot.hang_up()
-                bridge.wait_for(lambda cut=cut: autopilot.connections > cut + 1, what=f"connection {cut + 2}")
+                bridge.wait_for(
+                    partial(lambda number: autopilot.connections > number + 1, cut), what=f"connection {cut + 2}"
+                )
             assert len(os.listdir("/proc/self/fd")) <= open_files + 2
             [connection] = bridge.bridge.connections
             assert connection.openings >= 51

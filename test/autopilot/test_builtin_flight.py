@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -71,7 +70,7 @@ class Flown:
 
 
 @pytest.fixture
-def flown(craft: Craft) -> Iterator[Flown]:
+def flown(craft: Craft) -> Flown:
     return Flown(craft)
 
 

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -434,7 +435,7 @@ def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) 
                 ground._socket.sendto(data, ground._to)
             if number % 100 == 99:
                 ground.send(ground._mav.timesync_encode(0, number))
-                ground.wait("TIMESYNC", lambda message, number=number: message.ts1 == number)
+                ground.wait("TIMESYNC", partial(lambda sent, message: message.ts1 == sent, number))
         assert ground.loop is not None
         ground.loop.reset()
         assert ground.command(511, 32, 0.0)[0] == 0

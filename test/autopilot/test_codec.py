@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_a_frame_is_read_as_pymavlink_reads_it(number: int, payload: bytes, sequ
         value, expected = getattr(ours.fields, field), getattr(theirs, field)
         if isinstance(expected, (bytes, str)):
             # Beside its text pymavlink keeps the bytes, zeros in the middle included; ours is UTF-8 up to the first.
-            raw = getattr(theirs, f"_{field}_raw", expected)
+            raw: Any = getattr(theirs, f"_{field}_raw", expected)
             assert value == raw.partition(b"\0")[0].decode("utf-8", "replace")
         else:
             assert same(value, expected), field
@@ -57,7 +58,7 @@ def test_pymavlink_reads_what_is_written(number: int, data: st.DataObject) -> No
     kind = kind_of(number)
     assert kind is not None
     table = dialect.mavlink_map[number]
-    fields = {}
+    fields: dict[str, Any] = {}
     for field, type, length in zip(
         table.ordered_fieldnames,
         (table.fieldtypes[table.fieldnames.index(name)] for name in table.ordered_fieldnames),
@@ -67,8 +68,8 @@ def test_pymavlink_reads_what_is_written(number: int, data: st.DataObject) -> No
         if type == "char":
             fields[field] = data.draw(st.text("abc xyz", max_size=length or 1)).rstrip()
             continue
-        value = st.floats(width=32, allow_nan=False) if type in ("float", "double") else st.integers(0, 127)
-        fields[field] = data.draw(st.lists(value, min_size=length, max_size=length) if length else value)
+        one = st.floats(width=32, allow_nan=False) if type in ("float", "double") else st.integers(0, 127)
+        fields[field] = data.draw(st.lists(one, min_size=length, max_size=length) if length else one)
     frame = frame_bytes(kind.name, fields, 42, 191, 200)
     theirs = dialect.MAVLink(None).decode(bytearray(frame))
     assert (theirs.get_srcSystem(), theirs.get_srcComponent(), theirs.get_seq()) == (42, 191, 200)
@@ -97,7 +98,7 @@ def test_what_mavlink_1_has_not_is_not_written_in_it() -> None:
     assert first_frame_bytes("ODOMETRY", {}, 1, 1, 0) is None
 
 
-def _lengths(table: type) -> list[int]:
+def _lengths(table: Any) -> list[int]:
     """Of arrays, 0 for plain fields, in the order of fieldnames."""
     return [table.array_lengths[table.ordered_fieldnames.index(name)] for name in table.fieldnames]
 
@@ -111,7 +112,7 @@ def _lengths(table: type) -> list[int]:
         ("ODOMETRY", {"q": (1, 0, 0)}, "ODOMETRY.q: 3 values, needs 4"),
     ],
 )
-def test_what_cannot_be_encoded_says_why(name: str, fields: dict, words: str) -> None:
+def test_what_cannot_be_encoded_says_why(name: str, fields: dict[str, Any], words: str) -> None:
     with pytest.raises(EncodeError, match=words.replace("?", r"\?").replace(".", r"\.")):
         frame_bytes(name, fields, 1, 1, 0)
 

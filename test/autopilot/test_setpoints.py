@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -60,6 +61,7 @@ def test_position(xyz: tuple[float, float, float], yaw: float) -> None:
 @given(st.tuples(*[st.floats(-80, 80)] * 3))
 def test_goto_counts_from_home(xyz: tuple[float, float, float]) -> None:
     setpoint = setpoints.goto("map", xyz, AT_REST, "map", Limits(), HOME)
+    assert setpoint.ned is not None
     np.testing.assert_allclose(setpoint.ned, ENU_NED @ xyz + HOME.ned, atol=1e-12)
 
 
@@ -120,7 +122,7 @@ NAN = math.nan
         (lambda: setpoints.body_rates("map", (0, 0, 0), 0.5, "base"), "allowed: base"),
     ],
 )
-def test_a_setpoint_that_is_not_sent_says_why(make, words: str) -> None:
+def test_a_setpoint_that_is_not_sent_says_why(make: Callable[[], object], words: str) -> None:
     with pytest.raises(SetpointRefused) as refused:
         make()
     assert words in str(refused.value)

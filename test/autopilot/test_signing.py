@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from claims import free_port
@@ -14,7 +15,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from running import running
 
 from sim_node.autopilot import commands
-from sim_node.autopilot.codec import frame_bytes
+from sim_node.autopilot.codec import Message, frame_bytes
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.signing import EPOCH_S, Signing, SigningFault, read_key
 
@@ -33,13 +34,13 @@ def ticks(unix: float) -> int:
     return int((unix - EPOCH_S) * 100_000)
 
 
-def message(sender: mavlink.MAVLink, sequence: int = 0):
+def message(sender: mavlink.MAVLink, sequence: int = 0) -> Message:
     sender.seq = sequence
     [parsed] = Parser(datagrams=True).feed(sender.system_time_encode(1, 2).pack(sender))
     return parsed
 
 
-def signing(**what) -> Signing:
+def signing(**what: Any) -> Signing:
     return Signing(KEY, **{"clock": lambda: NOW, **what})
 
 
@@ -148,7 +149,9 @@ def test_over_a_real_link() -> None:
     port, key = free_port(), os.urandom(32)
     with running(f"udpin:127.0.0.1:{port}", signing=Signing(key)) as bridge:
         with peer(port, system=3):
-            bridge.wait_for(lambda: bridge.bridge.connections[0].signing.refused.unsigned > 50)
+            signing = bridge.bridge.connections[0].signing
+            assert signing is not None
+            bridge.wait_for(lambda: signing.refused.unsigned > 50)
             assert not bridge.bridge.vehicles
         with peer(port, system=4) as autopilot:
             autopilot.mav.signing.secret_key = key

@@ -106,12 +106,7 @@ def test_level_at_rest_gravity_pushes_up() -> None:
 def test_fields_of_both_autopilots_come_out_as_earths(autopilot: int, sent: tuple[float, float, float]) -> None:
     """Earth's field is 25 to 65 microtesla; ArduPilot 4.7-dev sends milligauss times 1000 as gauss."""
     got = Heard(autopilot).give(highres(xmag=sent[0], ymag=sent[1], zmag=sent[2]))["imu/mag"][0]
-    x, y, z = xyz(got.magnetic_field)
-    assert (x, y, z) == (
-        pytest.approx(21.7e-6, rel=0.01),
-        pytest.approx(-2e-6, rel=0.01),
-        pytest.approx(-42e-6, rel=0.01),
-    )
+    assert xyz(got.magnetic_field) == pytest.approx([21.7e-6, -2e-6, -42e-6], rel=0.01)
 
 
 def test_pressures_are_pascal_and_ardupilots_difference_is_none() -> None:
@@ -257,6 +252,7 @@ def test_home_and_origin() -> None:
     )
     got = heard.give(home)
     assert xyz(got["home_position/local"][0].pose.position) == [2.0, 1.0, 3.0]
+    assert heard.vehicle.home is not None
     assert heard.vehicle.home.ned == (1.0, 2.0, -3.0)
     assert got["home_position/home"][0].latitude == pytest.approx(47.397742)
     origin = heard.give(mavlink.MAVLink_gps_global_origin_message(473977420, 85455940, 488_000))
@@ -327,6 +323,7 @@ def test_modes_by_the_autopilots_names(beat: Any, mode: str) -> None:
     heard = Heard()
     heard.vehicle.heartbeat = None
     got = heard.give(beat)
+    assert heard.vehicle.heartbeat is not None
     assert got["mode"][0].data == mode
     assert got["state"][0].message == mode
     assert mode_name(heard.vehicle.heartbeat) == mode

@@ -259,7 +259,12 @@ def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Att
         peer.wait.tell = lambda line: waiting.set()
         loop.start()
         assert waiting.wait(PATIENCE)
-        stopper = threading.Thread(target=lambda: (loop.stop(), stopped.set()))
+
+        def stop() -> None:
+            loop.stop()
+            stopped.set()
+
+        stopper = threading.Thread(target=stop)
         stopper.start()
         assert stopped.wait(PATIENCE)
         stopper.join()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from claims import free_port
@@ -33,7 +34,7 @@ def ends() -> Iterator[tuple[Connection, socket.socket]]:
     connection.link.close()
 
 
-def speak(ends: tuple[Connection, socket.socket], dialect: object) -> tuple:
+def speak(ends: tuple[Connection, socket.socket], dialect: Any) -> Any:
     """A heartbeat from the peer, heard; returns where it is."""
     connection, peer = ends
     beat = dialect.MAVLink_heartbeat_message(2, 3, 0, 0, 4, 3)

@@ -1,5 +1,7 @@
 """`sim_node convert` as a person or a pipe calls it."""
 
+from __future__ import annotations
+
 import json
 import subprocess
 import sys
@@ -11,7 +13,7 @@ ORIGIN = "47.397742,8.545594,488"
 PROJ_EXAMPLE = (30.6510364, 28.6863649, 1.9998619)
 
 
-def convert(*arguments, stdin=""):
+def convert(*arguments: str, stdin: bytes | str = "") -> tuple[int, str, str]:
     code = "import sys; from sim_node.cli.main import main; sys.exit(main())"
     raw = stdin if isinstance(stdin, bytes) else stdin.encode()
     done = subprocess.run(
@@ -24,18 +26,18 @@ def convert(*arguments, stdin=""):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-def numbers(text):
+def numbers(text: str) -> list[list[float]]:
     return [[float(cell) for cell in line.split(",")] for line in text.splitlines()]
 
 
-def test_the_example():
+def test_the_example() -> None:
     """The values are PROJ's: cct -d 6 +proj=pipeline +step +proj=cart +step +proj=topocentric, WGS84."""
     code, out, err = convert("--from", "LLA", "--to", "ENU", "--origin", ORIGIN, "47.398,8.546,490")
     assert (code, err) == (0, "")
     assert numbers(out) == [pytest.approx(PROJ_EXAMPLE, abs=1e-6)]
 
 
-def test_several_points_that_begin_with_a_minus():
+def test_several_points_that_begin_with_a_minus() -> None:
     code, out, _ = convert(
         "--from", "lla", "--to", "ned", "--origin", "-33.8,151.2,5", "-33.8,151.2,5", "-33.8,151.2,-15", "-.5,151.2,5"
     )
@@ -44,7 +46,7 @@ def test_several_points_that_begin_with_a_minus():
     assert "-0.0" not in out.splitlines()[0]
 
 
-def test_json_keeps_every_digit():
+def test_json_keeps_every_digit() -> None:
     code, out, _ = convert("--from", "NED", "--to", "ENU", "--json", "-1.2345678901234567,2,3", "4,5,6")
     assert code == 0
     assert json.loads(out) == {
@@ -57,19 +59,19 @@ def test_json_keeps_every_digit():
 
 
 @pytest.mark.parametrize("dash", [(), ("-",)])
-def test_csv_without_a_header(dash):
+def test_csv_without_a_header(dash: tuple[str, ...]) -> None:
     code, out, _ = convert("--from", "ENU", "--to", "NED", *dash, stdin="1,2,3\n\n-4,5,6\n")
     assert (code, out) == (0, "2.000000,1.000000,-3.000000\n5.000000,-4.000000,-6.000000\n")
 
 
-def test_csv_columns_go_by_the_header():
+def test_csv_columns_go_by_the_header() -> None:
     """Longitude first, a name in front, a byte order mark, carriage returns: what spreadsheets write."""
     table = "\ufeffname,lon,lat,alt\r\nhome,8.545594,47.397742,488\r\n"
     code, out, _ = convert("--from", "LLA", "--to", "ENU", "--origin", ORIGIN, stdin=table)
     assert (code, out) == (0, "east,north,up\n0.000000,0.000000,0.000000\n")
 
 
-def test_csv_goes_on_after_a_bad_line():
+def test_csv_goes_on_after_a_bad_line() -> None:
     table = "x,y,z\n1,2,3\n1,two,3\n4\n4,5,6\n"
     code, out, err = convert("--from", "ENU", "--to", "NED", stdin=table)
     assert code == 2
@@ -80,12 +82,12 @@ def test_csv_goes_on_after_a_bad_line():
     ]
 
 
-def test_csv_names_the_column_of_the_file():
+def test_csv_names_the_column_of_the_file() -> None:
     _, _, err = convert("--from", "ENU", "--to", "NED", stdin="id,up,north,east\n7,3,2,oops\n")
     assert err == "sim_node: line 2, column 4: 'oops' is no finite number\n"
 
 
-def test_nothing_in_nothing_out():
+def test_nothing_in_nothing_out() -> None:
     assert convert("--from", "ENU", "--to", "NED", stdin="") == (0, "", "")
 
 
@@ -103,7 +105,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_one_line_and_code_2(mistake):
+def test_a_mistake_is_one_line_and_code_2(mistake: str) -> None:
     arguments, message = MISTAKES[mistake]
     code, out, err = convert(*arguments, stdin="a,b,c\n")
     assert (code, out) == (2, "")
@@ -111,6 +113,6 @@ def test_a_mistake_is_one_line_and_code_2(mistake):
     assert message in err
 
 
-def test_bytes_that_are_no_text():
+def test_bytes_that_are_no_text() -> None:
     code, _, err = convert("--from", "ENU", "--to", "NED", stdin=b"1,\xff,3\n")
     assert (code, err) == (2, "sim_node: line 1, column 2: '\\xff' is no finite number\n")

@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import IO, Any
 
 import pytest
 from waiting import PATIENCE
@@ -21,41 +23,45 @@ PUBLISHER = Path(__file__).parents[1] / "nodes" / "tf_publisher.py"
 
 
 @pytest.fixture
-def cars(ros_domain):
+def cars(ros_domain: int) -> Iterator[None]:
     """A graph on which car0 and car1 drive at 20 transforms a second."""
     process = subprocess.Popen(
         [sys.executable, str(PUBLISHER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    stdin = process.stdin
+    assert stdin is not None
+    assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
     done = threading.Event()
 
-    def drive():
-        process.stdin.write("static 2\n")
+    def drive() -> None:
+        stdin.write("static 2\n")
         while not done.wait(0.05):
-            process.stdin.write(f"dynamic {time.time():.9f} 1.5 2\n")
-            process.stdin.flush()
+            stdin.write(f"dynamic {time.time():.9f} 1.5 2\n")
+            stdin.flush()
 
     thread = threading.Thread(target=drive, daemon=True)
     thread.start()
     yield
     done.set()
     thread.join(PATIENCE)
-    process.stdin.close()
+    stdin.close()
     process.wait(PATIENCE)
 
 
-def start(call, **options):
+def start(call: str, **options: Any) -> subprocess.Popen[str]:
     program = f"import sys\nfrom sim_node.cli.live import *\nsys.exit({call})"
     return subprocess.Popen([sys.executable, "-c", program], **options)
 
 
-def end(process):
+def end(process: subprocess.Popen[str]) -> None:
     """Ctrl-C: exit code 0."""
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 0
 
 
-def lines_until(stream, words):
+def lines_until(stream: IO[str] | None, words: str) -> list[str]:
+    assert stream is not None
     lines = []
     for line in stream:
         lines.append(line.rstrip("\n"))
@@ -64,17 +70,18 @@ def lines_until(stream, words):
     raise AssertionError(f"ended without {words!r}: {lines}")
 
 
-def test_lookup_in_plain_lines(cars):
+def test_lookup_in_plain_lines(cars: None) -> None:
     process = start("live_lookup('map', 'roof', period=0.2)", stdout=subprocess.PIPE, text=True)
     lines = lines_until(process.stdout, "Hz  delay")
     assert "  translation [3.500000, 0.000000, 0.000000] m" in lines
     assert "  rpy         [0.000, 0.000, 0.000] degrees" in lines
     assert lines[-1].startswith("  car0  ")
     end(process)
+    assert process.stdout is not None
     assert "\x1b" not in "".join(lines) + process.stdout.read()
 
 
-def test_tree_in_plain_lines(cars):
+def test_tree_in_plain_lines(cars: None) -> None:
     process = start("live_tree(period=0.2)", stdout=subprocess.PIPE, text=True)
     lines = lines_until(process.stdout, "car1  dynamic")
     assert "│   └── roof  static" in lines
@@ -82,7 +89,7 @@ def test_tree_in_plain_lines(cars):
     end(process)
 
 
-def test_json_lines(cars):
+def test_json_lines(cars: None) -> None:
     process = start("live_lookup('car0', 'car1', period=0.2, as_json=True)", stdout=subprocess.PIPE, text=True)
     answers = [json.loads(line) for line in lines_until(process.stdout, "translation")]
     assert answers[-1]["translation"] == [1.0, 0.0, 0.0]
@@ -90,7 +97,7 @@ def test_json_lines(cars):
     end(process)
 
 
-def test_a_terminal_is_redrawn_in_place(cars):
+def test_a_terminal_is_redrawn_in_place(cars: None) -> None:
     terminal, line = pty.openpty()
     process = start("live_tree(period=0.1)", stdout=line)
     os.close(line)
@@ -102,7 +109,8 @@ def test_a_terminal_is_redrawn_in_place(cars):
     assert b"\x1b[J" in seen
 
 
-def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_domain):
+def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_domain: int) -> None:
     process = start("live_tree(period=0.1)", stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
     assert process.stdout.readline() == "no transforms yet on /tf and /tf_static\n"
     end(process)

@@ -194,16 +194,18 @@ def test_without_a_driver_the_packages_are_named(world: str, tmp_path: Path) -> 
 @pytest.mark.usefixtures("_gl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
-    asked = ["render", world, *EYE, "--duration", "36000", "--video", str(tmp_path / "film.mp4")]
+    asked = ["render", world, *EYE, "--duration", "600", "--video", str(tmp_path / "film.mp4")]
     process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
+    stderr = process.stderr
+    assert stderr is not None
     try:
         # The file is there when the drawing is under way: nothing else tells.
         until(
             lambda: process.poll() is not None or any(path.suffix == ".part" for path in tmp_path.iterdir()), "a film"
         )
         process.send_signal(number)
-        assert process.wait(PATIENCE) == 130, process.stderr.read()
+        assert process.wait(PATIENCE) == 130, stderr.read()
     finally:
         process.kill()
-        process.stderr.close()
+        stderr.close()
     assert os.listdir(tmp_path) == ["crossing.yaml"]

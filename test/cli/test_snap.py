@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,11 +26,13 @@ systems:
 
 
 @pytest.fixture
-def snap(tmp_path, monkeypatch, capsys):
+def snap(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
     """Runs the command on a world; gives its exit code, what it printed and its errors."""
     monkeypatch.chdir(tmp_path)
 
-    def snap(*arguments, text=ROD):
+    def snap(*arguments: str, text: str = ROD) -> tuple[int, str, str]:
         (tmp_path / "w.yaml").write_text(text, encoding="utf-8")
         code = main(["snap", "w.yaml", *arguments])
         printed = capsys.readouterr()
@@ -37,7 +41,7 @@ def snap(tmp_path, monkeypatch, capsys):
     return snap
 
 
-def test_json_has_the_solved_transforms(snap):
+def test_json_has_the_solved_transforms(snap: Callable[..., tuple[int, str, str]]) -> None:
     code, out, _ = snap("--json")
     report = json.loads(out)
     assert code == 0
@@ -53,26 +57,26 @@ def test_json_has_the_solved_transforms(snap):
     assert "trace" not in report
 
 
-def test_loglevel_trace_is_as_trace(snap):
+def test_loglevel_trace_is_as_trace(snap: Callable[..., tuple[int, str, str]]) -> None:
     assert snap("--trace")[1] == snap("--loglevel", "trace")[1]
     (step,) = json.loads(snap("--json", "--trace")[1])["trace"]
     assert (step["kind"], step["mate"], step["frame"]) == ("solved", "a/hold", "a/rod")
     assert step["formula"] == "a/here * hinge * inv(a/rod/end)"
 
 
-def test_people_see_the_same(snap):
+def test_people_see_the_same(snap: Callable[..., tuple[int, str, str]]) -> None:
     _, out, _ = snap("--trace")
     assert out.splitlines()[0] == "rods: 1 mate, 1 pose solved, 1 degree of freedom left"
     assert "undefined: a/loose" in out.splitlines()
 
 
-def test_one_model_of_several(snap):
+def test_one_model_of_several(snap: Callable[..., tuple[int, str, str]]) -> None:
     assert snap("--model", "b")[1].startswith("rods: 0 mates, 0 poses solved")
     code, _, err = snap("--model", "bb")
     assert (code, err) == (2, "sim_node: no system 'bb' (there are: a, b)\n")
 
 
-def test_what_cannot_be_met_is_told_and_fails(snap):
+def test_what_cannot_be_met_is_told_and_fails(snap: Callable[..., tuple[int, str, str]]) -> None:
     text = ROD.replace("{name: rod, connectors", "{name: rod, pose: {position: [1, 0, 0.7]}, connectors")
     code, out, _ = snap(text=text)
     assert code == 1
@@ -80,5 +84,5 @@ def test_what_cannot_be_met_is_told_and_fails(snap):
     assert main(["check", "w.yaml"]) == 2
 
 
-def test_a_world_without_systems_has_nothing_to_assemble(snap):
+def test_a_world_without_systems_has_nothing_to_assemble(snap: Callable[..., tuple[int, str, str]]) -> None:
     assert snap(text="world: w\n")[::2] == (2, "sim_node: w.yaml has no systems, and so nothing to assemble\n")

@@ -12,7 +12,7 @@ PX4_10016 = np.array(
 )
 
 
-def iris(lag=0.025):
+def iris(lag: float = 0.025) -> Airframe:
     return Airframe(
         mass=1.5,
         inertia=np.diag([0.029125, 0.029125, 0.055225]),

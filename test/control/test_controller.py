@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from airframes import iris
 from hypothesis import given, settings
@@ -12,12 +16,13 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.control.airframe import effectiveness
 from sim_node.control.controller import Controller
+from sim_node.geometry.arrays import FloatArray
 
 PERIOD, GRAVITY = 0.004, 9.81
 ON = np.array([1])
 
 
-def flown(states, duration, command, lag=0.0):
+def flown(states: npt.ArrayLike, duration: float, command: Callable[..., Any], lag: float = 0.0) -> FloatArray:
     """States (T, V, 13) once a period, of irises whose thrusts follow their commands with a lag."""
     frame, states = iris(), np.array(states, dtype=float).reshape(-1, 13)
     matrix, commands, speeds = effectiveness(frame), np.zeros(4 * len(states)), np.zeros((len(states), 4))
@@ -40,11 +45,11 @@ def flown(states, duration, command, lag=0.0):
     return np.array(history)
 
 
-def at_rest(quaternion=(0, 0, 0, 1), position=(0, 0, 0)):
+def at_rest(quaternion: Iterable[float] = (0, 0, 0, 1), position: tuple[int, int, int] = (0, 0, 0)) -> list[float]:
     return [*position, *quaternion, 0, 0, 0, 0, 0, 0]
 
 
-def levelling(yaw=0.0, count=1):
+def levelling(yaw: float = 0.0, count: int = 1) -> Callable[..., Any]:
     controller = Controller([iris()] * count, np.tile([5.0, 1.5], (count, 1)), PERIOD, GRAVITY)
     demands, on = np.tile([0, 0, GRAVITY, yaw, 0.0], (count, 1)), np.ones(count, dtype=np.int64)
     return lambda states, commands: controller.turn(states, demands, on, commands)
@@ -56,14 +61,14 @@ UPSIDE_DOWN = [(1.0, 0, 0, 0), (0, 1.0, 0, 0), (0.6, 0.8, 0, 0), (-1.0, 0, 0, 1e
 
 @settings(max_examples=5)
 @given(st.lists(quaternions, min_size=60, max_size=60))
-def test_it_comes_upright_from_any_attitude(attitudes):
+def test_it_comes_upright_from_any_attitude(attitudes: list[tuple[float, float, float, float]]) -> None:
     """And to the demanded heading, with motors that lag by 25 ms, within two and four seconds.
 
     From upside down, too, where the shortest way is not unique and Lee's attitude error is zero.
     """
-    attitudes = np.array([*UPSIDE_DOWN, *attitudes])
-    attitudes /= np.linalg.norm(attitudes, axis=1, keepdims=True)
-    history = flown([at_rest(q) for q in attitudes], 4.0, levelling(0.3, len(attitudes)), lag=0.025)
+    quaternions = np.array([*UPSIDE_DOWN, *attitudes])
+    quaternions /= np.linalg.norm(quaternions, axis=1, keepdims=True)
+    history = flown([at_rest(q) for q in quaternions], 4.0, levelling(0.3, len(quaternions)), lag=0.025)
     for states in history[500::50]:
         up = Rotation.from_quat(states[:, 3:7]).apply([0, 0, 1])
         assert np.degrees(np.arccos(np.clip(up[:, 2], -1, 1))).max() < 1.0
@@ -72,7 +77,7 @@ def test_it_comes_upright_from_any_attitude(attitudes):
     assert np.linalg.norm(history[-1, :, 10:], axis=1).max() < 0.1
 
 
-def test_the_attitude_loop_has_the_bandwidth_that_its_gains_say():
+def test_the_attitude_loop_has_the_bandwidth_that_its_gains_say() -> None:
     """Of small tilts, with rotors that do not lag: s^2 + k_rate s + k_rate k_attitude = 0; scipy's step response."""
     controller = Controller([iris()], np.array([[5.0, 1.5]]), PERIOD, GRAVITY)
     attitude, rate = controller.gains[0, 3], controller.gains[0, 5]
@@ -85,7 +90,7 @@ def test_the_attitude_loop_has_the_bandwidth_that_its_gains_say():
     assert np.abs(found - (1 - step)).max() < 0.02
 
 
-def holding(target, limits=(5.0, 1.5)):
+def holding(target: npt.ArrayLike, limits: tuple[float, float] = (5.0, 1.5)) -> Callable[..., Any]:
     controller = Controller([iris()], np.array([limits]), PERIOD, GRAVITY)
     setpoints = np.zeros((1, 11))
     setpoints[0, :3] = target
@@ -93,7 +98,7 @@ def holding(target, limits=(5.0, 1.5)):
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
-def test_the_position_loop_has_the_bandwidth_that_its_gains_say(axis):
+def test_the_position_loop_has_the_bandwidth_that_its_gains_say(axis: int) -> None:
     """Of small steps: P on the position around PI on the velocity; vertically nothing lags but a period's hold.
 
     Horizontally the attitude loop is three times as fast, which shows.
@@ -114,14 +119,14 @@ def test_the_position_loop_has_the_bandwidth_that_its_gains_say(axis):
     assert np.abs(history[:, axis] / 0.1 - step).max() < 0.02
 
 
-def test_a_far_setpoint_is_approached_at_the_limit():
+def test_a_far_setpoint_is_approached_at_the_limit() -> None:
     history = flown(at_rest(), 12.0, holding([40.0, 0.0, 0.0], limits=(3.0, 1.0)), lag=0.025)[:, 0]
     assert abs(history[2000, 7] - 3.0) < 0.1
     assert history[:, 7].max() < 1.2 * 3.0
     assert np.abs(history[:, 2]).max() < 0.5
 
 
-def test_vehicles_do_not_hear_of_each_other():
+def test_vehicles_do_not_hear_of_each_other() -> None:
     """Ten in one controller get the commands that each gets in one of its own, to the bit."""
     random = np.random.default_rng(5)
     states = np.concatenate([random.normal(size=(10, 13))])

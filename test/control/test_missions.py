@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.control.missions import MEMORY, Phase, fly_missions, profile
+from sim_node.geometry.arrays import FloatArray, IntArray
 
 PERIOD = 0.01
 some = st.floats(1e-2, 1e2)
 
 
 @given(some, some, some)
-def test_a_profile_goes_all_the_way_within_its_limits(length, speed, acceleration):
+def test_a_profile_goes_all_the_way_within_its_limits(length: float, speed: float, acceleration: float) -> None:
     """Its speed is the derivative of its way and its acceleration that of its speed: by central differences."""
     total = profile(0.0, length, speed, acceleration)[3]
     step = 1e-4 * min(total, 1.5 * speed / acceleration)
@@ -29,16 +33,24 @@ def test_a_profile_goes_all_the_way_within_its_limits(length, speed, acceleratio
     assert np.all(np.diff(way) >= -1e-9 * length)
     inside = slice(1, -1)
     rate = (after - before)[:, inside] / (2 * step)
-    np.testing.assert_allclose(rate[0], fast[inside], atol=1e-5 * fast.max())
+    # Near the end of a long way, the last digits of way and time are no longer small beside a step.
+    rounding = (np.spacing(length) + fast.max() * np.spacing(total)) / step
+    np.testing.assert_allclose(rate[0], fast[inside], atol=1e-5 * fast.max() + rounding)
     np.testing.assert_allclose(rate[1], faster[inside], atol=1e-3 * acceleration)
     assert profile(total + 1.0, length, speed, acceleration)[:2] == (pytest.approx(length), pytest.approx(0.0))
 
 
-def test_no_way_takes_no_time():
+def test_no_way_takes_no_time() -> None:
     assert profile(0.0, 0.0, 1.0, 1.0) == (0.0, 0.0, 0.0, 0.0)
 
 
-def followed(waypoints, after, duration, state=(0, 0, 0, 0, 0, 0, 1), stuck=()):
+def followed(
+    waypoints: npt.ArrayLike,
+    after: int,
+    duration: float,
+    state: Sequence[float] = (0, 0, 0, 0, 0, 0, 1),
+    stuck: tuple[()] = (),
+) -> tuple[FloatArray, IntArray, list[Phase]]:
     """What a vehicle that is always at its setpoint is told, (T, 11), with whether its motors run (T,)."""
     states = np.zeros((1, 13))
     states[0, :7] = state
@@ -62,7 +74,7 @@ def followed(waypoints, after, duration, state=(0, 0, 0, 0, 0, 0, 1), stuck=()):
 TAKE_OFF = [0, 0, 2, np.nan, 1.0, 0.0, 0.1]
 
 
-def test_it_waits_climbs_flies_lands_and_stops():
+def test_it_waits_climbs_flies_lands_and_stops() -> None:
     told, on, phases = followed([TAKE_OFF, [3, 0, 2, 1.0, 1.0, 0.5, 0.1]], after=0, duration=20.0)
     assert on[:50].tolist() == [0] * 50
     assert on[51] == 1
@@ -79,7 +91,7 @@ def test_it_waits_climbs_flies_lands_and_stops():
     assert running[-1, 9] == pytest.approx(1.0)
 
 
-def test_a_loop_goes_round_without_the_take_off():
+def test_a_loop_goes_round_without_the_take_off() -> None:
     told, _on, phases = followed(
         [TAKE_OFF, [1, 0, 2, np.nan, 1, 0, 0.1], [1, 1, 3, np.nan, 1, 0, 0.1]], after=2, duration=60.0
     )
@@ -89,14 +101,14 @@ def test_a_loop_goes_round_without_the_take_off():
     assert (later[:, 2].min(), later[:, 2].max()) == (pytest.approx(2.0), pytest.approx(3.0))
 
 
-def test_a_hold_ends_in_holding():
+def test_a_hold_ends_in_holding() -> None:
     told, _on, phases = followed([TAKE_OFF, [1, 0, 2, 0.7, 1, 0, 0.1]], after=1, duration=30.0)
     assert phases[-1] == Phase.FLY
     np.testing.assert_allclose(told[-1], [1, 0, 2, 0, 0, 0, 0, 0, 0, 0.7, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize(("yaw", "goal"), [(3.0, -3.0), (-3.0, 3.0), (0.1, 6.2)])
-def test_it_turns_the_short_way(yaw, goal):
+def test_it_turns_the_short_way(yaw: float, goal: float) -> None:
     start = (0, 0, 0, 0, 0, np.sin(yaw / 2), np.cos(yaw / 2))
     told, on, _ = followed([TAKE_OFF, [1, 0, 2, goal, 1, 0, 0.1]], after=1, duration=20.0, state=start)
     yaws = told[on == 1][:, 9]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from airframes import iris
 from hypothesis import given
@@ -10,12 +12,13 @@ from hypothesis import strategies as st
 from sim_node.control.airframe import effectiveness
 from sim_node.control.controller import _mixer_rows
 from sim_node.control.mixer import mix
+from sim_node.geometry.arrays import FloatArray
 
 MOST = 5.84e-6 * 1100**2
 moments = st.integers(-20_000, 20_000).map(lambda thousandths: thousandths / 1000)
 
 
-def mixed(wrench, running=1):
+def mixed(wrench: Sequence[float], running: int = 1) -> tuple[FloatArray, FloatArray]:
     """The commands, and the wrench that they make."""
     frame, commands = iris(), np.full(4, np.nan)
     mix(np.array([wrench]), np.array([0, 4]), _mixer_rows(frame), np.array([running]), commands)
@@ -23,14 +26,16 @@ def mixed(wrench, running=1):
 
 
 @given(st.floats(8.0, 20.0), st.floats(-0.4, 0.4), st.floats(-0.3, 0.3), st.floats(-0.05, 0.05))
-def test_a_wrench_within_the_limits_comes_out(thrust, roll, pitch, yaw):
+def test_a_wrench_within_the_limits_comes_out(thrust: float, roll: float, pitch: float, yaw: float) -> None:
     commands, found = mixed([thrust, roll, pitch, yaw])
     np.testing.assert_allclose(found, [thrust, roll, pitch, yaw], atol=1e-9)
     assert np.all((commands > 0.0) & (commands < 1.0))
 
 
 @given(st.floats(0.0, 100.0), moments, moments, moments)
-def test_at_the_limits_roll_and_pitch_keep_their_direction(thrust, roll, pitch, yaw):
+def test_at_the_limits_roll_and_pitch_keep_their_direction(
+    thrust: float, roll: float, pitch: float, yaw: float
+) -> None:
     """Both are scaled alike, fully met where any thrust leaves room; yaw never turns the wrong way."""
     commands, found = mixed([thrust, roll, pitch, yaw])
     assert np.all((commands >= 0.0) & (commands <= 1.0))
@@ -46,7 +51,7 @@ def test_at_the_limits_roll_and_pitch_keep_their_direction(thrust, roll, pitch, 
         assert share > 1.0 - 1e-9
 
 
-def test_a_vehicle_that_falls_without_thrust_may_rise_to_turn():
+def test_a_vehicle_that_falls_without_thrust_may_rise_to_turn() -> None:
     """No thrust is asked for: rolling takes as much as leaves its lowest rotor at rest."""
     commands, found = mixed([0.0, 1.0, 0.0, 0.0])
     assert found[1] == np.float64(1.0) or abs(found[1] - 1.0) < 1e-12
@@ -54,11 +59,11 @@ def test_a_vehicle_that_falls_without_thrust_may_rise_to_turn():
     np.testing.assert_allclose(found[0], 2 * 2 * 1.0 / (2 * (0.245 + 0.1875)), rtol=1e-12)
 
 
-def test_motors_that_do_not_run_are_off():
+def test_motors_that_do_not_run_are_off() -> None:
     assert mixed([15.0, 1.0, 0.0, 0.0], running=0)[0].tolist() == [0.0] * 4
 
 
-def test_a_rotor_with_a_slowest_speed_is_commanded_from_there():
+def test_a_rotor_with_a_slowest_speed_is_commanded_from_there() -> None:
     frame, commands = iris(), np.zeros(4)
     frame.slowest[:] = 100.0
     thrust = 4 * 5.84e-6 * 600.0**2

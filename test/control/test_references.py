@@ -15,7 +15,9 @@ slow = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
 
 @settings(max_examples=25, deadline=None)
 @given(goal=places, velocity=slow, speed=st.floats(1.0, 10.0), acceleration=st.floats(1.0, 8.0))
-def test_a_goal_is_reached_within_acceleration_from_any_motion(goal, velocity, speed, acceleration):
+def test_a_goal_is_reached_within_acceleration_from_any_motion(
+    goal: tuple[float, float, float], velocity: tuple[float, float, float], speed: float, acceleration: float
+) -> None:
     """Its velocity changes by a dt at most, its place by the mean of velocities, and it comes to rest there."""
     reference = np.array([0.0, 0.0, 0.0, *velocity, 0.0, 0.0, 0.0, 0.0, 0.0])
     path = [reference.copy()]
@@ -33,7 +35,7 @@ def test_a_goal_is_reached_within_acceleration_from_any_motion(goal, velocity, s
     np.testing.assert_allclose(reference[:3], goal, atol=0.02)
 
 
-def test_on_a_line_from_rest_it_brakes_as_hard_as_it_may_and_never_passes():
+def test_on_a_line_from_rest_it_brakes_as_hard_as_it_may_and_never_passes() -> None:
     """v^2 = 2 a (d - near/2) until near, a/k^2 with k = 1.5 1/s, where the rest decays as exp(-k t)."""
     reference, acceleration = np.zeros(11), 2.5
     path = []
@@ -49,7 +51,7 @@ def test_on_a_line_from_rest_it_brakes_as_hard_as_it_may_and_never_passes():
     np.testing.assert_allclose(speed[last], 1.5 * left[last], rtol=0.02, atol=1e-3)
 
 
-def test_a_velocity_is_taken_up_along_a_straight_change():
+def test_a_velocity_is_taken_up_along_a_straight_change() -> None:
     reference = np.zeros(11)
     for _ in range(100):
         glide(reference, 3.0, 4.0, 0.0, 2.0, PERIOD)
@@ -59,7 +61,7 @@ def test_a_velocity_is_taken_up_along_a_straight_change():
 
 
 @given(begin=st.floats(-10.0, 10.0), yaw=st.floats(-10.0, 10.0))
-def test_a_heading_is_taken_the_short_way_within_its_rate(begin, yaw):
+def test_a_heading_is_taken_the_short_way_within_its_rate(begin: float, yaw: float) -> None:
     reference = np.zeros(11)
     reference[9] = begin
     for _ in range(2500):

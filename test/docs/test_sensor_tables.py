@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from sim_node.wire.sensor_topics import TOPICS
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
 
 
-def shown(default):
+def shown(default: Any) -> str:
     if isinstance(default, (float, int)):
         return "none" if math.isinf(default) else f"{default:g}"
     if isinstance(default, tuple):
@@ -24,7 +25,7 @@ def shown(default):
     return ", ".join(f"{part.name} {getattr(default, part.name):g}" for part in changed) or "none"
 
 
-def rows():
+def rows() -> list[str]:
     noise = [
         f"| `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
         for kind in (Noise(), RangeNoise())
@@ -33,17 +34,17 @@ def rows():
     return noise + [
         f"| `{name}` | `{part.name}` | {spec_of(part).unit} | {shown(part.default)} | {spec_of(part).meaning} |"
         for name, kind in sorted(SENSORS.items())
-        for part in fields(kind())
+        for part in fields(kind())  # type: ignore[arg-type]
     ]
 
 
 @pytest.mark.parametrize("row", rows())
-def test_each_parameter_stands_in_its_table(row):
+def test_each_parameter_stands_in_its_table(row: str) -> None:
     assert row in PAGE.splitlines()
 
 
 @pytest.mark.parametrize("kind", sorted(SENSORS))
-def test_each_type_stands_there_with_its_topics(kind):
+def test_each_type_stands_there_with_its_topics(kind: str) -> None:
     for topic in TOPICS[kind]:
         assert f"| `{topic.name}` | {topic.type.replace('/msg/', '/')}" in PAGE
     assert f"| `{kind}` | " in PAGE

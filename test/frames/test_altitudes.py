@@ -1,8 +1,12 @@
 """Ellipsoid and mean sea level, the geoid between them, and the refusal without one."""
 
+from __future__ import annotations
+
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,7 +37,7 @@ NGA_POINTS = [
 
 
 @pytest.fixture
-def no_geoid(monkeypatch):
+def no_geoid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine without EGM96, whatever this one has."""
     monkeypatch.setattr(geoid, "_package", lambda: None)
     monkeypatch.setattr(geoid, "_folders", lambda: [])
@@ -43,7 +47,7 @@ def no_geoid(monkeypatch):
 
 
 @pytest.fixture
-def small_grid(monkeypatch, tmp_path):
+def small_grid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """A file in GeographicLib's format with 10 degrees between points and heights that are linear in latitude.
 
     Undulation = -108 + 0.003 (20000 + 100 latitude + 300 [90 E]), the last at the meridian of 90 E only.
@@ -58,7 +62,7 @@ def small_grid(monkeypatch, tmp_path):
     geoid._model.cache_clear()
 
 
-def test_nga_points():
+def test_nga_points() -> None:
     """Within 1 cm: the interpolation is bilinear here, NGA's is a spline."""
     try:
         geoid_undulation(0, 0)
@@ -74,12 +78,12 @@ def test_nga_points():
     [(90, 0, 290), (-90, 123, 110), (0, 0, 200), (45, 30, 245), (-33, 271, 167), (0, 90, 203), (0, 85, 201.5),
      (-5, 92.5, 195 + 0.75 * 3), (12, -270, 215), (10, 359.9, 210), (10, -360, 210), (10, 360, 210)],
 )  # fmt: skip
-def test_geographiclibs_format(small_grid, latitude, longitude, hundreds):
+def test_geographiclibs_format(small_grid: None, latitude: int, longitude: float, hundreds: float) -> None:
     """Linear between the points, around the globe's seam and to the poles; by hand."""
     assert geoid_undulation(latitude, longitude) == pytest.approx(-108 + 0.3 * hundreds, abs=1e-9)
 
 
-def test_signs(small_grid):
+def test_signs(small_grid: None) -> None:
     """N = h - H: at 0 N 0 E of this grid the sea stands 48 m below the ellipsoid."""
     np.testing.assert_allclose(altitude_msl([0, 100], 0, 0), [48, 148])
     np.testing.assert_allclose(altitude_ellipsoid([0, 100], 0, 0), [-48, 52])
@@ -87,18 +91,18 @@ def test_signs(small_grid):
     assert Altitude(100.0, ELLIPSOID).to(SEA, 0, 0).above(SEA) == pytest.approx(148)
 
 
-def test_unknown_places(small_grid):
-    found = geoid_undulation([[0], [np.nan]], [0, np.nan])
+def test_unknown_places(small_grid: None) -> None:
+    found = geoid_undulation(np.array([[0], [np.nan]]), [0, np.nan])
     np.testing.assert_array_equal(np.isnan(found), [[False, True], [True, True]])
 
 
 @pytest.mark.parametrize(("latitude", "longitude"), [(91, 0), ([0, -95], 0), (0, 400)])
-def test_no_place_on_earth(small_grid, latitude, longitude):
+def test_no_place_on_earth(small_grid: None, latitude: int | Sequence[int], longitude: int) -> None:
     with pytest.raises(InvalidCoordinates, match="swapped, or scaled"):
         geoid_undulation(latitude, longitude)
 
 
-def test_without_a_grid_nothing_is_mixed(no_geoid):
+def test_without_a_grid_nothing_is_mixed(no_geoid: None) -> None:
     with pytest.raises(GeoidUnavailable, match=r"egm96.*egm96-5\.pgm.*GEOGRAPHICLIB_GEOID_PATH"):
         altitude_msl(500, 47, 8)
     with pytest.raises(GeoidUnavailable):
@@ -106,7 +110,7 @@ def test_without_a_grid_nothing_is_mixed(no_geoid):
     np.testing.assert_array_equal(convert_altitude([500.0], SEA, SEA, 47, 8), [500.0])
 
 
-def test_a_file_that_is_no_geoid(monkeypatch, tmp_path):
+def test_a_file_that_is_no_geoid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "geoids").mkdir()
     (tmp_path / "geoids" / "egm96-5.pgm").write_bytes(b"P5\n# a picture\n2 2\n255\n1234")
     monkeypatch.setattr(geoid, "_package", lambda: None)
@@ -117,7 +121,7 @@ def test_a_file_that_is_no_geoid(monkeypatch, tmp_path):
         geoid_undulation(0, 0)
 
 
-def test_an_empty_egm96_package_counts_as_none(tmp_path):
+def test_an_empty_egm96_package_counts_as_none(tmp_path: Path) -> None:
     """egm96 0.1, which pip gives to Pythons before 3.12, has no grid and no function."""
     (tmp_path / "egm96").mkdir()
     (tmp_path / "egm96" / "__init__.py").write_text("")
@@ -126,10 +130,13 @@ def test_an_empty_egm96_package_counts_as_none(tmp_path):
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 
 
-def root():
-    return importlib.util.find_spec("sim_node").submodule_search_locations[0].removesuffix("sim_node")
+def root() -> str:
+    spec = importlib.util.find_spec("sim_node")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return spec.submodule_search_locations[0].removesuffix("sim_node")
 
 
-def test_a_datum_is_asked_for():
+def test_a_datum_is_asked_for() -> None:
     with pytest.raises(TypeError, match="'msl' is no VerticalDatum"):
-        convert_altitude(1, "msl", ELLIPSOID, 0, 0)
+        convert_altitude(1, "msl", ELLIPSOID, 0, 0)  # type: ignore[arg-type]

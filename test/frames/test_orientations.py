@@ -1,5 +1,7 @@
 """convert_orientation against MAVROS, scipy and plain geometry."""
 
+from __future__ import annotations
+
 import itertools
 
 import numpy as np
@@ -17,6 +19,7 @@ from sim_node.frames import (
     yaw_enu_from_ned,
     yaw_ned_from_enu,
 )
+from sim_node.geometry.arrays import FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 AUTOPILOT, HOUSE = (NED, FRD), (ENU, FLU)
@@ -31,7 +34,7 @@ NED_ENU_Q = Rotation.from_quat([H, H, 0, 0])
 AIRCRAFT_BASELINK_Q = Rotation.from_quat([1, 0, 0, 0])
 
 
-def test_mavros_constants_are_the_identities():
+def test_mavros_constants_are_the_identities() -> None:
     """A frame's rotation in the house, from MAVROS' source; its rpy(pi, 0, pi/2) and rpy(pi, 0, 0)."""
     unit = (0, 0, 0, 1)
     np.testing.assert_array_equal(convert_orientation(unit, (NED, FLU), HOUSE), (H, H, 0, 0))
@@ -39,7 +42,7 @@ def test_mavros_constants_are_the_identities():
     np.testing.assert_allclose(Rotation.from_euler("xyz", (np.pi, 0, np.pi / 2)).as_quat(), (H, H, 0, 0), atol=1e-15)
 
 
-def test_level_and_looking_north():
+def test_level_and_looking_north() -> None:
     """Autopilot's identity is yaw 90 degrees in ENU; MAVROS gives it with w < 0."""
     np.testing.assert_allclose(convert_orientation((0, 0, 0, 1), AUTOPILOT, HOUSE), (0, 0, -H, -H), atol=1e-16)
 
@@ -55,7 +58,7 @@ def test_level_and_looking_north():
         ((10, 20, 30), (10, -20, 60)),
     ],
 )
-def test_what_a_pilot_would_say(rpy_ned, rpy_enu):
+def test_what_a_pilot_would_say(rpy_ned: tuple[int, int, int], rpy_enu: tuple[int, int, int]) -> None:
     q = Rotation.from_euler("xyz", rpy_ned, degrees=True).as_quat()
     expected = Rotation.from_euler("xyz", rpy_enu, degrees=True).as_quat()
     found = convert_orientation(q, AUTOPILOT, HOUSE)
@@ -63,7 +66,7 @@ def test_what_a_pilot_would_say(rpy_ned, rpy_enu):
 
 
 @given(quaternions)
-def test_mavros_identity(q):
+def test_mavros_identity(q: FloatArray) -> None:
     """orientation = NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, the sign included, and the same operators back."""
     expected = (NED_ENU_Q * Rotation.from_quat(q) * AIRCRAFT_BASELINK_Q).as_matrix()
     found = convert_orientation(q, AUTOPILOT, HOUSE)
@@ -74,7 +77,9 @@ def test_mavros_identity(q):
 
 
 @given(quaternions, origins, st.data())
-def test_an_orientation_turns_vectors_as_convert_velocity_does(q, origin, data):
+def test_an_orientation_turns_vectors_as_convert_velocity_does(
+    q: FloatArray, origin: tuple[float, float, float], data: st.DataObject
+) -> None:
     """target q' v' = T (q v): the law that makes orientation and vectors one convention."""
     pairs = list(itertools.product((ENU, NED, ECEF), (FLU, FRD)))
     source, target = data.draw(st.sampled_from(pairs)), data.draw(st.sampled_from(pairs))
@@ -87,7 +92,7 @@ def test_an_orientation_turns_vectors_as_convert_velocity_does(q, origin, data):
     np.testing.assert_allclose(back, q, rtol=0, atol=2e-15)
 
 
-def test_ecef_attitude_over_known_places():
+def test_ecef_attitude_over_known_places() -> None:
     """At 0 N 0 E, NED's north is ECEF z, its east y, its down -x; at the north pole down is -z."""
     q = convert_orientation((0, 0, 0, 1), AUTOPILOT, (ECEF, FRD), (0, 0, 0))
     np.testing.assert_allclose(Rotation.from_quat(q).as_matrix().T, [(0, 0, 1), (0, 1, 0), (-1, 0, 0)], atol=1e-15)
@@ -95,7 +100,7 @@ def test_ecef_attitude_over_known_places():
     np.testing.assert_allclose(Rotation.from_quat(q).as_matrix().T, [(-1, 0, 0), (0, 1, 0), (0, 0, -1)], atol=1e-15)
 
 
-def test_any_leading_shape_norm_and_nan():
+def test_any_leading_shape_norm_and_nan() -> None:
     q = np.random.default_rng(2).normal(size=(2, 3, 4))
     there = convert_orientation(q, AUTOPILOT, HOUSE)
     np.testing.assert_allclose(np.linalg.norm(there, axis=-1), np.linalg.norm(q, axis=-1), rtol=1e-15)
@@ -105,7 +110,7 @@ def test_any_leading_shape_norm_and_nan():
     np.testing.assert_array_equal(convert_orientation(q, HOUSE, HOUSE), q)
 
 
-def test_refusals():
+def test_refusals() -> None:
     unit = (0, 0, 0, 1)
     with pytest.raises(OriginRequired, match="NED to ECEF needs origin"):
         convert_orientation(unit, AUTOPILOT, (ECEF, FRD))
@@ -123,13 +128,13 @@ def test_refusals():
 @pytest.mark.parametrize(
     ("clockwise_off_north", "off_east"), [(0, 90), (90, 0), (180, -90), (-90, 180), (45, 45), (135, -45), (-45, 135)]
 )
-def test_yaw_of_the_compass_points(clockwise_off_north, off_east):
+def test_yaw_of_the_compass_points(clockwise_off_north: int, off_east: int) -> None:
     assert np.cos(yaw_enu_from_ned(np.radians(clockwise_off_north)) - np.radians(off_east)) == pytest.approx(1)
     assert np.cos(yaw_ned_from_enu(np.radians(off_east)) - np.radians(clockwise_off_north)) == pytest.approx(1)
 
 
 @given(st.floats(-20, 20))
-def test_yaw_round_trip(yaw):
+def test_yaw_round_trip(yaw: float) -> None:
     there = yaw_enu_from_ned(yaw)
     assert -np.pi <= there <= np.pi
     turns = (yaw_ned_from_enu(there) - yaw) / (2 * np.pi)
@@ -137,12 +142,12 @@ def test_yaw_round_trip(yaw):
 
 
 @given(st.floats(-np.pi / 2, np.pi))
-def test_yaw_without_a_turn_is_plain_subtraction(yaw):
+def test_yaw_without_a_turn_is_plain_subtraction(yaw: float) -> None:
     assert yaw_enu_from_ned(yaw) == np.pi / 2 - yaw
 
 
 @given(angles)
-def test_yaw_agrees_with_the_quaternions(yaw):
+def test_yaw_agrees_with_the_quaternions(yaw: float) -> None:
     level = Rotation.from_euler("z", yaw).as_quat()
     found = Rotation.from_quat(convert_orientation(level, AUTOPILOT, HOUSE)).as_euler("xyz")[2]
     assert np.cos(found - yaw_enu_from_ned(yaw)) == pytest.approx(1, abs=1e-14)

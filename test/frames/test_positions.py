@@ -1,9 +1,14 @@
 """convert_position against published points, other libraries and its own inverse."""
 
+from __future__ import annotations
+
 import subprocess
 import sys
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pymap3d
 import pyproj
 import pytest
@@ -11,6 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
+from sim_node.geometry.arrays import FloatArray
 
 ENU, NED, FLU, FRD, ECEF, LLA = Frame
 ZURICH = (47.397742, 8.545594, 488.0)  # where PX4's simulated vehicles stand
@@ -27,7 +33,7 @@ GLOBAL_PAIRS = [(LLA, ECEF), (LLA, ENU), (LLA, NED), (ECEF, ENU), (ECEF, NED)]
 # ------------------------------------------------------------------------------------------------ published points
 
 
-def test_epsg_geographic_to_geocentric():
+def test_epsg_geographic_to_geocentric() -> None:
     """EPSG Guidance Note 7-2, 4.1.1 (method 9602): 53 48 33.820 N, 2 07 46.380 E, 73.00 m, given to 1 mm."""
     lla = (53 + 48 / 60 + 33.820 / 3600, 2 + 7 / 60 + 46.380 / 3600, 73.0)
     ecef = (3771793.968, 140253.342, 5124304.349)
@@ -35,7 +41,7 @@ def test_epsg_geographic_to_geocentric():
     assert metres_apart(convert_position(ecef, ECEF, LLA), lla) < 1e-3
 
 
-def test_epsg_topocentric():
+def test_epsg_topocentric() -> None:
     """EPSG Guidance Note 7-2, 4.1.2 (methods 9836, 9837): 55 N, 5 E, 200 m sees the point above there."""
     origin = (55.0, 5.0, 200.0)
     enu = (-189013.869, -128642.040, -4220.171)
@@ -46,7 +52,7 @@ def test_epsg_topocentric():
     np.testing.assert_allclose(convert_position(enu, ENU, ECEF, origin), ecef, rtol=0, atol=1e-3)
 
 
-def test_geographiclib_cartconvert():
+def test_geographiclib_cartconvert() -> None:
     """The examples of GeographicLib's CartConvert(1), cut off at 1 cm."""
     place = (33.3, 44.4, 6000.0)
     np.testing.assert_allclose(
@@ -68,7 +74,7 @@ def test_geographiclib_cartconvert():
         ((-90, 0, 20), (0, 0, -WGS84_B - 20)),
     ],
 )
-def test_where_the_axes_pierce_the_ellipsoid(lla, ecef):
+def test_where_the_axes_pierce_the_ellipsoid(lla: tuple[int, int, int], ecef: tuple[float, float, float]) -> None:
     """To half a nanometre, and exactly zero where a component is."""
     there = convert_position(lla, LLA, ECEF)
     np.testing.assert_allclose(there, ecef, rtol=0, atol=1e-9)
@@ -77,27 +83,27 @@ def test_where_the_axes_pierce_the_ellipsoid(lla, ecef):
     assert metres_apart(convert_position(ecef, ECEF, LLA), lla) < 1e-9
 
 
-def test_the_date_line_has_a_sign():
+def test_the_date_line_has_a_sign() -> None:
     """One nanodegree to either side of the meridian of 180."""
     back = convert_position(convert_position([(1, 180 - 1e-9, 0), (1, -180 + 1e-9, 0)], LLA, ECEF), ECEF, LLA)
     np.testing.assert_allclose(back[:, 1], (180 - 1e-9, -180 + 1e-9), rtol=0, atol=3e-14)
 
 
-def test_longitudes_beyond_180_are_the_same_places():
+def test_longitudes_beyond_180_are_the_same_places() -> None:
     np.testing.assert_array_equal(convert_position((10, 270, 5), LLA, ECEF), convert_position((10, -90, 5), LLA, ECEF))
 
 
 # --------------------------------------------------------------------------------------------------- other libraries
 
 
-def world(count, seed, lowest, highest):
+def world(count: int, seed: int, lowest: float, highest: float) -> FloatArray:
     random = np.random.default_rng(seed)
     latitude = np.degrees(np.arcsin(random.uniform(-1, 1, count)))
     return np.stack([latitude, random.uniform(-180, 180, count), random.uniform(lowest, highest, count)], axis=1)
 
 
 @pytest.mark.parametrize("origin", [ZURICH, (0, 0, 0), (90, 0, 0), (-90, 30, 2800), (0, 180, 0), (-77.85, 166.67, 10)])
-def test_proj_topocentric(origin):
+def test_proj_topocentric(origin: tuple[float, float, float]) -> None:
     """PROJ's cart and topocentric, over the whole Earth, to 1e-6 m."""
     lla = world(20000, 1, -10e3, 20e3)
     lla[:2000] = np.clip(origin + world(2000, 2, -1, 1) * (1e-3, 1e-3, 1), (-90, -180, -100), (90, 180, 3000))
@@ -116,7 +122,7 @@ def test_proj_topocentric(origin):
     assert metres_apart(back, lla).max() < 1e-6
 
 
-def test_pymap3d():
+def test_pymap3d() -> None:
     """pymap3d about one origin, within 100 km, to 1e-6 m (its own inverse is good to that)."""
     random = np.random.default_rng(3)
     enu = random.uniform(-1e5, 1e5, (5000, 3)) * (1, 1, 0.1)
@@ -130,7 +136,7 @@ def test_pymap3d():
 # ------------------------------------------------------------------------------------------------------- round trips
 
 
-def metres_apart(a, b):
+def metres_apart(a: npt.ArrayLike, b: npt.ArrayLike) -> Any:
     """Distance of two places, the small differences taken in the longest doubles there are."""
     a, b = np.asarray(a, np.longdouble), np.asarray(b, np.longdouble)
     d = a - b
@@ -141,7 +147,7 @@ def metres_apart(a, b):
     return np.sqrt(north**2 + east**2 + d[..., 2] ** 2).astype(float)
 
 
-def all_the_way_round(lla, origin):
+def all_the_way_round(lla: npt.ArrayLike, origin: tuple[float, float, float]) -> FloatArray:
     """LLA, ECEF, ENU, NED, ENU, ECEF, LLA."""
     ecef = convert_position(lla, LLA, ECEF)
     enu = convert_position(ecef, ECEF, ENU, origin)
@@ -156,13 +162,15 @@ def all_the_way_round(lla, origin):
 @settings(max_examples=500)
 @example((90.0, 0.0, 0.0), (-90.0, 0.0, 0.0))
 @example((0.0, 180.0, -10e3), (0.0, 0.0, 20e3))
-def test_round_trip_to_10_nm(lla, origin):
+def test_round_trip_to_10_nm(lla: tuple[float, float, float], origin: tuple[float, float, float]) -> None:
     assert metres_apart(all_the_way_round(lla, origin), lla) < 1e-8
 
 
 @given(places, st.tuples(*[st.floats(-1e-6, 1e-6)] * 2), st.floats(-10e3, 20e3))
 @settings(max_examples=500)
-def test_round_trip_to_10_nm_about_the_antipode(origin, aside, altitude):
+def test_round_trip_to_10_nm_about_the_antipode(
+    origin: tuple[float, float, float], aside: tuple[float, float], altitude: float
+) -> None:
     latitude = float(np.clip(-origin[0] + aside[0], -90, 90))
     lla = (latitude, (origin[1] + 180 + aside[1] + 180) % 360 - 180, altitude)
     assert metres_apart(all_the_way_round(lla, origin), lla) < 1e-8
@@ -172,12 +180,12 @@ def test_round_trip_to_10_nm_about_the_antipode(origin, aside, altitude):
 
 @given(st.tuples(latitudes, longitudes, orbiting), places)
 @settings(max_examples=300)
-def test_round_trip_to_2000_km(lla, origin):
+def test_round_trip_to_2000_km(lla: tuple[float, float, float], origin: tuple[float, float, float]) -> None:
     """Asked for: 1e-6 m. Kept: the 1e-8 m of the ground."""
     assert metres_apart(all_the_way_round(lla, origin), lla) < 1e-8
 
 
-def test_round_trip_of_many_near_every_edge():
+def test_round_trip_of_many_near_every_edge() -> None:
     """A hundred thousand points near the poles, the date line, the equator and the antipode, by powers of ten."""
     random = np.random.default_rng(4)
     lla = world(100_000, 5, -10e3, 20e3)
@@ -191,7 +199,7 @@ def test_round_trip_of_many_near_every_edge():
         assert metres_apart(all_the_way_round(lla, origin), lla).max() < 1e-8
 
 
-def test_deep_and_high():
+def test_deep_and_high() -> None:
     """1200 km off Earth's centre and at the Moon: relative to the distance, as well as doubles can."""
     directions = np.random.default_rng(6).normal(size=(1000, 3))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
@@ -205,7 +213,7 @@ def test_deep_and_high():
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=3, max_size=3))
-def test_local_and_body_swaps_are_exact(values):
+def test_local_and_body_swaps_are_exact(values: Sequence[float]) -> None:
     """Swap and negate, bit for bit, NaN and infinity included: MAVROS' test_frame_conversions, any numbers."""
     x, y, z = values
     for a, b in ((ENU, NED), (NED, ENU)):
@@ -215,7 +223,7 @@ def test_local_and_body_swaps_are_exact(values):
 
 
 @pytest.mark.parametrize(("a", "b"), GLOBAL_PAIRS)
-def test_unknown_stays_unknown(a, b):
+def test_unknown_stays_unknown(a: Frame, b: Frame) -> None:
     for source, target in ((a, b), (b, a)):
         known = convert_position(ZURICH, LLA, source, ZURICH)
         for i in range(3):
@@ -227,7 +235,7 @@ def test_unknown_stays_unknown(a, b):
 
 
 @pytest.mark.parametrize("frame", Frame)
-def test_to_itself_is_a_copy(frame):
+def test_to_itself_is_a_copy(frame: Frame) -> None:
     values = np.array([1.0, 2.0, 3.0])
     same = convert_position(values, frame, frame)
     np.testing.assert_array_equal(same, values)
@@ -238,7 +246,7 @@ def test_to_itself_is_a_copy(frame):
 
 
 @pytest.mark.parametrize(("a", "b"), [*GLOBAL_PAIRS, (ENU, NED), (FLU, FRD)])
-def test_any_leading_shape_and_any_memory(a, b):
+def test_any_leading_shape_and_any_memory(a: Frame, b: Frame) -> None:
     for source, target in ((a, b), (b, a)):
         points = world(24, 7, 0, 100)
         if source in (ECEF, ENU, NED):
@@ -254,7 +262,7 @@ def test_any_leading_shape_and_any_memory(a, b):
         np.testing.assert_array_equal(convert_position(points.tolist(), source, target, list(ZURICH)), one_by_one)
 
 
-def test_the_input_is_left_alone():
+def test_the_input_is_left_alone() -> None:
     points = world(5, 8, 0, 10)
     before = points.copy()
     convert_position(points, LLA, ENU, ZURICH)
@@ -265,14 +273,14 @@ def test_the_input_is_left_alone():
 
 
 @pytest.mark.parametrize(("source", "target"), [(ENU, LLA), (NED, ECEF), (LLA, ENU), (ECEF, NED)])
-def test_without_an_origin(source, target):
+def test_without_an_origin(source: Frame, target: Frame) -> None:
     with pytest.raises(OriginRequired, match=rf"{source} to {target} needs origin=\(latitude, longitude, altitude\)"):
         convert_position((1, 2, 3), source, target)
 
 
 @pytest.mark.parametrize("body", [FLU, FRD])
 @pytest.mark.parametrize("other", [ENU, NED, ECEF, LLA])
-def test_body_and_world_need_a_pose(body, other):
+def test_body_and_world_need_a_pose(body: Frame, other: Frame) -> None:
     for source, target in ((body, other), (other, body)):
         with pytest.raises(AttitudeRequired, match=rf"{source} is in {target} only for one pose.*convert_transform"):
             convert_position((1, 2, 3), source, target, ZURICH)
@@ -282,13 +290,13 @@ def test_body_and_world_need_a_pose(body, other):
     ("point", "found"),
     [((91, 0, 0), "91, 0, 0"), ((473977420, 85455940, 488000), "473977420"), ((0, 400, 0), "0, 400")],
 )
-def test_no_place_on_earth(point, found):
+def test_no_place_on_earth(point: tuple[int, int, int], found: str) -> None:
     for target in (ECEF, ENU):
         with pytest.raises(InvalidCoordinates, match=rf"position\[1, 0\] in LLA is \({found}.*swapped, or scaled"):
             convert_position([[(1, 2, 3)], [point]], LLA, target, ZURICH)
 
 
-def test_earths_centre():
+def test_earths_centre() -> None:
     """All zeros, which receivers send before their first fix, is not a place."""
     with pytest.raises(InvalidCoordinates, match=r"position in ECEF is \(0, 0, 0\).*within 1000 km of Earth's centre"):
         convert_position((0, 0, 0), ECEF, LLA)
@@ -297,25 +305,25 @@ def test_earths_centre():
 
 
 @pytest.mark.parametrize("origin", [(91, 0, 0), (0, 361, 0), (0, 0, np.nan), (np.nan, 0, 0), (0, np.inf, 0)])
-def test_an_origin_that_is_no_place(origin):
+def test_an_origin_that_is_no_place(origin: tuple[float, float, float]) -> None:
     with pytest.raises(InvalidCoordinates, match=r"origin is \(.*needs a latitude in \[-90, 90\]"):
         convert_position((1, 2, 3), ENU, LLA, origin)
 
 
 @pytest.mark.parametrize("origin", [(1, 2), "Zurich", 5, [ZURICH, ZURICH]])
-def test_an_origin_that_is_no_point(origin):
+def test_an_origin_that_is_no_point(origin: int | str | npt.ArrayLike) -> None:
     with pytest.raises(ValueError, match=r"needs one point: \(latitude, longitude, altitude\)"):
         convert_position((1, 2, 3), ENU, LLA, origin)
 
 
-def test_a_wrong_shape_and_a_wrong_frame():
+def test_a_wrong_shape_and_a_wrong_frame() -> None:
     with pytest.raises(ValueError, match=r"position: shape is \(2,\), needs \(\.\.\., 3\)"):
         convert_position((1, 2), ENU, NED)
     with pytest.raises(TypeError, match="'ENU' is no Frame"):
-        convert_position((1, 2, 3), "ENU", NED)
+        convert_position((1, 2, 3), "ENU", NED)  # type: ignore[arg-type]
 
 
-def test_importing_the_room_does_not_import_numba():
+def test_importing_the_room_does_not_import_numba() -> None:
     """Two seconds of compiling, or half a second of loading, are for those who convert."""
     code = "import sys, sim_node.frames; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -27,16 +27,16 @@ DURATIONS = st.one_of(st.just(INFINITE_NS), st.integers(1, 2**62))
         avoid_ros_namespace_conventions=st.booleans(),
     )
 )
-def test_there_and_back(qos):
+def test_there_and_back(qos: Qos) -> None:
     assert qos_of(profile(qos)) == qos
 
 
-def test_infinite_is_what_rclpy_has_where_nothing_is_said():
+def test_infinite_is_what_rclpy_has_where_nothing_is_said() -> None:
     found, default = profile(Qos()), QoSProfile(depth=10)
     for duration in ("deadline", "lifespan", "liveliness_lease_duration"):
         assert getattr(found, duration) == getattr(default, duration)
 
 
-def test_an_unknown_policy_is_refused():
+def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(KeyError, match="SOMETIMES"):
         profile(Qos(reliability="sometimes"))

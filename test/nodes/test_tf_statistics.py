@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,11 @@ from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
 MILLI = 1_000_000
 
 
-def batch(names, stamps_ms):
+def batch(names: TransformNames, stamps_ms: Sequence[int]) -> TransformBatch:
     return TransformBatch(names, np.array(stamps_ms) * MILLI, np.zeros((len(stamps_ms), 7)))
 
 
-def test_rate_and_delays_by_hand():
+def test_rate_and_delays_by_hand() -> None:
     """Ten messages 20 ms apart, each 5 ms late, but one 30 ms; the second frame comes with every other one."""
     now = 0
     statistics = TfStatistics(lambda: now, arrival_ns=lambda: now + 77 * MILLI)
@@ -37,7 +39,7 @@ def test_rate_and_delays_by_hand():
     assert set(traffic) == {"car", "cart"}
 
 
-def test_more_frames_than_there_is_room_at_first():
+def test_more_frames_than_there_is_room_at_first() -> None:
     statistics = TfStatistics(lambda: 7 * MILLI)
     for first in range(0, 300, 50):
         names = TransformNames(("map",) * 50, tuple(f"f{first + i}" for i in range(50)))
@@ -47,7 +49,7 @@ def test_more_frames_than_there_is_room_at_first():
     assert {(frame.messages, frame.rate_hz, frame.mean_delay) for frame in traffic.values()} == {(1, None, 0.007)}
 
 
-def test_a_delay_is_told_once_the_time_of_the_graph_is_known():
+def test_a_delay_is_told_once_the_time_of_the_graph_is_known() -> None:
     """Stamps of simulation time against the wall clock would be late by fifty years."""
     graph_ns: int | None = None
     statistics = TfStatistics(lambda: graph_ns)

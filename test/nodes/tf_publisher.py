@@ -3,6 +3,7 @@
 dynamic STAMP X [N]   N transforms map -> car0.. at STAMP seconds and X metres, on /tf
 static X              car0 -> roof at X metres, on /tf_static
 invalid STAMP         one transform with a zero quaternion between two good ones, on /tf
+loop STAMP X          car0 -> map, which map -> car0 makes a loop of, and map -> car1 at X metres, on /tf
 clock STAMP           on /clock
 """
 
@@ -49,6 +50,9 @@ def main() -> None:
         elif command == "invalid":
             rows = [("car0", 1.0), ("broken", 0.0), ("car1", 1.0)]
             dynamic.publish(TFMessage(transforms=[transform("map", name, numbers[0], 9.0, w) for name, w in rows]))
+        elif command == "loop":
+            rows = [transform("car0", "map", numbers[0], 0.0), transform("map", "car1", *numbers)]
+            dynamic.publish(TFMessage(transforms=rows))
         elif command == "clock":
             clock.publish(Clock(clock=Time(nanoseconds=round(numbers[0] * 1e9)).to_msg()))
     node.destroy_node()

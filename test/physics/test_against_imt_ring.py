@@ -7,6 +7,8 @@ after every 250. Its joints px, r and p3d are free of the faults that docs/x-xy.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from sim_node.simulation import Simulation
@@ -47,7 +49,7 @@ Q = [
 ]
 
 
-def test_the_same_model_goes_the_same_way(tmp_path):
+def test_the_same_model_goes_the_same_way(tmp_path: Path) -> None:
     path = tmp_path / "compared.xml"
     path.write_text(XML, encoding="utf-8")
     simulation = Simulation(load(path))

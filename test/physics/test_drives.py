@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -12,15 +16,15 @@ from sim_node.world.bodies import Body, Inertial
 MASS = Inertial(2.0, np.eye(3))
 
 
-def slider(*drives, **physics):
+def slider(*drives: Drive, **physics: Any) -> World:
     return World("w", bodies=(Body("cart", "map", "px", inertial=MASS),), drives=drives)
 
 
-def position(simulation):
+def position(simulation: Simulation) -> float:
     return float(simulation.snapshot().poses[simulation.frames.index("cart"), 0])
 
 
-def test_a_drive_settles_where_its_stiffness_carries_the_load():
+def test_a_drive_settles_where_its_stiffness_carries_the_load() -> None:
     """Upright: m g / k below the target."""
     world = World(
         "w", bodies=(Body("cart", "map", "pz", inertial=MASS),), drives=(Drive("cart", 400.0, 80.0, target=1.0),)
@@ -31,7 +35,7 @@ def test_a_drive_settles_where_its_stiffness_carries_the_load():
     assert height == pytest.approx(1.0 - 2.0 * 9.81 / 400.0, abs=1e-9)
 
 
-def test_a_swinging_target_drives_an_oscillator():
+def test_a_swinging_target_drives_an_oscillator() -> None:
     """Steady state of m x'' = k (a sin wt - x) - c x': Landau and Lifshitz, Mechanics, section 26."""
     stiffness, damping, rate = 50.0, 8.0, 2 * np.pi / 1.5
     simulation = Simulation(slider(Drive("cart", stiffness, damping, amplitude=0.3, period=1.5)))
@@ -46,14 +50,14 @@ def test_a_swinging_target_drives_an_oscillator():
     np.testing.assert_allclose(found, np.imag(response * np.exp(1j * rate * (t - 0.0005))), atol=1e-5)
 
 
-def test_a_drive_gives_no_more_than_its_force():
+def test_a_drive_gives_no_more_than_its_force() -> None:
     """From rest with 3 N on 2 kg: a t^2 / 2."""
     simulation = Simulation(slider(Drive("cart", 1e4, force=3.0, target=100.0)))
     simulation.run(1.0)
     assert position(simulation) == pytest.approx(0.5 * 1.5, abs=1e-9)
 
 
-def test_steps_one_by_one_are_steps_at_once_and_states_go_back():
+def test_steps_one_by_one_are_steps_at_once_and_states_go_back() -> None:
     once = Simulation(slider(Drive("cart", 50.0, 1.0, amplitude=0.3)))
     one_by_one = Simulation(once.world)
     state = once.state
@@ -75,12 +79,12 @@ def test_steps_one_by_one_are_steps_at_once_and_states_go_back():
         ((Drive("cart", 1.0, period=0.0),), "the period above it"),
     ],
 )
-def test_drives_made_in_python_are_checked(drives, message):
+def test_drives_made_in_python_are_checked(drives: Sequence[Drive], message: str) -> None:
     with pytest.raises(WorldError, match=message):
         lay_out(slider(*drives))
 
 
-def test_a_fault_of_a_file_is_told_at_its_place(tmp_path):
+def test_a_fault_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
     path.write_text("drives:\n  - {joint: a, stifness: 1}\n  - {joint: b, stiffness: 1, period: 0}\n")
     with pytest.raises(WorldError) as error:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.rigid_bodies import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Motion, Physics, StaticFrame, TimeGrid, Wind, World
 
@@ -16,34 +20,46 @@ MS = 1_000_000
 S = 1_000_000_000
 
 
-def at(*position, yaw=0.0):
+def at(*position: float, yaw: float = 0.0) -> list[float]:
     return [*position, 0, 0, np.sin(yaw / 2), np.cos(yaw / 2)]
 
 
-def world(*bodies, motions=(), frames=(), step_ns=10 * MS, **more):
+def world(
+    *bodies: Body,
+    motions: tuple[Motion, ...] = (),
+    frames: tuple[StaticFrame, ...] = (),
+    step_ns: int = 10 * MS,
+    **more: Any,
+) -> World:
     physics = Physics(integrator="implicitfast")
     return World("w", "map", None, TimeGrid(0, step_ns), frames, (), motions, physics, bodies, **more)
 
 
-def ray(simulation, start, along):
+def ray(simulation: Simulation, start: Sequence[float], along: Sequence[float]) -> float:
     """How far the first shape is, by MuJoCo."""
-    (engine,) = (each for each in simulation._engines if hasattr(each, "model"))
+    (engine,) = (each for each in simulation._engines if isinstance(each, RigidBodyEngine))
     mujoco.mj_kinematics(engine.model, engine.data)
     hit = np.zeros(1, dtype=np.int32)
     distance = mujoco.mj_ray(engine.model, engine.data, np.array(start), np.array(along), None, 1, -1, hit)
     return distance if hit[0] >= 0 else np.inf
 
 
-def pose_of(simulation, name):
-    return simulation.frames.in_root(simulation.snapshot().poses)[simulation.frames.index(name)]
+def pose_of(simulation: Simulation, name: str) -> FloatArray:
+    return np.asarray(simulation.frames.in_root(simulation.snapshot().poses)[simulation.frames.index(name)])
 
 
-LIFT = Motion("lift", "map", np.array([0, S, 3 * S, 4 * S]), [at(0, 0, 0), at(0, 0, 0), at(0, 0, 1), at(0, 0, 1)])
-FLOOR = Body("lift/floor", "lift", pose=at(0, 0, -0.1), geometry=(Geometry("box", [2, 2, 0.2], 1.0),))
-CRATE = Body("crate", "map", "free", geometry=(Geometry("box", [0.2, 0.2, 0.2], 1.0),), q=at(0.3, 0.2, 0.1))
+LIFT = Motion(
+    "lift", "map", np.array([0, S, 3 * S, 4 * S]), np.array([at(0, 0, 0), at(0, 0, 0), at(0, 0, 1), at(0, 0, 1)])
+)
+FLOOR = Body(
+    "lift/floor", "lift", pose=np.array(at(0, 0, -0.1)), geometry=(Geometry("box", np.array([2, 2, 0.2]), 1.0),)
+)
+CRATE = Body(
+    "crate", "map", "free", geometry=(Geometry("box", np.array([0.2, 0.2, 0.2]), 1.0),), q=np.array(at(0.3, 0.2, 0.1))
+)
 
 
-def test_a_crate_rides_a_lift_that_follows_keyframes():
+def test_a_crate_rides_a_lift_that_follows_keyframes() -> None:
     """Up a metre at half a metre per second, from and to rest. On its way it lags: contact knows no speed of mocaps."""
     simulation = Simulation(world(FLOOR, CRATE, motions=(LIFT,)))
     for seconds, height, most in ((1.0, 0.0, 2e-3), (2.0, 0.5, 0.025), (5.0, 1.0, 2e-3)):
@@ -51,13 +67,13 @@ def test_a_crate_rides_a_lift_that_follows_keyframes():
         np.testing.assert_allclose(pose_of(simulation, "crate")[:3], [0.3, 0.2, height + 0.1], atol=most)
 
 
-def test_a_ray_meets_a_shape_where_its_keyframes_have_it():
+def test_a_ray_meets_a_shape_where_its_keyframes_have_it() -> None:
     """A box of 1 m on an arm that turns: on a static frame on a frozen body on keyframes on keyframes."""
-    carousel = Motion("hub", "map", np.array([0, 4 * S]), [at(1, 2, 0), at(1, 2, 0, yaw=np.pi * 0.9)])
-    wagon = Motion("wagon", "hub", np.array([0, 4 * S]), [at(2, 0, 0), at(4, 0, 0)])
-    rack = StaticFrame("rack", "arm", at(0, 0, 0.5))
-    arm = Body("arm", "wagon", pose=at(0, 0, 1))
-    box = Body("box", "rack", geometry=(Geometry("sphere", [0.5]),))
+    carousel = Motion("hub", "map", np.array([0, 4 * S]), np.array([at(1, 2, 0), at(1, 2, 0, yaw=np.pi * 0.9)]))
+    wagon = Motion("wagon", "hub", np.array([0, 4 * S]), np.array([at(2, 0, 0), at(4, 0, 0)]))
+    rack = StaticFrame("rack", "arm", np.array(at(0, 0, 0.5)))
+    arm = Body("arm", "wagon", pose=np.array(at(0, 0, 1)))
+    box = Body("box", "rack", geometry=(Geometry("sphere", np.array([0.5])),))
     simulation = Simulation(world(arm, box, motions=(carousel, wagon), frames=(rack,)))
     for seconds in (0.0, 0.01, 1.3, 4.0):
         simulation.seek(round(seconds * S))
@@ -68,17 +84,19 @@ def test_a_ray_meets_a_shape_where_its_keyframes_have_it():
         assert ray(simulation, [*(centre[:2] + 0.6), 10.0], [0, 0, -1.0]) == np.inf
 
 
-def test_a_ball_is_swept_along_by_a_paddle():
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
-    paddle = Motion("paddle", "map", np.array([0, 2 * S]), [at(0, 0, 0.2), at(1, 0, 0.2)])
-    blade = Body("blade", "paddle", geometry=(Geometry("box", [0.1, 1.0, 0.3]),))
-    ball = Body("ball", "map", "free", geometry=(Geometry("sphere", [0.1], 1.0),), q=at(0.3, 0, 0.1))
+def test_a_ball_is_swept_along_by_a_paddle() -> None:
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
+    paddle = Motion("paddle", "map", np.array([0, 2 * S]), np.array([at(0, 0, 0.2), at(1, 0, 0.2)]))
+    blade = Body("blade", "paddle", geometry=(Geometry("box", np.array([0.1, 1.0, 0.3])),))
+    ball = Body(
+        "ball", "map", "free", geometry=(Geometry("sphere", np.array([0.1]), 1.0),), q=np.array(at(0.3, 0, 0.1))
+    )
     simulation = Simulation(world(ground, blade, ball, motions=(paddle,)))
     simulation.run(2.0)
     assert pose_of(simulation, "ball")[0] > 1.1
 
 
-def test_frames_on_keyframes_have_no_twist_that_is_known():
+def test_frames_on_keyframes_have_no_twist_that_is_known() -> None:
     simulation = Simulation(world(FLOOR, CRATE, motions=(LIFT,)))
     twists, _ = simulation.motion()
     for name in ("lift", "lift/floor"):
@@ -86,7 +104,7 @@ def test_frames_on_keyframes_have_no_twist_that_is_known():
     assert np.isfinite(twists[simulation.frames.index("crate")]).all()
 
 
-def test_small_steps_are_one_large_one_and_a_restored_run_goes_on():
+def test_small_steps_are_one_large_one_and_a_restored_run_goes_on() -> None:
     lifted = world(FLOOR, CRATE, motions=(LIFT,))
     once, often = Simulation(lifted), Simulation(lifted)
     once.step(250)
@@ -102,16 +120,16 @@ def test_small_steps_are_one_large_one_and_a_restored_run_goes_on():
     assert other.snapshot().poses.tobytes() == once.snapshot().poses.tobytes()
 
 
-def test_a_world_that_only_stands_has_shapes_too():
-    wall = Body("wall", "post", geometry=(Geometry("box", [0.2, 4, 2]),))
-    simulation = Simulation(world(wall, frames=(StaticFrame("post", "map", at(3, 0, 1)),)))
+def test_a_world_that_only_stands_has_shapes_too() -> None:
+    wall = Body("wall", "post", geometry=(Geometry("box", np.array([0.2, 4, 2])),))
+    simulation = Simulation(world(wall, frames=(StaticFrame("post", "map", np.array(at(3, 0, 1))),)))
     simulation.run(10.0)
     assert ray(simulation, [0, 0, 1.0], [1.0, 0, 0]) == pytest.approx(2.9)
 
 
-def test_what_only_follows_keyframes_is_where_they_are_after_any_number_of_steps():
-    bird = Motion("bird", "map", np.array([0, S]), [at(0, 0, 0), at(1, 0, 0)], after="pingpong")
-    body = Body("body", "bird", geometry=(Geometry("sphere", [0.25]),))
+def test_what_only_follows_keyframes_is_where_they_are_after_any_number_of_steps() -> None:
+    bird = Motion("bird", "map", np.array([0, S]), np.array([at(0, 0, 0), at(1, 0, 0)]), after="pingpong")
+    body = Body("body", "bird", geometry=(Geometry("sphere", np.array([0.25])),))
     simulation = Simulation(world(body, motions=(bird,)))
     for steps in (40, 1, 100, 12345):
         simulation.step(steps)
@@ -125,7 +143,8 @@ def test_what_only_follows_keyframes_is_where_they_are_after_any_number_of_steps
     assert ray(simulation, [0.5, 0, 5.0], [0, 0, -1.0]) == expected
 
 
-def test_a_wind_blows_in_a_world_without_bodies():
-    simulation = Simulation(world(wind=Wind([1.0, 2.0, 3.0])))
+def test_a_wind_blows_in_a_world_without_bodies() -> None:
+    simulation = Simulation(world(wind=Wind(np.array([1.0, 2.0, 3.0]))))
     (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
     assert engine.wind.velocity(np.zeros((2, 3))).tolist() == [[1, 2, 3], [1, 2, 3]]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation, Slerp
 
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics import ENGINES, KeyframeEngine, engine, engines_for
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, lay_out
 from sim_node.world.model import CURVED, INTERPOLATIONS, OUTSIDE
@@ -23,24 +27,31 @@ UNEVEN = np.array([0, 1_000, 1_800, 4_000, 5_500]) * MS
 ENDS = list(itertools.product(OUTSIDE, OUTSIDE))
 
 
-def poses(count, seed=0):
+def poses(count: int, seed: int = 0) -> FloatArray:
     generator = np.random.default_rng(seed)
     return np.hstack([generator.normal(size=(count, 3)), Rotation.random(count, rng=generator).as_quat()])
 
 
-def about_z(degrees):
+def about_z(degrees: Sequence[float] | FloatArray) -> FloatArray:
     half = np.radians(degrees) / 2.0
     turned = np.zeros((len(degrees), 7))
     turned[:, 5], turned[:, 6] = np.sin(half), np.cos(half)
     return turned
 
 
-def motion(times_ns=TIMES, knots=None, interpolation="slerp", before="hold", after="hold", seed=0):
+def motion(
+    times_ns: Sequence[int] | IntArray = TIMES,
+    knots: FloatArray | None = None,
+    interpolation: str = "slerp",
+    before: str = "hold",
+    after: str = "hold",
+    seed: int = 0,
+) -> Motion:
     knots = poses(len(times_ns), seed) if knots is None else knots
     return Motion("moving", "map", np.asarray(times_ns), knots, interpolation, before, after)
 
 
-def sampled(motions, times_ns):
+def sampled(motions: Sequence[Motion], times_ns: IntArray) -> FloatArray:
     """The poses (T, M, 7) of motions at times (T,), each reached in one call from the earliest."""
     start_ns = int(min(times_ns))
     moved = KeyframeEngine(tuple(enumerate(motions)), start_ns, 1)
@@ -52,7 +63,7 @@ def sampled(motions, times_ns):
     return out
 
 
-def folded(begin, end, before, after, time_ns):
+def folded(begin: int, end: int, before: str, after: str, time_ns: int) -> int:
     """The time on a motion's own keyframes, as a reader of the documentation would work it out."""
     if begin <= time_ns < end:
         return time_ns
@@ -66,14 +77,14 @@ def folded(begin, end, before, after, time_ns):
     return begin + min(there_and_back, 2 * span - there_and_back)
 
 
-def assert_same_pose(found, expected, atol):
+def assert_same_pose(found: FloatArray, expected: FloatArray, atol: float) -> None:
     """Positions and rotations; q and -q are one rotation."""
     np.testing.assert_allclose(found[..., :3], expected[..., :3], rtol=0, atol=atol)
     sign = np.where(np.sum(found[..., 3:] * expected[..., 3:], axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
     np.testing.assert_allclose(found[..., 3:], sign * expected[..., 3:], rtol=0, atol=atol)
 
 
-def by_scipy(moving, times_ns):
+def by_scipy(moving: Motion, times_ns: npt.ArrayLike) -> FloatArray:
     """Slerp and straight lines at times within the keyframes: scipy.spatial and numpy.interp.
 
     Both count in nanoseconds from the first keyframe, whole numbers that a double holds exactly.
@@ -88,14 +99,14 @@ def by_scipy(moving, times_ns):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_slerp_and_linear_equal_scipy(seed):
+def test_slerp_and_linear_equal_scipy(seed: int) -> None:
     """At 400 random instants, to a few units in the last place of a double."""
     moving = motion(seed=seed)
     times_ns = np.random.default_rng(seed).integers(TIMES[0], TIMES[-1], 400)
     assert_same_pose(sampled([moving], times_ns)[:, 0], by_scipy(moving, times_ns), 1e-14)
 
 
-def test_slerp_turns_at_constant_rate():
+def test_slerp_turns_at_constant_rate() -> None:
     """A quarter turn about z in one second: half the angle is a linear function of time (closed form)."""
     moving = motion([0, SECOND], about_z([0.0, 90.0]))
     times_ns = np.arange(0, 1001) * MS
@@ -106,7 +117,7 @@ def test_slerp_turns_at_constant_rate():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_catmull_rom_positions_equal_scipys_cubic(seed):
+def test_catmull_rom_positions_equal_scipys_cubic(seed: int) -> None:
     """Hermite cubics with the velocities of numpy's second-order gradient, at rest at both held ends."""
     moving = motion(UNEVEN, poses(5, seed), "catmull_rom")
     seconds, knots_s = np.linspace(0.0, 5.5, 276), UNEVEN * 1e-9
@@ -117,7 +128,7 @@ def test_catmull_rom_positions_equal_scipys_cubic(seed):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-def laps_of(times_s, values, rule):
+def laps_of(times_s: FloatArray, values: FloatArray, rule: str) -> tuple[FloatArray, FloatArray]:
     """Three laps of keyframes (K,) and (K, D) as a motion goes on outside of them, the middle one its own."""
     span = times_s[-1] - times_s[0]
     if rule == "hold":
@@ -133,7 +144,7 @@ def laps_of(times_s, values, rule):
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("rule", OUTSIDE)
-def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule, seed):
+def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule: str, seed: int) -> None:
     """Held, gone round or turned back: PCHIP of several laps of positions, and of the angle about one axis."""
     generator = np.random.default_rng(seed)
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
@@ -150,7 +161,7 @@ def test_smooth_is_scipys_pchip_of_the_keyframes_as_they_go_on(rule, seed):
     assert apart.magnitude().max() < 1e-12
 
 
-def test_smooth_flies_level_between_keyframes_of_one_height():
+def test_smooth_flies_level_between_keyframes_of_one_height() -> None:
     """Up to 10 m, level for six seconds, down: Catmull-Rom rises to 15 m in between, and keeps doing so."""
     knots = np.zeros((4, 7))
     knots[:, 0], knots[:, 2], knots[:, 6] = [0, 0, 40, 42], [0.1, 10, 10, 2], 1.0
@@ -160,7 +171,7 @@ def test_smooth_flies_level_between_keyframes_of_one_height():
     assert heights[:, 1].max() == pytest.approx(15.05, abs=0.005)
 
 
-def test_step_stays_at_the_keyframe_before():
+def test_step_stays_at_the_keyframe_before() -> None:
     """Down to the nanosecond before the next one."""
     moving = motion(interpolation="step")
     times_ns = np.concatenate([TIMES, TIMES[1:] - 1, TIMES[:-1] + 1])
@@ -169,7 +180,7 @@ def test_step_stays_at_the_keyframe_before():
 
 
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
-def test_keyframes_are_passed_exactly(interpolation):
+def test_keyframes_are_passed_exactly(interpolation: str) -> None:
     """The position bit for bit, the quaternion but for its sign."""
     moving = motion(interpolation=interpolation)
     found = sampled([moving], TIMES)[:, 0]
@@ -180,7 +191,7 @@ def test_keyframes_are_passed_exactly(interpolation):
 
 @pytest.mark.parametrize(("before", "after"), ENDS)
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
-def test_a_single_keyframe_stands_still(interpolation, before, after):
+def test_a_single_keyframe_stands_still(interpolation: str, before: str, after: str) -> None:
     """Bit for bit, at all times."""
     moving = motion([5 * SECOND], poses(1), interpolation, before, after)
     times_ns = np.array([-(10**18), 0, 5 * SECOND - 1, 5 * SECOND, 5 * SECOND + 1, 5_400 * MS, 6 * SECOND, 10**18])
@@ -190,7 +201,7 @@ def test_a_single_keyframe_stands_still(interpolation, before, after):
 # Before the first keyframe and after the last
 
 
-def boundary_times():
+def boundary_times() -> IntArray:
     """Every fold of the keyframes' span, a nanosecond either side, and 200 instants between."""
     span = int(TIMES[-1] - TIMES[0])
     folds = [int(TIMES[0]) + lap * span for lap in range(-4, 6)]
@@ -199,7 +210,7 @@ def boundary_times():
 
 
 @pytest.mark.parametrize(("before", "after"), ENDS)
-def test_time_outside_folds_as_documented(before, after):
+def test_time_outside_folds_as_documented(before: str, after: str) -> None:
     """slerp and step beside the scalar oracle at every combination and every exact boundary."""
     times_ns = boundary_times()
     phases = [folded(int(TIMES[0]), int(TIMES[-1]), before, after, t) for t in times_ns.tolist()]
@@ -212,7 +223,7 @@ def test_time_outside_folds_as_documented(before, after):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize(("before", "after"), ENDS)
-def test_a_curve_outside_is_itself_inside(before, after, kind):
+def test_a_curve_outside_is_itself_inside(before: str, after: str, kind: str) -> None:
     """Folding time does not change the curve: the same motion at the folded time, bit for bit but for the sign."""
     times_ns = boundary_times()
     phases = [folded(int(TIMES[0]), int(TIMES[-1]), before, after, t) for t in times_ns.tolist()]
@@ -224,7 +235,7 @@ def test_a_curve_outside_is_itself_inside(before, after, kind):
     assert_same_pose(found, inside, 0.0)
 
 
-def test_a_loop_begins_anew_at_its_end():
+def test_a_loop_begins_anew_at_its_end() -> None:
     """At the last keyframe's very instant it is at the first, a nanosecond before it is not."""
     moving = motion(after="loop")
     at_end, just_before = sampled([moving], np.array([TIMES[-1], TIMES[-1] - 1]))[:, 0]
@@ -233,7 +244,7 @@ def test_a_loop_begins_anew_at_its_end():
 
 
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
-def test_hours_later_a_loop_is_exact(interpolation):
+def test_hours_later_a_loop_is_exact(interpolation: str) -> None:
     """A hundred days of laps of 0.3 s: the same bits as in the first lap."""
     moving = motion([0, 100 * MS, 300 * MS], None, interpolation, "loop", "loop")
     first = np.arange(0, 300 * MS, 7_654_321)
@@ -247,7 +258,7 @@ def test_hours_later_a_loop_is_exact(interpolation):
 # Many motions at once
 
 
-def lists_of_knots():
+def lists_of_knots() -> st.SearchStrategy[Any]:
     """Strictly increasing times in nanoseconds, some motions with one or two keyframes, some with two hundred."""
     instants = st.integers(-(10**12), 10**12)
     return st.one_of(
@@ -258,7 +269,7 @@ def lists_of_knots():
 
 
 @given(st.lists(lists_of_knots(), min_size=1, max_size=8), st.lists(st.integers(-(10**12), 10**12), max_size=5))
-def test_each_motion_finds_its_own_keyframe(all_times, others):
+def test_each_motion_finds_its_own_keyframe(all_times: Sequence[Sequence[int]], others: Sequence[int]) -> None:
     """The search of all motions at once beside bisect: a step motion whose x is the keyframe's number tells it."""
     motions = []
     for times in all_times:
@@ -267,12 +278,12 @@ def test_each_motion_finds_its_own_keyframe(all_times, others):
         motions.append(motion(times, knots, "step"))
     asked = sorted({t + offset for times in all_times for t in times[:: 1 + len(times) // 5] for offset in (-1, 0, 1)})
     asked += others
-    found = sampled(motions, asked)[:, :, 0]
+    found = sampled(motions, np.array(asked))[:, :, 0]
     expected = [[max(bisect_right(times, t) - 1, 0) for times in all_times] for t in asked]
     np.testing.assert_array_equal(found, expected)
 
 
-def test_an_engine_of_many_is_many_engines_of_one():
+def test_an_engine_of_many_is_many_engines_of_one() -> None:
     """All interpolations and ends side by side, bit for bit; other rows stay untouched."""
     motions = [
         motion(TIMES[: 2 + i % 5], None, kind, before, after, seed=i)
@@ -296,7 +307,7 @@ def test_an_engine_of_many_is_many_engines_of_one():
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=20))
-def test_steps_add_up(parts):
+def test_steps_add_up(parts: Sequence[int]) -> None:
     """n calls of one step, one call of n, and any split between give the same bits."""
     motions = [motion(interpolation=kind, before="loop", after="pingpong") for kind in INTERPOLATIONS]
     results = []
@@ -310,7 +321,7 @@ def test_steps_add_up(parts):
     assert len(set(results)) == 1
 
 
-def test_ahead_is_time_between_steps():
+def test_ahead_is_time_between_steps() -> None:
     """`ahead_ns` after a step of 10 ms is a step of an engine that steps by nanoseconds, bit for bit."""
     motions = [motion(interpolation=kind, before="pingpong", after="loop") for kind in INTERPOLATIONS]
     coarse = KeyframeEngine(tuple(enumerate(motions)), -5 * SECOND, 10 * MS)
@@ -328,7 +339,7 @@ def test_ahead_is_time_between_steps():
         np.testing.assert_array_equal(left, right)
 
 
-def test_reset_goes_back_to_the_start():
+def test_reset_goes_back_to_the_start() -> None:
     moved = KeyframeEngine(((0, motion()),), -SECOND, MS)
     first, again = np.empty((2, 1, 7))
     moved.write(first, 0)
@@ -341,7 +352,7 @@ def test_reset_goes_back_to_the_start():
 # Without corners, without flips
 
 
-def one_sided_velocity(moving, time_ns, side):
+def one_sided_velocity(moving: Motion, time_ns: int, side: int) -> FloatArray:
     """Third-order differences before (-1) or after (+1) an instant; angular by scipy, in the child's axes."""
     h_ns = 20_000
     offsets = side * np.arange(4) * h_ns
@@ -352,7 +363,7 @@ def one_sided_velocity(moving, time_ns, side):
     return np.concatenate([weights @ found[:, :3], weights @ turns])
 
 
-def assert_no_corner(moving, instants):
+def assert_no_corner(moving: Motion, instants: Sequence[int]) -> None:
     for time_ns in instants:
         before, after = (one_sided_velocity(moving, int(time_ns), side) for side in (-1, 1))
         np.testing.assert_allclose(before, after, rtol=0, atol=2e-3 * (1.0 + np.abs(before).max()))
@@ -360,7 +371,7 @@ def assert_no_corner(moving, instants):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("seed", range(4))
-def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed, kind):
+def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed: int, kind: str) -> None:
     """Velocities from both sides agree at every keyframe, over several laps both ways in time."""
     knots = poses(5, seed)
     knots[-1] = knots[0]
@@ -369,7 +380,7 @@ def test_a_curve_has_no_corner_at_keyframes_nor_at_a_loops_seam(seed, kind):
 
 
 @pytest.mark.parametrize("kind", CURVED)
-def test_a_seam_may_be_off_by_what_files_round_away(kind):
+def test_a_seam_may_be_off_by_what_files_round_away(kind: str) -> None:
     """Seven digits say the same pose a little differently; the loop is closed all the same."""
     knots = poses(5)
     knots[-1] = knots[0]
@@ -381,7 +392,7 @@ def test_a_seam_may_be_off_by_what_files_round_away(kind):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("error", [1.5e-6, 2e-6, 3e-6, 1e-3, 1.0])
-def test_a_loop_that_does_not_meet_itself_jumps(error, kind):
+def test_a_loop_that_does_not_meet_itself_jumps(error: float, kind: str) -> None:
     """Whatever the gap: the keyframes are passed, nothing is bent to close it."""
     knots = poses(5)
     knots[-1] = knots[0]
@@ -394,7 +405,7 @@ def test_a_loop_that_does_not_meet_itself_jumps(error, kind):
 
 @pytest.mark.parametrize("kind", CURVED)
 @pytest.mark.parametrize("ends", ["hold", "pingpong"])
-def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends, kind):
+def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends: str, kind: str) -> None:
     """No corner there either, over several turns."""
     moving = motion(UNEVEN, poses(5), kind, ends, ends)
     turns = [lap * 5_500 * MS for lap in range(-2, 4)]
@@ -404,14 +415,14 @@ def test_a_curve_comes_to_rest_where_it_is_held_or_turns_back(ends, kind):
             np.testing.assert_allclose(one_sided_velocity(moving, turn, side), 0.0, rtol=0, atol=2e-3)
 
 
-def least_dot_of_neighbours(motions, times_ns):
+def least_dot_of_neighbours(motions: Sequence[Motion], times_ns: IntArray) -> float:
     """Over all motions; a quaternion that flips its sign is near -1 times the one before."""
     q = sampled(motions, times_ns)[:, :, 3:]
-    return np.sum(q[1:] * q[:-1], axis=-1).min()
+    return float(np.sum(q[1:] * q[:-1], axis=-1).min())
 
 
 @pytest.mark.parametrize("turns", [0.5, 1.0, 2.0])
-def test_no_quaternion_flips_over_many_laps(turns):
+def test_no_quaternion_flips_over_many_laps(turns: float) -> None:
     """Whole turns end in -q of the start when their number is odd; the next lap goes on from there."""
     knots = about_z(np.linspace(0.0, 360.0 * turns, 9))
     if turns == 0.5:  # there and back, as a closed loop
@@ -423,7 +434,7 @@ def test_no_quaternion_flips_over_many_laps(turns):
 
 
 @pytest.mark.parametrize("kind", CURVED)
-def test_a_curve_that_swings_wide_does_not_flip(kind):
+def test_a_curve_that_swings_wide_does_not_flip(kind: str) -> None:
     """Random knots far apart: an arc may come in at its end in the other hemisphere than the shortest one."""
     motions = []
     for seed in range(60):
@@ -436,19 +447,19 @@ def test_a_curve_that_swings_wide_does_not_flip(kind):
 # The registry of engines
 
 
-def test_a_world_without_motions_needs_no_engine():
+def test_a_world_without_motions_needs_no_engine() -> None:
     still = World("still", frames=(StaticFrame("a", "map", poses(1)[0]),))
     assert engines_for(still, lay_out(still)) == {}
 
 
-def test_a_world_with_motions_is_moved_by_keyframes():
+def test_a_world_with_motions_is_moved_by_keyframes() -> None:
     world = World("moving", time=TimeGrid(0, MS), motions=(motion(),))
     (moved,) = engines_for(world, lay_out(world)).values()
     assert isinstance(moved, KeyframeEngine)
 
 
-def test_a_second_engine_of_one_name_is_refused_and_both_are_named():
-    def opener(world, layout):
+def test_a_second_engine_of_one_name_is_refused_and_both_are_named() -> None:
+    def opener(world: Any, layout: Any) -> Any:
         return None
 
     with pytest.raises(ValueError, match=r"'keyframes': both sim_node\.physics\.keyframes and .*test_keyframes"):

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -17,6 +20,8 @@ from scipy.spatial.transform import Rotation
 from scipy.special import ellipk
 from waiting import PATIENCE
 
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import (
     Body,
@@ -40,32 +45,33 @@ IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 DOWN = np.array([0.0, 0.0, -9.81])
 
 
-def at(*position, rotation=None):
+def at(*position: float, rotation: Rotation | None = None) -> FloatArray:
     quaternion = (0, 0, 0, 1) if rotation is None else rotation.as_quat()
     return np.array([*position, *quaternion], dtype=float)
 
 
-def world(*bodies, step_ns=MS, frames=(), **physics):
+def world(*bodies: Body, step_ns: int = MS, frames: tuple[StaticFrame, ...] = (), **physics: Any) -> World:
     return World("test", time=TimeGrid(0, step_ns), frames=frames, bodies=bodies, physics=Physics(**physics))
 
 
-def bob(mass=2.0, length=0.7, **more):
+def bob(mass: float = 2.0, length: float = 0.7, **more: Any) -> Body:
     """A pendulum about y: nearly a point at the end of a massless rod."""
     inertial = Inertial(mass, np.eye(3) * 1e-12, np.array([0.0, 0.0, -length]))
     return Body("bob", "map", "ry", inertial=inertial, **more)
 
 
-def pose_of(simulation, name):
-    return simulation.snapshot().poses[simulation.frames.index(name)]
+def pose_of(simulation: Simulation, name: str) -> FloatArray:
+    return np.asarray(simulation.snapshot().poses[simulation.frames.index(name)])
 
 
-def angle_y(simulation, name):
+def angle_y(simulation: Simulation, name: str) -> float:
     quaternion = pose_of(simulation, name)[3:]
-    return 2.0 * np.arctan2(quaternion[1], quaternion[3])
+    return float(2.0 * np.arctan2(quaternion[1], quaternion[3]))
 
 
-def engine_of(simulation):
+def engine_of(simulation: Simulation) -> RigidBodyEngine:
     (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
     return engine
 
 
@@ -73,7 +79,7 @@ def engine_of(simulation):
 
 
 @pytest.mark.parametrize("amplitude", [0.1, 1.0, 2.5, 3.0])
-def test_a_pendulum_swings_with_the_period_of_the_elliptic_integral(amplitude):
+def test_a_pendulum_swings_with_the_period_of_the_elliptic_integral(amplitude: float) -> None:
     """T = 4 sqrt(l / g) K(sin^2(amplitude / 2)); after whole periods it is where it began."""
     period = 4.0 * np.sqrt(0.7 / 9.81) * ellipk(np.sin(amplitude / 2.0) ** 2)
     simulation = Simulation(world(bob(q=np.array([amplitude]))))
@@ -85,7 +91,7 @@ def test_a_pendulum_swings_with_the_period_of_the_elliptic_integral(amplitude):
     assert 2.0 * np.arctan2(quaternion[1], quaternion[3]) == pytest.approx(amplitude, abs=1e-7)
 
 
-def test_a_spring_and_a_mass_follow_the_damped_cosine():
+def test_a_spring_and_a_mass_follow_the_damped_cosine() -> None:
     """m x'' + c x' + k (x - x0) = 0, under-damped."""
     m, c, k, rest, start = 2.0, 0.6, 50.0, 0.3, -0.2
     body = Body(
@@ -93,10 +99,10 @@ def test_a_spring_and_a_mass_follow_the_damped_cosine():
         "map",
         "px",
         inertial=Inertial(m, np.eye(3)),
-        damping=[c],
-        spring_stiff=[k],
-        spring_zero=[rest],
-        q=[start],
+        damping=np.array([c]),
+        spring_stiff=np.array([k]),
+        spring_zero=np.array([rest]),
+        q=np.array([start]),
     )
     simulation = Simulation(world(body))
     decay, omega = c / (2 * m), np.sqrt(k / m - (c / (2 * m)) ** 2)
@@ -109,16 +115,16 @@ def test_a_spring_and_a_mass_follow_the_damped_cosine():
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicitfast", "euler"])
-def test_free_fall_is_a_parabola(integrator):
+def test_free_fall_is_a_parabola(integrator: str) -> None:
     """Exact for RK4; first-order integrators are off by g t dt / 2."""
     start, speed = np.array([1.0, 2.0, 30.0]), np.array([3.0, -1.0, 4.0])
     body = Body(
         "stone",
         "map",
         "free",
-        geometry=(Geometry("sphere", [0.1], 1.0),),
-        q=[*start, 0, 0, 0, 1],
-        qd=[*speed, 0, 0, 0],
+        geometry=(Geometry("sphere", np.array([0.1]), 1.0),),
+        q=np.array([*start, 0, 0, 0, 1]),
+        qd=np.array([*speed, 0, 0, 0]),
     )
     simulation = Simulation(world(body, integrator=integrator))
     simulation.run(2.0)
@@ -129,7 +135,7 @@ def test_free_fall_is_a_parabola(integrator):
 
 
 @mujoco_4
-def test_a_symmetric_top_without_torque_precesses_as_euler_has_it():
+def test_a_symmetric_top_without_torque_precesses_as_euler_has_it() -> None:
     """L fixed in space; the axis goes round it at L / I1, the body spins about its axis at (I1 - I3) / I1 w3."""
     i1, i3 = 0.3, 0.5
     spin = np.array([0.4, 0.0, 3.0])
@@ -145,14 +151,14 @@ def test_a_symmetric_top_without_torque_precesses_as_euler_has_it():
         assert off.magnitude() < 1e-8
 
 
-def test_a_ball_of_springs_swings_about_one_axis_like_a_torsion_pendulum():
+def test_a_ball_of_springs_swings_about_one_axis_like_a_torsion_pendulum() -> None:
     k, inertia = 4.0, 0.25
     body = Body(
         "ball",
         "map",
         "spherical",
         inertial=Inertial(1.0, np.eye(3) * inertia),
-        spring_stiff=[k, k, k],
+        spring_stiff=np.array([k, k, k]),
         q=Rotation.from_rotvec([0, 0.5, 0]).as_quat(),
     )
     simulation = Simulation(world(body, gravity=np.zeros(3)))
@@ -160,9 +166,15 @@ def test_a_ball_of_springs_swings_about_one_axis_like_a_torsion_pendulum():
     assert angle_y(simulation, "ball") == pytest.approx(0.5 * np.cos(np.sqrt(k / inertia)), abs=1e-9)
 
 
-def test_a_box_on_a_plane_stays_there():
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
-    box = Body("box", "map", "free", geometry=(Geometry("box", [0.2, 0.2, 0.2], 1.0),), q=[0, 0, 0.5, 0, 0, 0, 1])
+def test_a_box_on_a_plane_stays_there() -> None:
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
+    box = Body(
+        "box",
+        "map",
+        "free",
+        geometry=(Geometry("box", np.array([0.2, 0.2, 0.2]), 1.0),),
+        q=np.array([0, 0, 0.5, 0, 0, 0, 1]),
+    )
     simulation = Simulation(world(ground, box))
     simulation.run(3.0)
     assert pose_of(simulation, "box")[2] == pytest.approx(0.1, abs=2e-3)
@@ -173,7 +185,7 @@ def test_a_box_on_a_plane_stays_there():
 
 # Masses of shapes
 
-SOLIDS = {
+SOLIDS: dict[str, tuple[list[float], Callable[..., float]]] = {
     "box": ([0.2, 0.4, 0.6], lambda m, s: m / 12 * (s[0] ** 2 + s[1] ** 2)),
     "sphere": ([0.3], lambda m, s: 0.4 * m * s[0] ** 2),
     "cylinder": ([0.3, 0.8], lambda m, s: 0.5 * m * s[0] ** 2),
@@ -182,35 +194,44 @@ SOLIDS = {
 
 
 @pytest.mark.parametrize("shape", SOLIDS)
-def test_the_inertia_of_a_shape_is_that_of_the_solid(shape):
+def test_the_inertia_of_a_shape_is_that_of_the_solid(shape: str) -> None:
     """Sizes are whole lengths and radii: a torsion spring about z tells the moment (T = 2 pi sqrt(I / k))."""
     size, moment = SOLIDS[shape]
-    body = Body("body", "map", "rz", geometry=(Geometry(shape, size, 1.5),), spring_stiff=[1.0], q=[0.4])
+    body = Body(
+        "body",
+        "map",
+        "rz",
+        geometry=(Geometry(shape, np.array(size), 1.5),),
+        spring_stiff=np.array([1.0]),
+        q=np.array([0.4]),
+    )
     simulation = Simulation(world(body))
     period = 2 * np.pi * np.sqrt(moment(1.5, size))
     quaternion = simulation.seek(round(period * 1e9)).poses[simulation.frames.index("body"), 3:]
     assert 2 * np.arctan2(quaternion[2], quaternion[3]) == pytest.approx(0.4, abs=1e-8)
 
 
-def test_the_length_of_a_capsule_is_without_its_caps():
+def test_the_length_of_a_capsule_is_without_its_caps() -> None:
     """By integrating over discs along its axis."""
     radius, length, mass = 0.3, 0.8, 1.5
 
-    def disc(z):
+    def disc(z: float) -> float:
         beyond = max(abs(z) - length / 2, 0.0)
         return radius**2 - beyond**2
 
     end = length / 2 + radius
     volume = quad(disc, -end, end, points=[-length / 2, length / 2])[0]
     moment = mass * quad(lambda z: disc(z) ** 2 / 2, -end, end, points=[-length / 2, length / 2])[0] / volume
-    body = Body("body", "map", "rz", geometry=(Geometry("capsule", [radius, length], mass),), qd=[1.0])
+    body = Body(
+        "body", "map", "rz", geometry=(Geometry("capsule", np.array([radius, length]), mass),), qd=np.array([1.0])
+    )
     assert engine_of(Simulation(world(body))).energy() == pytest.approx(0.5 * moment, rel=1e-8)
 
 
 # Conservation
 
 
-def chain(*joints, gravity=DOWN, **physics):
+def chain(*joints: str, gravity: FloatArray = DOWN, **physics: Any) -> World:
     """Bodies of odd shapes, each on the one before, all turning."""
     random = np.random.default_rng(5)
     bodies, parent = [], "map"
@@ -218,7 +239,7 @@ def chain(*joints, gravity=DOWN, **physics):
         joint = JOINTS[name]
         axes = random.standard_normal((joint.open_axes, 3))
         pose = at(0.1, -0.2, 0.4, rotation=Rotation.random(random_state=index))
-        shape = Geometry("box", [0.1, 0.2, 0.3], 0.5, at(0.05, 0.1, -0.2))
+        shape = Geometry("box", np.array([0.1, 0.2, 0.3]), 0.5, at(0.05, 0.1, -0.2))
         body = Body(
             f"b{index}",
             parent,
@@ -234,7 +255,7 @@ def chain(*joints, gravity=DOWN, **physics):
     return world(*bodies, gravity=gravity, contact=False, **physics)
 
 
-def _some_q(joint, random):
+def _some_q(joint: JointType, random: np.random.Generator) -> FloatArray:
     parts = [
         Rotation.random(random_state=7).as_quat() if p.kind == "ball" else random.standard_normal(1)
         for p in joint.parts
@@ -243,7 +264,7 @@ def _some_q(joint, random):
 
 
 @mujoco_4
-def test_energy_is_kept_by_joints_without_damping():
+def test_energy_is_kept_by_joints_without_damping() -> None:
     simulation = Simulation(chain("saddle", "rx", "spherical", "p3d", "hinge"))
     before = engine_of(simulation).energy()
     simulation.run(2.0)
@@ -251,12 +272,12 @@ def test_energy_is_kept_by_joints_without_damping():
 
 
 @mujoco_4
-def test_momentum_and_angular_momentum_of_a_floating_chain_are_kept():
+def test_momentum_and_angular_momentum_of_a_floating_chain_are_kept() -> None:
     """From twists and masses: P = sum m v, L = sum (r x m v + I w), without gravity."""
     floating = chain("free", "ry", "spherical", gravity=np.zeros(3))
     simulation = Simulation(floating)
 
-    def momenta():
+    def momenta() -> FloatArray:
         twists, _ = simulation.motion()
         poses = simulation.frames.in_root(simulation.snapshot().poses)
         linear, angular = np.zeros(3), np.zeros(3)
@@ -280,7 +301,7 @@ def test_momentum_and_angular_momentum_of_a_floating_chain_are_kept():
 
 
 @mujoco_4
-def test_rk4_at_one_millisecond_is_within_1e_8_of_a_tenth_of_it():
+def test_rk4_at_one_millisecond_is_within_1e_8_of_a_tenth_of_it() -> None:
     worlds = [chain("free", "saddle", "rx", "spherical"), chain("ry", "ry", "p3d", "rr")]
     for smooth in worlds:
         coarse, fine = (
@@ -296,7 +317,7 @@ def test_rk4_at_one_millisecond_is_within_1e_8_of_a_tenth_of_it():
 
 
 @pytest.mark.parametrize("name", JOINTS)
-def test_every_joint_is_the_composition_that_it_says(name):
+def test_every_joint_is_the_composition_that_it_says(name: str) -> None:
     """scipy's rotations, part by part, at the initial state: at top level and below another body."""
     joint = JOINTS[name]
     random = np.random.default_rng(3)
@@ -314,7 +335,7 @@ def test_every_joint_is_the_composition_that_it_says(name):
             step[:3, :3] = Rotation.from_quat(q[at_q : at_q + 4]).as_matrix()
         expected, at_q = expected @ step, at_q + part.q_size
     mount = at(1.0, 2.0, 3.0, rotation=Rotation.from_rotvec([0.1, 0.2, 0.3]))
-    shape = (Geometry("box", [0.1, 0.2, 0.3], 1.0),)
+    shape = (Geometry("box", np.array([0.1, 0.2, 0.3]), 1.0),)
     for below in ("map", "carrier"):
         carrier = Body("carrier", "map", "rx", at(0, 0, 1), geometry=shape)
         simulation = Simulation(world(carrier, Body("body", below, name, mount, axes, shape, q=q), armature=1e-6))
@@ -329,10 +350,13 @@ def test_every_joint_is_the_composition_that_it_says(name):
         np.testing.assert_allclose(Rotation.from_quat(found[3:]).as_matrix(), expected[:3, :3], atol=1e-12)
 
 
-def test_a_free_body_is_the_same_at_top_level_and_on_something_that_stands():
+def test_a_free_body_is_the_same_at_top_level_and_on_something_that_stands() -> None:
     """MuJoCo's free joint, and three slides and a ball."""
-    shape = (Geometry("box", [0.1, 0.2, 0.3], 1.0, at(0.02, 0.03, 0.04)),)
-    state = {"q": [1, 2, 3, *Rotation.from_rotvec([0.3, 0.2, 0.1]).as_quat()], "qd": [0.1, 0.2, 0.3, 1.0, 2.0, 3.0]}
+    shape = (Geometry("box", np.array([0.1, 0.2, 0.3]), 1.0, at(0.02, 0.03, 0.04)),)
+    state: dict[str, Any] = {
+        "q": [1, 2, 3, *Rotation.from_rotvec([0.3, 0.2, 0.1]).as_quat()],
+        "qd": [0.1, 0.2, 0.3, 1.0, 2.0, 3.0],
+    }
     turned = at(5, 6, 7, rotation=Rotation.from_rotvec([0, 0, 0.5]))
     down_there = Rotation.from_rotvec([0, 0, 0.5]).inv().apply(DOWN)
     one = Simulation(world(Body("body", "map", "free", at(5, 6, 7), geometry=shape, **state), gravity=down_there))
@@ -343,10 +367,10 @@ def test_a_free_body_is_the_same_at_top_level_and_on_something_that_stands():
     np.testing.assert_allclose(pose_of(one, "body"), pose_of(other, "body"), atol=1e-9)
 
 
-def test_a_moving_centre_of_rotation_does_not_change_how_a_body_falls():
+def test_a_moving_centre_of_rotation_does_not_change_how_a_body_falls() -> None:
     """Only armature tells the ways apart in which a `cor` joint can move its body: the sum of them is free fall."""
-    shape = (Geometry("box", [0.1, 0.2, 0.3], 1.0),)
-    body = Body("body", "map", "cor", geometry=shape, qd=[1, 0, 0, 0, 0, 2.0, 0, 0, 0])
+    shape = (Geometry("box", np.array([0.1, 0.2, 0.3]), 1.0),)
+    body = Body("body", "map", "cor", geometry=shape, qd=np.array([1, 0, 0, 0, 0, 2.0, 0, 0, 0]))
     simulation = Simulation(world(body, armature=1e-6))
     simulation.run(0.5)
     found = simulation.frames.in_root(simulation.snapshot().poses)[simulation.frames.index("body")]
@@ -354,7 +378,7 @@ def test_a_moving_centre_of_rotation_does_not_change_how_a_body_falls():
 
 
 @mujoco_4
-def test_twists_and_accelerations_are_the_derivatives_of_the_poses():
+def test_twists_and_accelerations_are_the_derivatives_of_the_poses() -> None:
     """Central differences of positions and rotations, for bodies and for frames fixed to them."""
     sensor = StaticFrame("imu", "b2", at(0.1, 0.2, -0.3, rotation=Rotation.from_rotvec([0.5, 0.1, -0.2])))
     mast = StaticFrame("mast", "map", at(1, 0, 0))
@@ -363,7 +387,7 @@ def test_twists_and_accelerations_are_the_derivatives_of_the_poses():
     h = 20_000
     t = 300 * MS
 
-    def in_root(time_ns):
+    def in_root(time_ns: int) -> FloatArray:
         return simulation.frames.in_root(simulation.seek(time_ns).poses)
 
     before, now, after = in_root(t - h), in_root(t), in_root(t + h)
@@ -382,7 +406,7 @@ def test_twists_and_accelerations_are_the_derivatives_of_the_poses():
         assert not twists[simulation.frames.index(name)].any()
 
 
-def test_a_frame_on_keyframes_has_no_twist_that_is_known():
+def test_a_frame_on_keyframes_has_no_twist_that_is_known() -> None:
     keyframes = Motion("bird", "map", np.array([0, 10**9]), np.array([IDENTITY, at(1, 0, 0)]))
     simulation = Simulation(replace(world(bob()), motions=(keyframes,)))
     twists, _ = simulation.motion()
@@ -395,7 +419,7 @@ def test_a_frame_on_keyframes_has_no_twist_that_is_known():
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=6))
-def test_small_steps_are_one_large_one_bit_for_bit(strides):
+def test_small_steps_are_one_large_one_bit_for_bit(strides: Sequence[int]) -> None:
     """Whatever is looked at in between."""
     once, often = (Simulation(chain("free", "saddle", "spherical")) for _ in range(2))
     for stride in strides:
@@ -406,16 +430,16 @@ def test_small_steps_are_one_large_one_bit_for_bit(strides):
     assert once.snapshot().poses.tobytes() == often.snapshot().poses.tobytes()
 
 
-def test_a_restored_run_goes_on_as_it_did():
+def test_a_restored_run_goes_on_as_it_did() -> None:
     """With contacts, whose solver starts from the last solution; through pickle, into another simulation."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
     box = Body(
         "box",
         "map",
         "free",
-        geometry=(Geometry("box", [0.2, 0.3, 0.4], 1.0),),
-        q=[0, 0, 0.5, 0, 0, 0, 1],
-        qd=[1, 0, 0, 3, 2, 1],
+        geometry=(Geometry("box", np.array([0.2, 0.3, 0.4]), 1.0),),
+        q=np.array([0, 0, 0.5, 0, 0, 0, 1]),
+        qd=np.array([1, 0, 0, 3, 2, 1]),
     )
     tumbling = world(ground, box)
     simulation = Simulation(tumbling, seed=3)
@@ -431,7 +455,7 @@ def test_a_restored_run_goes_on_as_it_did():
         assert run.snapshot().poses.tobytes() == expected.poses.tobytes()
 
 
-def test_a_state_of_another_world_is_refused():
+def test_a_state_of_another_world_is_refused() -> None:
     state = Simulation(world(bob())).state
     with pytest.raises(ValueError, match="not of these bodies"):
         Simulation(chain("free")).restore(state)
@@ -439,7 +463,7 @@ def test_a_state_of_another_world_is_refused():
         Simulation(World("empty")).restore(state)
 
 
-def test_a_step_of_the_world_is_as_many_timesteps_as_it_takes():
+def test_a_step_of_the_world_is_as_many_timesteps_as_it_takes() -> None:
     coarse = Simulation(world(bob(q=[1.0]), step_ns=10 * MS))
     fine = Simulation(world(bob(q=[1.0]), step_ns=MS))
     coarse.step(7)
@@ -447,9 +471,11 @@ def test_a_step_of_the_world_is_as_many_timesteps_as_it_takes():
     assert coarse.snapshot().poses.tobytes() == fine.snapshot().poses.tobytes()
 
 
-def test_a_run_that_blows_up_says_so_and_leaves_no_file(tmp_path, monkeypatch):
+def test_a_run_that_blows_up_says_so_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    stiff = Body("mass", "map", "px", inertial=Inertial(1.0, np.eye(3)), spring_stiff=[1e9], q=[1.0])
+    stiff = Body(
+        "mass", "map", "px", inertial=Inertial(1.0, np.eye(3)), spring_stiff=np.array([1e9]), q=np.array([1.0])
+    )
     simulation = Simulation(world(stiff, step_ns=10 * MS, timestep_ns=10 * MS))
     simulation.step(1000)
     with pytest.raises(Diverged, match=r"not finite any more after .* shorter physics.timestep"):
@@ -457,7 +483,7 @@ def test_a_run_that_blows_up_says_so_and_leaves_no_file(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_worlds_without_bodies_start_without_mujoco():
+def test_worlds_without_bodies_start_without_mujoco() -> None:
     program = (
         "import sys; from sim_node.simulation import Simulation; from sim_node.world import load; "
         "Simulation(load('orbit')).run(1.0); assert 'mujoco' not in sys.modules"
@@ -465,23 +491,23 @@ def test_worlds_without_bodies_start_without_mujoco():
     subprocess.run([sys.executable, "-c", program], check=True, timeout=PATIENCE)
 
 
-def test_without_mujoco_the_error_says_what_to_install(monkeypatch):
+def test_without_mujoco_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sim_node.physics.mujoco_model", None)
     with pytest.raises(WorldError, match=r"bodies need MuJoCo.*pip install 'sim_node\[physics\]'"):
         Simulation(world(bob()))
 
 
-def test_the_shipped_double_pendulum_keeps_its_energy():
+def test_the_shipped_double_pendulum_keeps_its_energy() -> None:
     simulation = Simulation(load("double_pendulum"))
     before = engine_of(simulation).energy()
     simulation.run(5.0)
     assert engine_of(simulation).energy() == pytest.approx(before, abs=1e-6)
 
 
-def test_a_new_joint_type_is_one_entry():
+def test_a_new_joint_type_is_one_entry() -> None:
     """A screw without a lead: slides along z and turns about it."""
     with JOINTS.extended({"sleeve": JointType("sleeve", (slide(Z), hinge(Z)))}):
-        body = Body("nut", "map", "sleeve", geometry=(Geometry("box", [1, 1, 1], 1.0),), qd=[0.5, 2.0])
+        body = Body("nut", "map", "sleeve", geometry=(Geometry("box", np.ones(3), 1.0),), qd=np.array([0.5, 2.0]))
         simulation = Simulation(world(body, gravity=np.zeros(3)))
         simulation.run(1.0)
     np.testing.assert_allclose(pose_of(simulation, "nut"), [0, 0, 0.5, 0, 0, np.sin(1.0), np.cos(1.0)], atol=1e-12)

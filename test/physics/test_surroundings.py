@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sim_node.geometry import quaternions
-from sim_node.physics import engines_for
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import RigidBodyEngine, engines_for
 from sim_node.world import Body, Geometry, Physics, TimeGrid, World
 from sim_node.world.layout import lay_out
 
@@ -23,23 +26,37 @@ DIRECTIONS = st.tuples(*[st.floats(-1.0, 1.0)] * 3).map(np.array).filter(lambda 
 SIZES = st.floats(0.2, 3.0)
 
 
-def engine_of(*bodies, **physics):
+def engine_of(*bodies: Body, **physics: Any) -> RigidBodyEngine:
     """The engine of bodies."""
     world = World("w", time=TimeGrid(step_ns=1_000_000), bodies=bodies, physics=Physics(**physics))
     engine = next(engine for engine in engines_for(world, lay_out(world)).values() if engine.surroundings() is not None)
+    assert isinstance(engine, RigidBodyEngine)
     return engine
 
 
-def hit(shape, position, quaternion, origin, direction, **colour):
+def hit(
+    shape: tuple[str, Sequence[float]],
+    position: FloatArray,
+    quaternion: FloatArray,
+    origin: FloatArray,
+    direction: FloatArray,
+    **colour: Any,
+) -> float:
     """What a ray from the fixed frame hits of a shape at a pose."""
-    body = Body("target", "map", geometry=(Geometry(*shape, pose=[*position, *quaternion], **colour),))
+    body = Body(
+        "target",
+        "map",
+        geometry=(Geometry(shape[0], np.array(shape[1]), pose=np.array([*position, *quaternion]), **colour),),
+    )
     echoes = engine_of(body).surroundings().cast(["map"], origin[None], direction[None, None], FAR)
-    return echoes.distances[0, 0]
+    return float(echoes.distances[0, 0])
 
 
 @settings(max_examples=40)
 @given(SIZES, POINTS, ROTATIONS, POINTS, DIRECTIONS)
-def test_a_sphere_is_as_far_as_the_quadratic_equation_says(radius, centre, quaternion, origin, direction):
+def test_a_sphere_is_as_far_as_the_quadratic_equation_says(
+    radius: float, centre: FloatArray, quaternion: FloatArray, origin: FloatArray, direction: FloatArray
+) -> None:
     direction = direction / np.linalg.norm(direction)
     offset = origin - centre
     along, gap = offset @ direction, offset @ offset - radius**2
@@ -52,7 +69,9 @@ def test_a_sphere_is_as_far_as_the_quadratic_equation_says(radius, centre, quate
 
 @settings(max_examples=40)
 @given(POINTS, ROTATIONS, POINTS, DIRECTIONS)
-def test_a_plane_is_as_far_as_its_height_over_the_sine(centre, quaternion, origin, direction):
+def test_a_plane_is_as_far_as_its_height_over_the_sine(
+    centre: FloatArray, quaternion: FloatArray, origin: FloatArray, direction: FloatArray
+) -> None:
     """Its front is seen, its back is not."""
     direction = direction / np.linalg.norm(direction)
     normal = quaternions.rotate(quaternion, [0.0, 0.0, 1.0])
@@ -66,7 +85,13 @@ def test_a_plane_is_as_far_as_its_height_over_the_sine(centre, quaternion, origi
 
 @settings(max_examples=40)
 @given(st.tuples(SIZES, SIZES, SIZES), POINTS, ROTATIONS, POINTS, DIRECTIONS)
-def test_a_box_is_as_far_as_its_slabs_say(lengths, centre, quaternion, origin, direction):
+def test_a_box_is_as_far_as_its_slabs_say(
+    lengths: tuple[float, float, float],
+    centre: FloatArray,
+    quaternion: FloatArray,
+    origin: FloatArray,
+    direction: FloatArray,
+) -> None:
     """Kay & Kajiya, Ray tracing complex scenes, SIGGRAPH 1986: in through the last slab, out of the first."""
     direction = direction / np.linalg.norm(direction)
     half = 0.5 * np.array(lengths)
@@ -81,30 +106,32 @@ def test_a_box_is_as_far_as_its_slabs_say(lengths, centre, quaternion, origin, d
     assert hit(("box", lengths), centre, quaternion, origin, direction) == pytest.approx(expected, abs=1e-9)
 
 
-def test_what_is_beyond_reach_is_not_hit():
-    wall = Body("wall", "map", geometry=(Geometry("box", [1, 9, 9], pose=[5.5, 0, 0, 0, 0, 0, 1]),))
+def test_what_is_beyond_reach_is_not_hit() -> None:
+    wall = Body("wall", "map", geometry=(Geometry("box", np.array([1, 9, 9]), pose=np.array([5.5, 0, 0, 0, 0, 0, 1])),))
     surroundings = engine_of(wall).surroundings()
     ahead = np.array([[[1.0, 0.0, 0.0]]])
     assert surroundings.cast(["map"], np.zeros((1, 3)), ahead, 5.1).distances[0, 0] == pytest.approx(5.0, abs=1e-12)
     assert surroundings.cast(["map"], np.zeros((1, 3)), ahead, 4.9).distances[0, 0] == math.inf
 
 
-def test_brightness_is_the_luma_of_the_colour():
+def test_brightness_is_the_luma_of_the_colour() -> None:
     """ITU-R BT.709; nothing is black."""
-    wall = Geometry("box", [1, 9, 9], pose=[5.5, 0, 0, 0, 0, 0, 1], colour=[0.2, 0.6, 1.0, 1.0])
+    wall = Geometry(
+        "box", np.array([1, 9, 9]), pose=np.array([5.5, 0, 0, 0, 0, 0, 1]), colour=np.array([0.2, 0.6, 1.0, 1.0])
+    )
     surroundings = engine_of(Body("wall", "map", geometry=(wall,))).surroundings()
     echoes = surroundings.cast(["map"], np.zeros((1, 3)), np.array([[[1.0, 0, 0], [-1.0, 0, 0]]]), FAR)
     assert echoes.brightness[0] == pytest.approx([0.2126 * 0.2 + 0.7152 * 0.6 + 0.0722 * 1.0, 0.0], abs=1e-6)
 
 
-def test_a_body_and_what_is_fixed_to_it_are_not_in_its_own_way():
+def test_a_body_and_what_is_fixed_to_it_are_not_in_its_own_way() -> None:
     """But in that of the others, and the others in its: two balls, one with a hat."""
-    ball = Geometry("sphere", [0.5], 1.0)
+    ball = Geometry("sphere", np.array([0.5]), 1.0)
     bodies = (
-        Body("left", "map", "free", [0, 0, 0, 0, 0, 0, 1], geometry=(ball,)),
-        Body("hat", "left", "frozen", [0, 0, 1.5, 0, 0, 0, 1], geometry=(ball,)),
-        Body("arm", "left", "rx", [0, 0, -1.5, 0, 0, 0, 1], geometry=(ball,)),
-        Body("right", "map", "free", [4, 0, 0, 0, 0, 0, 1], geometry=(ball,)),
+        Body("left", "map", "free", np.array([0, 0, 0, 0, 0, 0, 1]), geometry=(ball,)),
+        Body("hat", "left", "frozen", np.array([0, 0, 1.5, 0, 0, 0, 1]), geometry=(ball,)),
+        Body("arm", "left", "rx", np.array([0, 0, -1.5, 0, 0, 0, 1]), geometry=(ball,)),
+        Body("right", "map", "free", np.array([4, 0, 0, 0, 0, 0, 1]), geometry=(ball,)),
     )
     surroundings = engine_of(*bodies).surroundings()
     fan = np.array([[[1.0, 0, 0], [0, 0, 1.0], [0, 0, -1.0], [-1.0, 0, 0]]])
@@ -116,12 +143,12 @@ def test_a_body_and_what_is_fixed_to_it_are_not_in_its_own_way():
     assert at_once.distances.tolist() == [from_right.tolist(), from_left.tolist()]
 
 
-def test_a_frozen_body_is_not_in_its_own_way_but_its_neighbours_are():
+def test_a_frozen_body_is_not_in_its_own_way_but_its_neighbours_are() -> None:
     """Both are part of the fixed frame's body to MuJoCo."""
-    ball = Geometry("sphere", [0.5])
+    ball = Geometry("sphere", np.array([0.5]))
     bodies = (
         Body("post", "map", "frozen", geometry=(ball,)),
-        Body("wall", "map", "frozen", [4, 0, 0, 0, 0, 0, 1], geometry=(ball,)),
+        Body("wall", "map", "frozen", np.array([4, 0, 0, 0, 0, 0, 1]), geometry=(ball,)),
     )
     surroundings = engine_of(*bodies).surroundings()
     fan = np.array([[[1.0, 0, 0]]])
@@ -129,9 +156,11 @@ def test_a_frozen_body_is_not_in_its_own_way_but_its_neighbours_are():
     assert surroundings.cast(["map"], np.array([[-2.0, 0, 0]]), fan, 100.0).distances[0, 0] == pytest.approx(1.5)
 
 
-def test_a_falling_body_is_seen_where_it_is():
+def test_a_falling_body_is_seen_where_it_is() -> None:
     """Half a metre of radius, from below: h - g t²/2 - r, at every step and not one later."""
-    ball = Body("ball", "map", "free", [0, 0, 10, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.5], 1.0),))
+    ball = Body(
+        "ball", "map", "free", np.array([0, 0, 10, 0, 0, 0, 1]), geometry=(Geometry("sphere", np.array([0.5]), 1.0),)
+    )
     engine = engine_of(ball)
     surroundings = engine.surroundings()
     up = np.array([[[0.0, 0.0, 1.0]]])
@@ -142,14 +171,14 @@ def test_a_falling_body_is_seen_where_it_is():
         engine.step(100)
 
 
-def test_asking_changes_nothing_of_what_follows():
+def test_asking_changes_nothing_of_what_follows() -> None:
     """To the bit, in the midst of bouncing contacts."""
 
-    def fall(ask):
-        box = Geometry("box", [0.4, 0.3, 0.2], 1.0)
-        ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    def fall(ask: bool) -> bytes:
+        box = Geometry("box", np.array([0.4, 0.3, 0.2]), 1.0)
+        ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
         tilted = [0, 0, 0.6, *quaternions.exp(np.array([0.3, 0.5, 0.1]))]
-        engine = engine_of(ground, Body("box", "map", "free", tilted, geometry=(box,)))
+        engine = engine_of(ground, Body("box", "map", "free", np.array(tilted), geometry=(box,)))
         surroundings = engine.surroundings()
         for _ in range(60):
             engine.step(10)
@@ -162,19 +191,26 @@ def test_asking_changes_nothing_of_what_follows():
     assert fall(ask=True) == fall(ask=False)
 
 
-def resting(tilt):
+def resting(tilt: float) -> RigidBodyEngine:
     """A box of 2 kg that has come to rest on a plane tilted about y."""
     turn = quaternions.exp(np.array([0.0, tilt, 0.0]))
     up = quaternions.rotate(turn, [0.0, 0.0, 1.0])
-    ground = Body("ground", "map", geometry=(Geometry("plane", [], pose=[0, 0, 0, *turn]),))
-    box = Body("box", "map", "free", [*(0.1 * up), *turn], geometry=(Geometry("box", [0.4, 0.3, 0.2], 2.0),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([]), pose=np.array([0, 0, 0, *turn])),))
+    box = Body(
+        "box",
+        "map",
+        "free",
+        np.array([*(0.1 * up), *turn]),
+        geometry=(Geometry("box", np.array([0.4, 0.3, 0.2]), 2.0),),
+    )
     engine = engine_of(ground, box)
     engine.step(2000)
+    assert isinstance(engine, RigidBodyEngine)
     return engine
 
 
 @pytest.mark.parametrize("tilt", [0.0, 0.3])
-def test_the_ground_carries_the_weight_of_a_box(tilt):
+def test_the_ground_carries_the_weight_of_a_box(tilt: float) -> None:
     """m g upwards, on a slope too, through the centre: MuJoCo's default friction of 1 holds up to 45 degrees."""
     engine = resting(tilt)
     box = engine.data.body("box").xpos.copy()
@@ -186,28 +222,33 @@ def test_the_ground_carries_the_weight_of_a_box(tilt):
     np.testing.assert_allclose(aside[3:], [0.0, 2.0 * 9.81, 0.0], atol=4e-3)
 
 
-def test_the_ground_feels_the_opposite():
+def test_the_ground_feels_the_opposite() -> None:
     engine = resting(0.0)
     wrench = engine.surroundings().contact(["ground"], np.zeros((1, 3)))[0]
     np.testing.assert_allclose(wrench[:3], [0, 0, -2.0 * 9.81], atol=2e-3)
 
 
-def test_nothing_touches_in_free_fall():
-    engine = engine_of(Body("box", "map", "free", geometry=(Geometry("box", [0.4, 0.3, 0.2], 2.0),)))
+def test_nothing_touches_in_free_fall() -> None:
+    engine = engine_of(Body("box", "map", "free", geometry=(Geometry("box", np.array([0.4, 0.3, 0.2]), 2.0),)))
     engine.step(100)
     surroundings = engine.surroundings()
     assert surroundings.contact(["box"], np.zeros((1, 3))).tolist() == [[0.0] * 6]
     np.testing.assert_allclose(surroundings.joint(["box"], np.zeros((1, 3))), 0.0, atol=1e-12)
 
 
-def test_a_joint_carries_what_hangs_on_it():
+def test_a_joint_carries_what_hangs_on_it() -> None:
     """A bar held by its end at a wall, a frozen joint: m g upwards, and m g l/2 about the end."""
-    bar = Geometry("box", [1.0, 0.1, 0.1], 3.0, [0.5, 0, 0, 0, 0, 0, 1])
+    bar = Geometry("box", np.array([1.0, 0.1, 0.1]), 3.0, np.array([0.5, 0, 0, 0, 0, 0, 1]))
     carried = (
         Body(
-            "slide", "map", "pz", [0, 0, 1, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.1], 1.0),), spring_stiff=[1e4]
+            "slide",
+            "map",
+            "pz",
+            np.array([0, 0, 1, 0, 0, 0, 1]),
+            geometry=(Geometry("sphere", np.array([0.1]), 1.0),),
+            spring_stiff=np.array([1e4]),
         ),
-        Body("bar", "slide", "frozen", [0.2, 0, 0, 0, 0, 0, 1], geometry=(bar,)),
+        Body("bar", "slide", "frozen", np.array([0.2, 0, 0, 0, 0, 0, 1]), geometry=(bar,)),
     )
     engine = engine_of(*carried, contact=False)
     # Where the spring carries four kilograms.
@@ -217,11 +258,11 @@ def test_a_joint_carries_what_hangs_on_it():
     np.testing.assert_allclose(wrench, [0, 0, 3.0 * 9.81, 0, -3.0 * 9.81 * 0.5, 0], atol=1e-9)
 
 
-def test_a_swinging_ball_pulls_with_its_weight_and_what_its_turn_needs():
+def test_a_swinging_ball_pulls_with_its_weight_and_what_its_turn_needs() -> None:
     """m g + m v²/l at the lowest point, v² = 2 g l (1 - cos a): Landau & Lifshitz, Mechanics, section 5."""
     length, start = 2.0, 1.0
-    ball = Geometry("sphere", [1e-3], 1.5, [0, 0, -length, 0, 0, 0, 1])
-    engine = engine_of(Body("swing", "map", "ry", geometry=(ball,), q=[start]), contact=False)
+    ball = Geometry("sphere", np.array([1e-3]), 1.5, np.array([0, 0, -length, 0, 0, 0, 1]))
+    engine = engine_of(Body("swing", "map", "ry", geometry=(ball,), q=np.array([start])), contact=False)
     tension, lowest = 0.0, math.inf
     for _ in range(1600):
         engine.step(1)

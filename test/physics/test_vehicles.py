@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -10,6 +13,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.rigid_bodies import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import (
     Body,
@@ -28,18 +33,18 @@ from sim_node.world import (
 from sim_node.world.forces import Wind
 
 G = 9.81
-FREE_AIR = Physics(timestep_ns=1_000_000, integrator="implicitfast", gravity=[0, 0, -G])
-GROUND = Body("ground", "map", geometry=(Geometry("plane", []),))
+FREE_AIR = Physics(timestep_ns=1_000_000, integrator="implicitfast", gravity=np.array([0, 0, -G]))
+GROUND = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
 # What a preset says, from its own sources: PX4's Gazebo model of the Iris, RotorS' of the Firefly.
 IRIS = {"mass": 1.5, "izz": 0.055225, "k": 5.84e-6, "c": 0.05, "top": 1100.0}
 HEXA = {"mass": 1.53, "k": 8.54858e-6, "c": 0.016, "top": 838.0}
 
 
 @pytest.fixture
-def preset(tmp_path):
+def preset(tmp_path: Path) -> Callable[..., World]:
     """A world with one vehicle of a shipped model in free air, without its pilot and sensors."""
 
-    def make(model, **changes):
+    def make(model: str, **changes: Any) -> World:
         path = tmp_path / "w.yaml"
         path.write_text(f"world: w\nvehicles:\n  - {{name: v, model: {model}, sensors: false}}\n")
         world = load(path)
@@ -48,19 +53,19 @@ def preset(tmp_path):
     return make
 
 
-def single(rotors=(), **drag):
+def single(rotors: tuple[Rotor, ...] = (), **drag: Any) -> World:
     """A ball of 1 kg with rotors."""
     body = Body("v/base_link", "map", "free", inertial=Inertial(1.0, 0.01 * np.eye(3)))
     return World("w", physics=FREE_AIR, bodies=(body,), vehicles=(Multirotor("v", "v/base_link", rotors, **drag),))
 
 
-def rotor(**changes):
+def rotor(**changes: Any) -> Rotor:
     values = {"position": [0, 0, 0], "spin": "ccw", "thrust_coefficient": 1e-5, "moment_coefficient": 0.0,
               "max_speed": 1000.0}  # fmt: skip
     return Rotor(**{**values, **changes})
 
 
-def velocity(simulation, name="v/base_link"):
+def velocity(simulation: Simulation, name: str = "v/base_link") -> tuple[FloatArray, FloatArray]:
     """Of a body in the world: linear and angular, along the world's axes."""
     row = simulation.frames.index(name)
     turn = Rotation.from_quat(simulation.snapshot().poses[row, 3:])
@@ -69,7 +74,9 @@ def velocity(simulation, name="v/base_link"):
 
 
 @pytest.mark.parametrize(("model", "is_", "rotors"), [("iris", IRIS, 4), ("hexarotor", HEXA, 6)])
-def test_it_hovers_where_thrust_is_its_weight(preset, model, is_, rotors):
+def test_it_hovers_where_thrust_is_its_weight(
+    preset: Callable[..., World], model: str, is_: Mapping[str, float], rotors: int
+) -> None:
     """n k w^2 = m g."""
     simulation = Simulation(preset(model))
     vehicle = simulation.vehicles["v"]
@@ -83,7 +90,7 @@ def test_it_hovers_where_thrust_is_its_weight(preset, model, is_, rotors):
     np.testing.assert_allclose(angular, 0.0, atol=1e-9)
 
 
-def test_it_falls_freely_with_its_motors_off():
+def test_it_falls_freely_with_its_motors_off() -> None:
     """z = -g t^2/2, by the integrator's own sum: velocity first."""
     simulation = Simulation(single((rotor(),)))
     simulation.run(2.0)
@@ -92,7 +99,7 @@ def test_it_falls_freely_with_its_motors_off():
 
 
 @pytest.mark.parametrize(("up", "down"), [(0.0125, 0.025), (0.1, 0.02)])
-def test_rotor_speeds_follow_commands_exponentially(up, down):
+def test_rotor_speeds_follow_commands_exponentially(up: float, down: float) -> None:
     simulation = Simulation(single((rotor(time_constant_up=up, time_constant_down=down),)))
     vehicle = simulation.vehicles["v"]
     for command, lag, begin in ((0.8, up, 0.0), (0.3, down, None)):
@@ -105,7 +112,7 @@ def test_rotor_speeds_follow_commands_exponentially(up, down):
 
 
 @pytest.mark.parametrize("timestep_ns", [1_000_000, 10_000_000])
-def test_the_momentum_of_a_spin_up_does_not_depend_on_the_timestep(timestep_ns):
+def test_the_momentum_of_a_spin_up_does_not_depend_on_the_timestep(timestep_ns: int) -> None:
     """The integral of k w^2, w = W (1 - exp(-t/T)), is k W^2 (t - 2 T (1 - e) + T (1 - e^2)/2)."""
     world = single((rotor(time_constant_up=0.05),))
     simulation = Simulation(replace(world, physics=replace(FREE_AIR, timestep_ns=timestep_ns)))
@@ -117,7 +124,7 @@ def test_the_momentum_of_a_spin_up_does_not_depend_on_the_timestep(timestep_ns):
 
 
 @pytest.mark.parametrize("spin", ["ccw", "cw"])
-def test_a_body_turns_against_its_rotor(spin):
+def test_a_body_turns_against_its_rotor(spin: str) -> None:
     """dw/dt = c k w^2 / I."""
     simulation = Simulation(single((rotor(spin=spin, moment_coefficient=0.02),)))
     simulation.vehicles["v"].command[:] = 0.5
@@ -126,7 +133,7 @@ def test_a_body_turns_against_its_rotor(spin):
     assert velocity(simulation)[1][2] == pytest.approx(-expected if spin == "ccw" else expected, rel=1e-9)
 
 
-def test_yaw_of_the_iris_from_reaction_torque(preset):
+def test_yaw_of_the_iris_from_reaction_torque(preset: Callable[..., World]) -> None:
     """A step of one diagonal up and the other down keeps the thrust: Izz dw/dt = c k (2 w1^2 - 2 w2^2)."""
     simulation = Simulation(preset("iris"))
     vehicle = simulation.vehicles["v"]
@@ -161,7 +168,9 @@ HEXA_X = {
     ("model", "motor", "what"),
     [("iris", *item) for item in QUAD.items()] + [("hexarotor", *item) for item in HEXA_X.items()],
 )
-def test_a_motor_turns_the_vehicle_as_autopilots_expect_of_its_number(preset, model, motor, what):
+def test_a_motor_turns_the_vehicle_as_autopilots_expect_of_its_number(
+    preset: Callable[..., World], model: str, motor: int, what: tuple[str, str, tuple[int, int, int]]
+) -> None:
     """Of body rates in FLU, roll right is +x, pitch up -y and yaw right -z. A rotor's torque yaws against its spin."""
     world = preset(model)
     where, spin, expected = what
@@ -174,7 +183,7 @@ def test_a_motor_turns_the_vehicle_as_autopilots_expect_of_its_number(preset, mo
     assert np.sign(rates).tolist() == list(expected)
 
 
-def test_drag_sets_the_terminal_speed():
+def test_drag_sets_the_terminal_speed() -> None:
     """m g = q v^2 for quadratic drag, m g = l v for linear; both together by the quadratic formula."""
     for linear, quadratic in ((0.0, 0.1), (2.0, 0.0), (0.5, 0.3)):
         world = single((rotor(),), drag_linear=[0, 0, linear], drag_quadratic=[0, 0, quadratic])
@@ -184,7 +193,7 @@ def test_drag_sets_the_terminal_speed():
         assert velocity(simulation)[0][2] == pytest.approx(-terminal, rel=1e-6)
 
 
-def test_a_fall_with_quadratic_drag_is_a_hyperbolic_tangent():
+def test_a_fall_with_quadratic_drag_is_a_hyperbolic_tangent() -> None:
     """v = v_t tanh(g t / v_t)."""
     simulation = Simulation(single((rotor(),), drag_quadratic=[0.1] * 3))
     simulation.run(1.0)
@@ -192,21 +201,21 @@ def test_a_fall_with_quadratic_drag_is_a_hyperbolic_tangent():
     assert velocity(simulation)[0][2] == pytest.approx(-terminal * np.tanh(G / terminal), rel=1e-3)
 
 
-def test_drag_is_along_the_axes_of_the_body():
+def test_drag_is_along_the_axes_of_the_body() -> None:
     """Moving along x + y of the world, turned by 45 degrees, it is its own x that drags."""
     world = single((rotor(),), drag_linear=[1.0, 0, 0])
     turned = np.array([0, 0, 0, *quaternions.from_axis_angle([0, 0, 1], np.pi / 4)])
-    body = replace(world.bodies[0], q=turned, qd=[1, 1, 0, 0, 0, 0])
+    body = replace(world.bodies[0], q=turned, qd=np.array([1.0, 1, 0, 0, 0, 0]))
     physics = replace(FREE_AIR, gravity=np.zeros(3))
     simulation = Simulation(replace(world, bodies=(body,), physics=physics))
     simulation.run(1.0)
     np.testing.assert_allclose(velocity(simulation)[0], np.exp(-1.0) * np.array([1, 1, 0]), rtol=1e-3)
 
 
-def test_a_rotor_drags_across_its_axis_only():
+def test_a_rotor_drags_across_its_axis_only() -> None:
     """F = -c w v at right angles to the axis: exponential decay of v at w c/m, none along."""
     world = single((rotor(drag_coefficient=1e-3, thrust_coefficient=1e-12),))
-    body = replace(world.bodies[0], qd=[3, 0, 2, 0, 0, 0])
+    body = replace(world.bodies[0], qd=np.array([3, 0, 2, 0, 0, 0]))
     simulation = Simulation(replace(world, bodies=(body,), physics=replace(FREE_AIR, gravity=np.zeros(3))))
     simulation.vehicles["v"].command[:] = 0.7
     simulation.run(1.0)
@@ -215,11 +224,11 @@ def test_a_rotor_drags_across_its_axis_only():
     assert linear[2] == pytest.approx(2.0, rel=1e-5)
 
 
-def test_a_tilted_rotor_pushes_along_its_axis_with_its_lever():
+def test_a_tilted_rotor_pushes_along_its_axis_with_its_lever() -> None:
     """F = T n and M = r x F, about the centre of mass that is not at the body's origin."""
     axis = np.array([0.6, 0.0, 0.8])
     world = single((rotor(position=[0.1, 0.2, 0.0], axis=axis),))
-    inertial = Inertial(2.0, np.diag([0.01, 0.02, 0.03]), [0.0, 0.05, 0.0])
+    inertial = Inertial(2.0, np.diag([0.01, 0.02, 0.03]), np.array([0.0, 0.05, 0.0]))
     body, physics = replace(world.bodies[0], inertial=inertial), replace(FREE_AIR, gravity=np.zeros(3))
     simulation = Simulation(replace(world, bodies=(body,), physics=physics))
     simulation.vehicles["v"].command[:] = 1.0
@@ -233,7 +242,7 @@ def test_a_tilted_rotor_pushes_along_its_axis_with_its_lever():
 @pytest.mark.parametrize(
     ("command", "counts_as"), [(1.7, 1.0), (-0.5, 0.0), (np.inf, 1.0), (-np.inf, 0.0), (np.nan, 0.0)]
 )
-def test_commands_that_are_none(command, counts_as):
+def test_commands_that_are_none(command: float, counts_as: float) -> None:
     simulation = Simulation(single((rotor(min_speed=100.0),)))
     vehicle = simulation.vehicles["v"]
     vehicle.speeds[:] = 500.0
@@ -242,7 +251,7 @@ def test_commands_that_are_none(command, counts_as):
     assert vehicle.speeds[0] == (1000.0 if counts_as else 0.0)
 
 
-def test_a_slowest_speed_is_where_commands_begin():
+def test_a_slowest_speed_is_where_commands_begin() -> None:
     simulation = Simulation(single((rotor(min_speed=100.0),)))
     vehicle = simulation.vehicles["v"]
     for command, speed in ((0.0, 0.0), (1e-12, 100.0), (0.5, 550.0), (1.0, 1000.0)):
@@ -251,7 +260,7 @@ def test_a_slowest_speed_is_where_commands_begin():
         assert vehicle.speeds[0] == pytest.approx(speed)
 
 
-def test_rk4_and_implicit_steps_see_the_same_forces(preset):
+def test_rk4_and_implicit_steps_see_the_same_forces(preset: Callable[..., World]) -> None:
     """One is stepped in halves around the rotors, the other whole after them: they differ by their own error."""
     found = []
     for integrator in ("rk4", "implicitfast", "euler"):
@@ -265,12 +274,13 @@ def test_rk4_and_implicit_steps_see_the_same_forces(preset):
 
 
 @pytest.mark.parametrize("integrator", ["implicitfast", "euler"])
-def test_steps_in_halves_equal_whole_ones_to_the_bit(preset, integrator):
+def test_steps_in_halves_equal_whole_ones_to_the_bit(preset: Callable[..., World], integrator: str) -> None:
     """mj_step with the wrenches that were applied, replayed by MuJoCo alone, goes the same way."""
     world = preset("iris")
     world = replace(world, time=TimeGrid(step_ns=1_000_000), bodies=(*world.bodies, GROUND))
     simulation = Simulation(replace(world, physics=replace(FREE_AIR, integrator=integrator)))
     (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
     twin = mujoco.MjData(engine.model)
     twin.qpos[:] = engine.data.qpos
     simulation.vehicles["v"].command[:] = [0.8, 0.7, 0.75, 0.7]
@@ -285,14 +295,14 @@ def test_steps_in_halves_equal_whole_ones_to_the_bit(preset, integrator):
 # Pilots
 
 
-def flying(world, pilots):
+def flying(world: World, pilots: Sequence[Pilot]) -> World:
     """The world with pilots on its vehicles, 0.13 m above a ground."""
     vehicles = tuple(replace(v, pilot=p) for v, p in zip(world.vehicles, pilots, strict=True))
     bodies = tuple(replace(b, q=b.q + np.array([0, 0, 0.13, 0, 0, 0, 0])) for b in world.bodies)
     return replace(world, vehicles=vehicles, bodies=(GROUND, *bodies))
 
 
-def path(simulation, duration, name="v/base_link"):
+def path(simulation: Simulation, duration: float, name: str = "v/base_link") -> FloatArray:
     """Positions (T, 3) at 50 Hz."""
     row = simulation.frames.index(name)
     found = []
@@ -302,11 +312,14 @@ def path(simulation, duration, name="v/base_link"):
     return np.array(found)
 
 
-WAYPOINTS = (Waypoint([8, 0, 4], yaw=1.0, radius=0.3), Waypoint([8, 6, 2], speed=2.0, hold=2.0, radius=0.3))
+WAYPOINTS = (
+    Waypoint(np.array([8, 0, 4]), yaw=1.0, radius=0.3),
+    Waypoint(np.array([8, 6, 2]), speed=2.0, hold=2.0, radius=0.3),
+)
 
 
 @pytest.mark.parametrize("model", ["iris", "hexarotor"])
-def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset, model):
+def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset: Callable[..., World], model: str) -> None:
     pilot = Pilot(WAYPOINTS, speed=4.0, acceleration=2.0)
     simulation = Simulation(flying(preset(model), [pilot]))
     flown = path(simulation, 25.0)
@@ -330,42 +343,44 @@ def test_a_mission_reaches_every_waypoint_within_its_limits_and_lands(preset, mo
 
 
 @pytest.mark.parametrize(("model", "exponent"), [("iris", 0.0), ("hexarotor", 0.0), ("iris", 0.2)])
-def test_it_holds_its_place_in_a_wind_of_8_m_s(preset, model, exponent):
+def test_it_holds_its_place_in_a_wind_of_8_m_s(preset: Callable[..., World], model: str, exponent: float) -> None:
     """The integral makes up for a steady wind, leaning into it by the angle at which thrust carries drag and weight."""
     world = flying(preset(model), [Pilot(after="hold")])
-    simulation = Simulation(replace(world, wind=Wind([0, -8, 0], exponent)))
+    simulation = Simulation(replace(world, wind=Wind(np.array([0, -8, 0]), exponent)))
     flown = path(simulation, 40.0)
     np.testing.assert_allclose(flown[-1], [0, 0, 2.13], atol=0.02)
     if exponent == 0.0:
         rotors = world.vehicles[0].rotors
         vehicle = simulation.vehicles["v"]
         drag = sum(r.drag_coefficient * w for r, w in zip(rotors, vehicle.speeds, strict=True)) * 8 + 0.02 * 8 * 8
-        mass = world.bodies[1].inertial.mass
+        inertial = world.bodies[1].inertial
+        assert inertial is not None
         attitude = simulation.snapshot().poses[simulation.frames.index("v/base_link"), 3:]
         lean = Rotation.from_quat(attitude).apply([0, 0, 1])
         # Tilted, the drag of rotors is less by the cosine squared; of 8 degrees at most, 2 %.
-        assert np.arctan2(lean[1], lean[2]) == pytest.approx(np.arctan(drag / (mass * G)), rel=0.03)
+        assert np.arctan2(lean[1], lean[2]) == pytest.approx(np.arctan(drag / (inertial.mass * G)), rel=0.03)
 
 
-def test_the_air_carries_a_vehicle_along():
+def test_the_air_carries_a_vehicle_along() -> None:
     """Drag is relative to the wind: dv/dt = -l (v - u)/m."""
     world = single((rotor(),), drag_linear=[1.0, 1.0, 1.0])
     physics = replace(FREE_AIR, gravity=np.zeros(3))
-    simulation = Simulation(replace(world, physics=physics, wind=Wind([3, 2, 0])))
+    simulation = Simulation(replace(world, physics=physics, wind=Wind(np.array([3, 2, 0]))))
     simulation.run(1.0)
     np.testing.assert_allclose(velocity(simulation)[0], (1 - np.exp(-1.0)) * np.array([3, 2, 0]), rtol=1e-3)
 
 
-def test_it_holds_its_place_against_a_pull(preset):
+def test_it_holds_its_place_against_a_pull(preset: Callable[..., World]) -> None:
     """The integral: of 1.4 m/s^2 sideways, of which the controller is not told."""
     simulation = Simulation(flying(preset("iris"), [Pilot(after="hold")]))
     (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
     engine.model.opt.gravity[:] = [1.4, 0.0, -G]
     flown = path(simulation, 40.0)
     np.testing.assert_allclose(flown[-1], [0, 0, 2.13], atol=0.02)
 
 
-def test_the_same_world_gives_the_same_bytes(preset):
+def test_the_same_world_gives_the_same_bytes(preset: Callable[..., World]) -> None:
     world = flying(preset("iris"), [Pilot(WAYPOINTS)])
     first, second = Simulation(world), Simulation(world)
     first.run(6.0)
@@ -378,7 +393,7 @@ def test_the_same_world_gives_the_same_bytes(preset):
     assert first.snapshot().poses.tobytes() == second.snapshot().poses.tobytes()
 
 
-def test_a_restored_run_goes_on_to_the_bit(preset):
+def test_a_restored_run_goes_on_to_the_bit(preset: Callable[..., World]) -> None:
     """Rotor speeds, commands, integrals and missions are part of the state."""
     simulation = Simulation(flying(preset("iris"), [Pilot(WAYPOINTS, rate=90.0)]))
     simulation.run(4.007)
@@ -391,13 +406,13 @@ def test_a_restored_run_goes_on_to_the_bit(preset):
     assert simulation.vehicles["v"].speeds.tobytes() == speeds
 
 
-def test_a_state_of_other_vehicles_is_refused(preset):
+def test_a_state_of_other_vehicles_is_refused(preset: Callable[..., World]) -> None:
     one = Simulation(preset("iris"))
     with pytest.raises(ValueError, match="not of these"):
         one.restore(Simulation(preset("hexarotor")).state)
 
 
-def test_vehicles_do_not_influence_each_other(preset):
+def test_vehicles_do_not_influence_each_other(preset: Callable[..., World]) -> None:
     """Each of three flies as it does alone, to the bit; the one in the middle has no pilot and falls.
 
     In the air: where several touch the ground, MuJoCo solves all their contacts together, to its tolerance.
@@ -405,13 +420,13 @@ def test_vehicles_do_not_influence_each_other(preset):
     iris, hexa = preset("iris"), preset("hexarotor")
     pilots = [Pilot(WAYPOINTS, wait=0.0), None, Pilot(WAYPOINTS[:1], wait=0.0, rate=500.0)]
 
-    def named(world, name, aside):
+    def named(world: World, name: str, aside: float) -> tuple[Body, Multirotor]:
         body = replace(world.bodies[0], name=f"{name}/base_link", q=np.array([aside, -aside, 0, 0, 0, 0, 1]))
         return body, replace(world.vehicles[0], name=name, body=f"{name}/base_link")
 
     parts = [named(iris, "a", 0.0), named(iris, "b", 30.0), named(hexa, "c", 60.0)]
 
-    def worlds(parts, pilots):
+    def worlds(parts: Sequence[tuple[Body, Multirotor]], pilots: Sequence[Pilot | None]) -> Simulation:
         bodies, vehicles = zip(*parts, strict=True)
         vehicles = tuple(replace(v, pilot=pilot) for v, pilot in zip(vehicles, pilots, strict=True))
         return Simulation(replace(iris, bodies=bodies, vehicles=vehicles, frames=()))
@@ -426,8 +441,10 @@ def test_vehicles_do_not_influence_each_other(preset):
         assert found[0] == found[1], name
 
 
-def test_a_vehicle_that_is_too_heavy_for_a_pilot_is_refused(preset):
+def test_a_vehicle_that_is_too_heavy_for_a_pilot_is_refused(preset: Callable[..., World]) -> None:
     world = flying(preset("iris"), [Pilot()])
-    heavy = replace(world.bodies[1], inertial=replace(world.bodies[1].inertial, mass=5.0))
+    inertial = world.bodies[1].inertial
+    assert inertial is not None
+    heavy = replace(world.bodies[1], inertial=replace(inertial, mass=5.0))
     with pytest.raises(WorldError, match=r"its rotors lift 28.27 N at most, it weighs 49.05 N"):
         Simulation(replace(world, bodies=(GROUND, heavy)))

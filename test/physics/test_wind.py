@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.signal import welch
 from scipy.special import gamma, gammainc
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.gusts import _moments
 from sim_node.physics.wind import WindField
 from sim_node.world.forces import Gusts, Wind
@@ -16,13 +20,13 @@ from sim_node.world.forces import Gusts, Wind
 SIGMA, LENGTH, SPEED = [1.5, 1.2, 0.8], [60.0, 40.0, 20.0], 10.0
 
 
-def field(dt, velocity=(SPEED, 0.0, 0.0), seed=0, **wind):
-    made = WindField(Wind(velocity, gusts=Gusts(SIGMA, LENGTH, SPEED), **wind), dt)
+def field(dt: float, velocity: tuple[float, float, float] = (SPEED, 0.0, 0.0), seed: int = 0, **wind: Any) -> WindField:
+    made = WindField(Wind(np.array(velocity), gusts=Gusts(np.array(SIGMA), np.array(LENGTH), SPEED), **wind), dt)
     made.reset(seed)
     return made
 
 
-def record(wind, samples):
+def record(wind: WindField, samples: int) -> FloatArray:
     values = np.empty((samples, 3))
     for row in values:
         row[:] = wind.current
@@ -30,17 +34,17 @@ def record(wind, samples):
     return values
 
 
-def longitudinal(omega, sigma, length):
+def longitudinal(omega: FloatArray, sigma: float, length: float) -> FloatArray:
     """MIL-F-8785C, 3.7.1.2, as a spectrum over spatial frequency (rad/m)."""
     return sigma**2 * 2 * length / np.pi / (1 + (length * omega) ** 2)
 
 
-def lateral(omega, sigma, length):
+def lateral(omega: FloatArray, sigma: float, length: float) -> FloatArray:
     square = (length * omega) ** 2
     return sigma**2 * length / np.pi * (1 + 3 * square) / (1 + square) ** 2
 
 
-def test_the_spectrum_of_gusts_is_drydens():
+def test_the_spectrum_of_gusts_is_drydens() -> None:
     """Over the decades about the corners, in twelve bands; ten hours at 20 Hz, of which 120 stretches are averaged."""
     dt, samples = 0.05, 720_000
     gusts = record(field(dt), samples) - (SPEED, 0, 0)
@@ -57,13 +61,13 @@ def test_the_spectrum_of_gusts_is_drydens():
 
 
 @pytest.mark.parametrize("step", [1e-12, 1e-6, 1e-3, 0.3, 4.0, 29.0, 31.0, 1e6])
-def test_moments_are_incomplete_gamma_functions(step):
+def test_moments_are_incomplete_gamma_functions(step: float) -> None:
     expected = [gammainc(k + 1, 2 * step) * gamma(k + 1) / 2 ** (k + 1) for k in range(3)]
     np.testing.assert_allclose(_moments(step), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
-def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt):
+def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt: float) -> None:
     """Over 4000 seeds: at the start, and 3000 timesteps later."""
     first, later = [], []
     for seed in range(4000):
@@ -77,7 +81,7 @@ def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt):
     np.testing.assert_allclose(np.mean(first, axis=0), 0.0, atol=0.1)
 
 
-def test_gusts_at_a_fine_timestep_change_as_the_same_process_does_at_a_coarse_one():
+def test_gusts_at_a_fine_timestep_change_as_the_same_process_does_at_a_coarse_one() -> None:
     """The variance of a change over 0.2 s: 2 (R(0) - R(0.2)), of the correlations of MIL-HDBK-1797 (exp(-r/L), ...)."""
     lag, samples = 0.2, 200_000
     for dt in (0.002, 0.2):
@@ -91,7 +95,7 @@ def test_gusts_at_a_fine_timestep_change_as_the_same_process_does_at_a_coarse_on
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(0, 2500), min_size=1, max_size=5), st.integers(0, 2**64 + 5))
-def test_many_timesteps_at_once_are_the_same_one_by_one(strides, seed):
+def test_many_timesteps_at_once_are_the_same_one_by_one(strides: Sequence[int], seed: int) -> None:
     one, many = field(1e-3, seed=seed), field(1e-3, seed=seed)
     for stride in strides:
         many.advance(stride)
@@ -100,7 +104,7 @@ def test_many_timesteps_at_once_are_the_same_one_by_one(strides, seed):
         assert one.air.tobytes() == many.air.tobytes()
 
 
-def test_a_restored_wind_goes_on_as_it_did():
+def test_a_restored_wind_goes_on_as_it_did() -> None:
     wind, other = field(1e-3, seed=2**70), field(1e-3)
     wind.advance(5000)
     state = wind.state()
@@ -112,13 +116,15 @@ def test_a_restored_wind_goes_on_as_it_did():
             other.restore(bad)
 
 
-def test_another_seed_blows_otherwise():
+def test_another_seed_blows_otherwise() -> None:
     assert not np.allclose(field(1e-3, seed=1).current, field(1e-3, seed=2).current)
 
 
-def test_gusts_lie_along_the_mean_wind():
+def test_gusts_lie_along_the_mean_wind() -> None:
     """A wind to the north-west: the strong component is along it."""
-    wind = WindField(Wind([-6.0, 6.0, 0.0], gusts=Gusts([3.0, 0.1, 0.0], LENGTH, SPEED)), 1.0)
+    wind = WindField(
+        Wind(np.array([-6.0, 6.0, 0.0]), gusts=Gusts(np.array([3.0, 0.1, 0.0]), np.array(LENGTH), SPEED)), 1.0
+    )
     gusts = record(wind, 5000) - (-6.0, 6.0, 0.0)
     along = np.array([-1, 1, 0]) / np.sqrt(2)
     assert (gusts @ along).std() > 2.0
@@ -126,14 +132,14 @@ def test_gusts_lie_along_the_mean_wind():
     assert not gusts[:, 2].any()
 
 
-def test_the_mean_follows_the_power_law():
-    wind = WindField(Wind([8.0, 0.0, 0.0], exponent=0.14, reference_height=10.0), 1e-3)
+def test_the_mean_follows_the_power_law() -> None:
+    wind = WindField(Wind(np.array([8.0, 0.0, 0.0]), exponent=0.14, reference_height=10.0), 1e-3)
     found = wind.velocity(np.array([[0, 0, 10.0], [5, 5, 80.0], [0, 0, 1.0], [0, 0, 0.0], [0, 0, -3.0]]))
     np.testing.assert_allclose(found[:, 0], [8.0, 8.0 * 8**0.14, 8.0 * 0.1**0.14, 0.0, 0.0])
     assert not found[:, 1:].any()
 
 
-def test_still_air_is_zero_everywhere():
+def test_still_air_is_zero_everywhere() -> None:
     wind = WindField(None, 1e-3)
     wind.advance(10)
     assert not wind.velocity(np.ones((4, 3))).any()

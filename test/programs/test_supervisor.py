@@ -64,8 +64,8 @@ def python(name: str, script: str, **more: object) -> Program:
 
 def appeared(file: Path) -> str:
     """The first line of a file, once it is whole."""
-    line: str = until(lambda: file.exists() and file.read_text().rpartition("\n")[0], f"a line in {file}")
-    return line.partition("\n")[0]
+    line = until(lambda: file.exists() and file.read_text().rpartition("\n")[0], f"a line in {file}")
+    return str(line).partition("\n")[0]
 
 
 def test_output_goes_to_the_log_and_the_end_is_told(supervisor: Supervisor, told: Told, logs: Path) -> None:

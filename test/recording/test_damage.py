@@ -31,7 +31,7 @@ def test_a_flipped_bit_is_named_or_harmless(compression: CompressionType, tmp_pa
     for at in places:
         data = bytearray(whole)
         data[at] ^= 1 << at % 8
-        found, damage = read_or_refused(path, data)
+        found, damage = read_or_refused(path, bytes(data))
         if found != SAMPLES:
             assert damage, f"byte {at}: {len(SAMPLES) - len(found)} messages are missing and nothing was said"
             assert all(str(path) in line for line in damage)
@@ -51,7 +51,7 @@ def test_a_flipped_bit_in_a_file_without_index_is_named_or_harmless(tmp_path: Pa
     for at in range(len(whole)):
         data = bytearray(whole)
         data[at] ^= 1 << at % 8
-        found, damage = read_or_refused(path, data)
+        found, damage = read_or_refused(path, bytes(data))
         assert damage
         of_doubtful_names = any("names and types of topics" in line for line in damage)
         place = slice(1, None) if of_doubtful_names else slice(None)

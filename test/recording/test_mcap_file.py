@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,7 +31,9 @@ def begun(folder: Path, compression: str) -> McapFile:
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 @given(batches=st.lists(ENTRIES, max_size=6), chunk=st.integers(1, 2000))
-def test_what_is_written_is_read(compression, batches, chunk):
+def test_what_is_written_is_read(
+    compression: str, batches: Sequence[Sequence[tuple[Any, Any, Any]]], chunk: int
+) -> None:
     """Any messages, in chunks of any size: all there in their order, by index and by stream, checksums right."""
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(mcap_file, "CHUNK_BYTES", chunk)
@@ -66,7 +70,7 @@ def test_what_is_written_is_read(compression, batches, chunk):
 
 
 @pytest.mark.parametrize("compression", [CompressionType.NONE, CompressionType.LZ4, CompressionType.ZSTD])
-def test_files_are_those_of_the_library_byte_for_byte(tmp_path, compression):
+def test_files_are_those_of_the_library_byte_for_byte(tmp_path: Path, compression: CompressionType) -> None:
     """mcap's own writer, given the same, chunk by chunk."""
     file = begun(tmp_path, compression.name.lower())
     with (tmp_path / "library.mcap").open("wb") as stream:
@@ -93,12 +97,12 @@ def test_files_are_those_of_the_library_byte_for_byte(tmp_path, compression):
     assert file.path.read_bytes() == (tmp_path / "library.mcap").read_bytes()
 
 
-def test_times_before_zero_are_refused(tmp_path):
+def test_times_before_zero_are_refused(tmp_path: Path) -> None:
     with pytest.raises(struct.error):
         begun(tmp_path, "none").write([(1, -1, b"")])
 
 
-def test_a_file_is_not_written_over(tmp_path):
+def test_a_file_is_not_written_over(tmp_path: Path) -> None:
     (tmp_path / "x.mcap").write_bytes(b"precious")
     with pytest.raises(FileExistsError):
         McapFile(tmp_path / "x.mcap", "none", "test")

@@ -141,7 +141,7 @@ def test_stamps_and_clock_go_on_over_loops(path: Path) -> None:
 
 def test_a_clock_that_began_at_zero_goes_on_too(tmp_path: Path) -> None:
     """A simulation's bag: zero is its first time. In what was recorded later, zero means "the newest" and stays."""
-    topics = {"/clock": ("rosgraph_msgs/msg/Clock", []), "/pose": (POSE, [])}
+    topics: dict[str, tuple[str, list[Any]]] = {"/clock": ("rosgraph_msgs/msg/Clock", []), "/pose": (POSE, [])}
     clocks = [Row("/clock", 500 * MS * i, make("rosgraph_msgs/msg/Clock", stamp(500 * MS * i))) for i in range(5)]
     poses = [Row("/pose", 500 * MS * i, pose_stamped(0, 1.0)) for i in range(5)]
     bag = write_bag(tmp_path / "bag", topics, sorted([*clocks, *poses], key=lambda row: row.time_ns))

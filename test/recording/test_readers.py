@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +54,7 @@ def recorded(world: str) -> tuple[Truth, Path]:
 
 
 @cache
-def by_rosbags(world: str) -> dict[str, list]:
+def by_rosbags(world: str) -> dict[str, list[Any]]:
     found = defaultdict(list)
     with AnyReader([recorded(world)[1]]) as reader:
         for connection, _, data in reader.messages():
@@ -61,7 +63,7 @@ def by_rosbags(world: str) -> dict[str, list]:
 
 
 @cache
-def by_mcap_ros2(world: str) -> dict[str, list]:
+def by_mcap_ros2(world: str) -> dict[str, list[Any]]:
     found = defaultdict(list)
     with files(recorded(world)[1])[0].open("rb") as stream:
         for _, channel, _, message in make_reader(stream, decoder_factories=[DecoderFactory()]).iter_decoded_messages():
@@ -69,7 +71,7 @@ def by_mcap_ros2(world: str) -> dict[str, list]:
     return found
 
 
-def plain(value):
+def plain(value: Any) -> Any:
     """A message of either library as tuples and arrays."""
     if is_dataclass(value):
         names = (field.name for field in fields(value) if field.name != "__msgtype__" and not field.name.isupper())
@@ -85,7 +87,7 @@ def plain(value):
     return value
 
 
-def same(first, second) -> None:
+def same(first: Any, second: Any) -> None:
     if isinstance(first, dict):
         assert first.keys() == second.keys()
         for name in first:
@@ -98,12 +100,12 @@ def same(first, second) -> None:
         np.testing.assert_array_equal(first, second)
 
 
-def stamp_of(message) -> int:
-    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
+def stamp_of(message: Any) -> int:
+    return int(message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec)
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_two_decoders_find_the_same_in_every_field(world):
+def test_two_decoders_find_the_same_in_every_field(world: str) -> None:
     first, second = by_rosbags(world), by_mcap_ros2(world)
     assert first.keys() == second.keys()
     assert sum(map(len, first.values())) == len(messages(files(recorded(world)[1])[0]))
@@ -113,7 +115,7 @@ def test_two_decoders_find_the_same_in_every_field(world):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_transforms_are_those_of_the_run(world):
+def test_transforms_are_those_of_the_run(world: str) -> None:
     """Every frame, at every tick, to the last bit."""
     truth, found = recorded(world)[0], by_rosbags(world)
     assert [m.clock.sec * 1_000_000_000 + m.clock.nanosec for m in found["/clock"]] == truth.times
@@ -132,17 +134,17 @@ def test_transforms_are_those_of_the_run(world):
     assert seen == set(range(1, len(rows)))
 
 
-def xyz(*vectors) -> list[float]:
+def xyz(*vectors: Any) -> list[float]:
     return [part for vector in vectors for part in (vector.x, vector.y, vector.z)]
 
 
-def pose_and_twist(message) -> list[float]:
+def pose_and_twist(message: Any) -> list[float]:
     pose, twist = message.pose.pose, message.twist.twist
     return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w, *xyz(twist.linear, twist.angular)]
 
 
 # What of a message are the numbers of its sensor.
-VALUES = {
+VALUES: dict[str, Callable[[Any], Any]] = {
     "data_raw": lambda m: xyz(m.angular_velocity, m.linear_acceleration),
     "mag": lambda m: xyz(m.magnetic_field),
     "pressure": lambda m: [m.fluid_pressure],
@@ -162,7 +164,7 @@ SINGLE = {"range", "scan", "points"}
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_readings_are_those_of_the_run(world):
+def test_readings_are_those_of_the_run(world: str) -> None:
     """Every sensor's numbers, float32 where its message has those; each stamp; none missing."""
     truth, found = recorded(world)[0], by_rosbags(world)
     topics = {"/clock", "/tf", "/tf_static"}
@@ -190,7 +192,7 @@ def test_readings_are_those_of_the_run(world):
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_log_times_are_when_it_was_told(world):
+def test_log_times_are_when_it_was_told(world: str) -> None:
     """The third reader: stamps and latencies of the world give the times of messages."""
     truth, folder = recorded(world)
     told = defaultdict(list)

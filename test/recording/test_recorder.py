@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -30,13 +32,13 @@ NUMBERS = Topic("/numbers", "std_msgs/msg/Float64", Qos())
 MAP = Topic("map", "std_msgs/msg/String", LATCHED)
 
 
-def recorder(folder: Path, **settings) -> tuple[Recorder, list[str]]:
+def recorder(folder: Path, **settings: Any) -> tuple[Recorder, list[str]]:
     told: list[str] = []
     made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), tell=told.append)
     return made, told
 
 
-def filled(folder: Path, times_ns, size: int = 100, **settings) -> list[str]:
+def filled(folder: Path, times_ns: Sequence[int] | range, size: int = 100, **settings: Any) -> list[str]:
     """A bag of a latched message and one number at each time."""
     made, told = recorder(folder, **settings)
     send_map, send = made.advertise(MAP), made.advertise(NUMBERS)
@@ -50,7 +52,7 @@ def filled(folder: Path, times_ns, size: int = 100, **settings) -> list[str]:
     return told
 
 
-def test_each_file_begins_with_what_is_latched(tmp_path):
+def test_each_file_begins_with_what_is_latched(tmp_path: Path) -> None:
     filled(tmp_path / "bag", range(0, 10 * SECOND, SECOND // 10), split_ns=3 * SECOND)
     parts = [messages(path) for path in files(tmp_path / "bag")]
     assert [part[0] for part in parts] == [Read("/map", begin * SECOND, b"the map") for begin in (0, 3, 6, 9)]
@@ -58,7 +60,7 @@ def test_each_file_begins_with_what_is_latched(tmp_path):
     assert numbers == list(range(0, 10 * SECOND, SECOND // 10))
 
 
-def test_each_publisher_of_a_latched_topic_is_heard_in_each_file(tmp_path):
+def test_each_publisher_of_a_latched_topic_is_heard_in_each_file(tmp_path: Path) -> None:
     """As /tf_static of several vehicles: one topic, depth 1 each."""
     made, _ = recorder(tmp_path / "bag", split_ns=SECOND)
     sends = [made.advertise(MAP) for _ in range(3)]
@@ -74,21 +76,21 @@ def test_each_publisher_of_a_latched_topic_is_heard_in_each_file(tmp_path):
     assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
 
 
-def test_files_are_split_by_size(tmp_path):
+def test_files_are_split_by_size(tmp_path: Path) -> None:
     filled(tmp_path / "bag", range(0, SECOND, SECOND // 1000), size=1000, split_bytes=200_000, compression="none")
     sizes = [path.stat().st_size for path in files(tmp_path / "bag")]
     assert len(sizes) >= 5
     assert all(195_000 < size < 260_000 for size in sizes[:-1])
 
 
-def test_time_that_goes_back_begins_a_file(tmp_path):
+def test_time_that_goes_back_begins_a_file(tmp_path: Path) -> None:
     """A reset: in each file time only goes forward."""
     filled(tmp_path / "bag", [0, SECOND, 2 * SECOND, 0, SECOND])
     parts = [[m.time_ns for m in messages(path) if m.topic == "/numbers"] for path in files(tmp_path / "bag")]
     assert parts == [[0, SECOND, 2 * SECOND], [0, SECOND]]
 
 
-def test_metadata_is_what_rosbag2_writes(tmp_path):
+def test_metadata_is_what_rosbag2_writes(tmp_path: Path) -> None:
     """Version 9, a file and its counts each; rosbags takes it, and finds what the files hold."""
     folder = tmp_path / "bag"
     filled(folder, range(0, 4 * SECOND, SECOND // 2), split_ns=2 * SECOND)
@@ -106,7 +108,7 @@ def test_metadata_is_what_rosbag2_writes(tmp_path):
         assert sum(1 for _ in reader.messages()) == 10
 
 
-def test_the_record_in_a_file_tells_of_that_file(tmp_path):
+def test_the_record_in_a_file_tells_of_that_file(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     filled(folder, range(0, 4 * SECOND, SECOND // 2), split_ns=2 * SECOND)
     with files(folder)[1].open("rb") as stream:
@@ -115,7 +117,7 @@ def test_the_record_in_a_file_tells_of_that_file(tmp_path):
     assert (about["version"], about["message_count"], about["relative_file_paths"]) == (9, 5, ["bag_1.mcap"])
 
 
-def test_a_folder_that_is_there_is_refused_and_left_alone(tmp_path):
+def test_a_folder_that_is_there_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag" / "precious").write_text("x")
     with pytest.raises(BagError, match="is there already; a recording goes into a new folder"):
@@ -123,20 +125,20 @@ def test_a_folder_that_is_there_is_refused_and_left_alone(tmp_path):
     assert [path.name for path in (tmp_path / "bag").iterdir()] == ["precious"]
 
 
-def test_nothing_is_made_before_it_opens(tmp_path):
+def test_nothing_is_made_before_it_opens(tmp_path: Path) -> None:
     made, _ = recorder(tmp_path / "bag")
     made.advertise(NUMBERS)
     assert not (tmp_path / "bag").exists()
 
 
-def test_a_full_disk_stops_before_it_begins(tmp_path):
+def test_a_full_disk_stops_before_it_begins(tmp_path: Path) -> None:
     made, _ = recorder(tmp_path / "bag", spare_bytes=2**62)
     with pytest.raises(BagError, match=r"MB are free on the disk; .* MB are to stay so"):
         made.open()
     assert not (tmp_path / "bag").exists()
 
 
-def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path):
+def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
     """It stops before the limit, says so once, and is a bag like any other; the run goes on."""
     folder = tmp_path / "bag"
     told = filled(folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2)
@@ -148,7 +150,7 @@ def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path):
     assert numbers == list(range(0, len(numbers) * SECOND // 100, SECOND // 100))
 
 
-def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path):
+def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     made, told = recorder(folder, max_bytes=200_000, compression="none")
     send = made.advertise(NUMBERS)
@@ -164,7 +166,7 @@ def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path):
     assert len(kept) >= 17
 
 
-def test_a_run_may_end_with_its_recording(tmp_path):
+def test_a_run_may_end_with_its_recording(tmp_path: Path) -> None:
     full = threading.Event()
     settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
     made = Recorder(tmp_path / "bag", settings, tell=lambda why: full.set())
@@ -180,7 +182,7 @@ def test_a_run_may_end_with_its_recording(tmp_path):
     assert messages(files(tmp_path / "bag")[0]) == []
 
 
-def test_a_disk_that_fails_is_told_and_the_bag_stays_readable(tmp_path):
+def test_a_disk_that_fails_is_told_and_the_bag_stays_readable(tmp_path: Path) -> None:
     """A file system of 1 MB, made full by others."""
     mount = tmp_path / "small"
     mount.mkdir()
@@ -195,7 +197,7 @@ def test_a_disk_that_fails_is_told_and_the_bag_stays_readable(tmp_path):
         subprocess.run(["umount", str(mount)], check=True)
 
 
-def test_snapshots_hold_the_last_seconds(tmp_path):
+def test_snapshots_hold_the_last_seconds(tmp_path: Path) -> None:
     made, _ = recorder(tmp_path / "bag", snapshot_ns=2 * SECOND)
     send_map, send = made.advertise(MAP), made.advertise(NUMBERS)
     made.open()
@@ -221,7 +223,7 @@ def test_snapshots_hold_the_last_seconds(tmp_path):
     ]
 
 
-def test_a_quiet_topic_is_with_the_system_within_a_second(tmp_path):
+def test_a_quiet_topic_is_with_the_system_within_a_second(tmp_path: Path) -> None:
     """Commits without messages: time goes on, and what came before is safe."""
     made, _ = recorder(tmp_path / "bag", compression="none")
     send = made.advertise(NUMBERS)
@@ -236,7 +238,7 @@ def test_a_quiet_topic_is_with_the_system_within_a_second(tmp_path):
     made.close()
 
 
-def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path):
+def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path: Path) -> None:
     made, _ = recorder(tmp_path / "bag")
     made.open()
     with pytest.raises(RecordingStopped, match="not in snapshot mode"):
@@ -244,17 +246,17 @@ def test_only_a_recording_in_snapshot_mode_gives_snapshots(tmp_path):
     made.close()
 
 
-def test_topics_that_are_left_out_are_not_there(tmp_path):
+def test_topics_that_are_left_out_are_not_there(tmp_path: Path) -> None:
     record("sensor_rig", tmp_path / "bag", Settings(topics=("/tf*",), exclude=("/tf_static",), spare_bytes=0))
     assert {message.topic for message in messages(files(tmp_path / "bag")[0])} == {"/tf"}
 
 
-def test_times_before_zero_are_told(tmp_path):
+def test_times_before_zero_are_told(tmp_path: Path) -> None:
     [line] = filled(tmp_path / "bag", [-SECOND])
     assert line.endswith("bags have no times before 0, found -1 s")
 
 
-def test_the_world_goes_with_its_bag(tmp_path):
+def test_the_world_goes_with_its_bag(tmp_path: Path) -> None:
     """All its files as they are, the seed, and what it ran on."""
     record("quadrotor", tmp_path / "bag", seed=7)
     with files(tmp_path / "bag")[0].open("rb") as stream:
@@ -268,7 +270,7 @@ def test_the_world_goes_with_its_bag(tmp_path):
     assert "numpy" in about["versions"]
 
 
-def test_a_recorded_world_runs_again_from_its_bag(tmp_path):
+def test_a_recorded_world_runs_again_from_its_bag(tmp_path: Path) -> None:
     """What is attached gives the same bag."""
     record("formation", tmp_path / "bag")
     again = tmp_path / "again"
@@ -281,7 +283,7 @@ def test_a_recorded_world_runs_again_from_its_bag(tmp_path):
     assert files(tmp_path / "bag")[0].read_bytes() == files(tmp_path / "second" / "bag")[0].read_bytes()
 
 
-def test_a_reset_of_a_run_begins_a_file(tmp_path):
+def test_a_reset_of_a_run_begins_a_file(tmp_path: Path) -> None:
     simulation = Simulation(load("orbit"))
     made, _ = recorder(tmp_path / "bag")
     loop = Loop(simulation, sinks_into(made), real_time_factor=0.0, paused=True)
@@ -295,7 +297,7 @@ def test_a_reset_of_a_run_begins_a_file(tmp_path):
     assert [len(times) for times in clocks] == [2, 2]
 
 
-def test_a_slow_disk_holds_up_a_patient_recording(tmp_path, monkeypatch):
+def test_a_slow_disk_holds_up_a_patient_recording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is lost: commits wait once much is on its way."""
     from sim_node.recording import recorder as module
 
@@ -305,7 +307,7 @@ def test_a_slow_disk_holds_up_a_patient_recording(tmp_path, monkeypatch):
         assert sum(1 for _ in reader.messages()) == 5001
 
 
-def test_what_an_impatient_recording_drops_is_counted(tmp_path, monkeypatch):
+def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sim_node.recording import recorder as module
 
     monkeypatch.setattr(module, "MOST_WAITING", 10_000)
@@ -313,7 +315,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path, monkeypatch):
     send = made.advertise(NUMBERS)
     made.open()
     gate = threading.Event()
-    made._waiting.append(lambda: gate.wait())  # type: ignore[arg-type, func-returns-value]
+    made._waiting.append(lambda: gate.wait())  # type: ignore[arg-type]
     for time_ns in range(100):
         send(time_ns, bytes(1000))
         made.commit(time_ns)
@@ -324,7 +326,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path, monkeypatch):
     assert len(messages(files(tmp_path / "bag")[0])) == made.count
 
 
-def test_a_run_in_several_files_is_the_same_each_time(tmp_path):
+def test_a_run_in_several_files_is_the_same_each_time(tmp_path: Path) -> None:
     """The same folder, whatever its threads did meanwhile."""
     for name in ("a", "b"):
         record("two_vehicles", tmp_path / name / "bag", Settings(split_ns=SECOND // 4, spare_bytes=0))

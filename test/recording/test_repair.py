@@ -67,7 +67,7 @@ def test_a_whole_bag_stays_as_it_is(storage: StoragePlugin, mode: CompressionMod
         assert [(c.topic, c.msgtype, t, bytes(d)) for c, t, d in one.messages()] == [
             (c.topic, c.msgtype, t, bytes(d)) for c, t, d in other.messages()
         ]
-        qos = {c.topic: c.ext.offered_qos_profiles for c in other.connections}  # type: ignore[union-attr]
+        qos = {c.topic: c.ext.offered_qos_profiles for c in other.connections}
         assert qos["/tf_static"][0].durability.name == "TRANSIENT_LOCAL"
         assert {c.topic: c.digest for c in one.connections} == {c.topic: c.digest for c in other.connections}
 

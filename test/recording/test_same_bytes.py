@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from recorded_runs import messages, record
@@ -20,13 +21,13 @@ WITH_PEERS = {"px4", "ardupilot"}
 WITH_BUILTIN = {"guided"}
 
 
-def test_no_other_world_has_peers():
+def test_no_other_world_has_peers() -> None:
     flown = {name for name in shipped_worlds() if any(each.autopilot for each in load(name).vehicles)}
     assert flown == WITH_PEERS | WITH_BUILTIN
 
 
 @pytest.mark.parametrize("world", sorted(WITH_BUILTIN))
-def test_a_world_that_the_built_in_autopilot_flies(world, tmp_path):
+def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
         words = ["run", world, "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
         subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)
@@ -37,7 +38,7 @@ def test_a_world_that_the_built_in_autopilot_flies(world, tmp_path):
 
 
 @pytest.mark.parametrize("world", sorted(set(shipped_worlds()) - WITH_PEERS))
-def test_a_shipped_world(world, tmp_path):
+def test_a_shipped_world(world: str, tmp_path: Path) -> None:
     try:
         Simulation(load(world))
     except WorldError as error:
@@ -50,7 +51,7 @@ def test_a_shipped_world(world, tmp_path):
         assert a.read_bytes() == b.read_bytes()
 
 
-def test_another_seed_gives_other_bytes(tmp_path):
+def test_another_seed_gives_other_bytes(tmp_path: Path) -> None:
     """So the comparison above can fail."""
     for seed in (1, 2):
         record("quadrotor", tmp_path / str(seed) / "bag", seed=seed)

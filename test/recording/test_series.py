@@ -77,7 +77,7 @@ def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str,
 @given(st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), min_size=1, max_size=400), st.integers(4, 60))
 def test_thinning_keeps_the_extremes_of_every_stretch(values: list[float], most: int) -> None:
     """Of any stretch between two kept samples, no sample lies outside what is kept around it; ends are kept."""
-    times, given_values = np.arange(len(values)) * 0.5, np.array(values)
+    times, given_values = np.arange(len(values), dtype=np.float64) / 2, np.array(values)
     kept_times, kept = thinned(times, given_values, most)
     assert len(kept) <= max(len(values) if len(values) <= most else 0, most + np.isnan(given_values).sum() + 4)
     assert np.all(np.diff(kept_times) > 0)

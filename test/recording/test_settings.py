@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from sim_node.recording.settings import Settings, SettingsFault, from_options
@@ -18,12 +20,12 @@ from sim_node.recording.settings import Settings, SettingsFault, from_options
         ("re:/tf(_static)?", "", ["/tf", "/tf_static"], ["/tf_statically"]),
     ],
 )
-def test_topics_by_pattern(topics, exclude, wanted, unwanted):
+def test_topics_by_pattern(topics: str, exclude: str, wanted: list[str], unwanted: list[str]) -> None:
     settings = from_options({"topics": topics, "exclude": exclude})
     assert [name for name in wanted + unwanted if settings.wants(name)] == wanted
 
 
-def test_options_are_in_the_units_of_people():
+def test_options_are_in_the_units_of_people() -> None:
     settings = from_options({"split_size": 1.5, "split_duration": 0.5, "snapshot": 10.0, "max_disk": 2.0})
     assert settings == Settings(
         split_bytes=1_500_000, split_ns=500_000_000, snapshot_ns=10_000_000_000, max_bytes=2_000_000
@@ -40,6 +42,6 @@ def test_options_are_in_the_units_of_people():
         ({"snapshot": -1.0}, "snapshot_ns: found -1000000000; 0 or more is needed"),
     ],
 )
-def test_what_makes_no_sense_is_refused(options, message):
+def test_what_makes_no_sense_is_refused(options: Mapping[str, float | str], message: str) -> None:
     with pytest.raises(SettingsFault, match=f"^{message}$"):
         from_options(options)

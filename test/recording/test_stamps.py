@@ -19,7 +19,7 @@ NUMBERS = {"float32": "f4", "float64": "f8", "bool": "?", "byte": "u1", "char": 
 
 def definition(kind: str) -> str:
     text, _ = TYPES.generate_msgdef(kind, ros_version=2)
-    return text
+    return str(text)
 
 
 def has_stamps(kind: str) -> bool:

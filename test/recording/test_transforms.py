@@ -26,7 +26,7 @@ def matrix(xyz: tuple[float, float, float], yaw: float) -> np.ndarray:
 
 def lidar_in_map(t: float) -> np.ndarray:
     moving = matrix((2 * math.cos(t), 2 * math.sin(t), 0.0), t + math.pi / 2)
-    return matrix((1.0, 2.0, 3.0), math.pi / 2) @ moving @ matrix((0.0, 0.0, 0.5), 0.0)
+    return np.asarray(matrix((1.0, 2.0, 3.0), math.pi / 2) @ moving @ matrix((0.0, 0.0, 0.5), 0.0))
 
 
 def lookups(path: Path, target: str, source: str, stamps: list[int]) -> list[Found]:

@@ -8,43 +8,50 @@ import subprocess
 import sys
 import warnings
 from contextlib import suppress
+from pathlib import Path
+from signal import Signals
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import psutil
 import pytest
 from waiting import PATIENCE, until_ended
 
 from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import Camera
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Sensor, TimeGrid, World, WorldWarning
 
-HANGING = Body("hanging", "map", "ry", [0, 0, 500, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.1], 1.0),))
+HANGING = Body(
+    "hanging", "map", "ry", np.array([0, 0, 500, 0, 0, 0, 1]), geometry=(Geometry("sphere", np.array([0.1]), 1.0),)
+)
 ORIGIN = np.array([0.0, 0, 0, 0, 0, 0, 1])
 
 
-def world(*shapes, kind="camera", pose=ORIGIN, **parameters):
+def world(*shapes: Geometry, kind: str = "camera", pose: FloatArray = ORIGIN, **parameters: Any) -> World:
     bodies = (Body("scene", "map", geometry=shapes), HANGING)
     camera = Sensor("CAM", "map", pose, type=kind, parameters={"rate": 10.0, **parameters})
     return World("scene", time=TimeGrid(step_ns=10_000_000), bodies=bodies, sensors=(camera,))
 
 
 @pytest.fixture(scope="module")
-def gl():
+def gl() -> None:
     """What draws without a display, or the reason to skip: libegl1 and libgl1-mesa-dri of Debian are enough."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        pictures = Simulation(world(Geometry("sphere", [0.1]))).snapshot().readings["CAM"].values
+        pictures = Simulation(world(Geometry("sphere", np.array([0.1])))).snapshot().readings["CAM"].values
     if not len(pictures):
         pytest.skip(f"no OpenGL here: {told[0].message}")
 
 
-def picture(world):
+def picture(world: World) -> npt.NDArray[np.float32]:
     simulation = Simulation(world)
-    return simulation.snapshot().readings["CAM"].values[0]
+    return np.asarray(simulation.snapshot().readings["CAM"].values[0])
 
 
-def centre_of_red(image):
+def centre_of_red(image: npt.NDArray[np.uint8]) -> tuple[float, float]:
     """Mean column and row of the pixels that are much redder than they are green."""
     rows, columns = np.nonzero(image[..., 0].astype(int) - image[..., 1] > 60)
     assert len(rows) > 0
@@ -52,10 +59,10 @@ def centre_of_red(image):
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_ball_is_at_the_pixel_where_the_camera_matrix_projects_it():
+def test_a_ball_is_at_the_pixel_where_the_camera_matrix_projects_it() -> None:
     """u = K x / z, in the optical frame: Hartley & Zisserman, Multiple View Geometry, section 6.1. From 30 sides."""
     random = np.random.default_rng(1)
-    parameters = {"width": 320, "height": 240, "horizontal_fov": 1.0}
+    parameters: dict[str, Any] = {"width": 320, "height": 240, "horizontal_fov": 1.0}
     matrix = Camera(**parameters).matrix()
     optical = np.array([0.0, 0, 0, -0.5, 0.5, -0.5, 0.5])
     cameras, expected = [], []
@@ -65,24 +72,24 @@ def test_a_ball_is_at_the_pixel_where_the_camera_matrix_projects_it():
         turn = quaternions.normalise(random.normal(size=4))
         # Where the ball, at the fixed frame's origin, is at that place in its view.
         at = -quaternions.rotate(turn, poses.apply(optical, in_optical))
-        cameras.append(Sensor(f"CAM{number}", "map", [*at, *turn], type="camera", parameters=parameters))
+        cameras.append(Sensor(f"CAM{number}", "map", np.array([*at, *turn]), type="camera", parameters=parameters))
         expected.append((matrix @ in_optical)[:2] / depth)
-    ball = Body("ball", "map", geometry=(Geometry("sphere", [0.03], colour=[1.0, 0.0, 0.0, 1.0]),))
+    ball = Body("ball", "map", geometry=(Geometry("sphere", np.array([0.03]), colour=np.array([1.0, 0.0, 0.0, 1.0])),))
     readings = Simulation(World("ball", bodies=(ball, HANGING), sensors=tuple(cameras))).snapshot().readings
     found = [centre_of_red(readings[camera.name].values[0]) for camera in cameras]
     np.testing.assert_allclose(found, expected, atol=0.6)
 
 
-def test_the_camera_matrix_has_the_focal_length_of_its_angle():
+def test_the_camera_matrix_has_the_focal_length_of_its_angle() -> None:
     """Half the width is seen at half the angle; the axis passes between the middle pixels of an even number."""
     matrix = Camera(width=640, height=480, horizontal_fov=np.pi / 2).matrix()
-    np.testing.assert_allclose(matrix, [[320, 0, 319.5], [0, 320, 239.5], [0, 0, 1]], atol=1e-12)
+    np.testing.assert_allclose(matrix, np.array([[320, 0, 319.5], [0, 320, 239.5], [0, 0, 1]]), atol=1e-12)
 
 
 @pytest.mark.usefixtures("gl")
-def test_depth_is_along_the_axis_and_infinite_beyond():
+def test_depth_is_along_the_axis_and_infinite_beyond() -> None:
     """A wall across the view is equally deep everywhere, however far its corners are. REP 118."""
-    wall = Geometry("box", [1.0, 4.0, 4.0], pose=[3.5, 0, 0, 0, 0, 0, 1])
+    wall = Geometry("box", np.array([1.0, 4.0, 4.0]), pose=np.array([3.5, 0, 0, 0, 0, 0, 1]))
     depth = picture(world(wall, kind="depth_camera", width=160, height=120, horizontal_fov=1.8))
     assert depth.dtype == np.float32
     half = 2.0 / 3.0 * 80 / np.tan(0.9)
@@ -95,20 +102,26 @@ def test_depth_is_along_the_axis_and_infinite_beyond():
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_slanted_ground_is_as_deep_as_geometry_says():
+def test_a_slanted_ground_is_as_deep_as_geometry_says() -> None:
     """A camera 2 m up, looking ahead: row v sees the ground at depth fy h / (v - cy)."""
     pose = np.array([0.0, 0, 2.0, 0, 0, 0, 1])
-    depth = picture(world(Geometry("plane", []), kind="depth_camera", pose=pose, width=64, height=64, far=50.0))
+    depth = picture(
+        world(Geometry("plane", np.array([])), kind="depth_camera", pose=pose, width=64, height=64, far=50.0)
+    )
     focal = 32.0 / np.tan(0.6)
     rows = np.arange(40, 64)
     np.testing.assert_allclose(depth[rows, 32], focal * 2.0 / (rows - 31.5), rtol=1e-3)
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_body_that_moves_is_pictured_where_it_is():
+def test_a_body_that_moves_is_pictured_where_it_is() -> None:
     """A red ball that falls 2 m ahead: its row follows g t²/2."""
     ball = Body(
-        "ball", "map", "free", [2, 0, 0.5, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.1], 1.0, colour=[1, 0, 0, 1]),)
+        "ball",
+        "map",
+        "free",
+        np.array([2, 0, 0.5, 0, 0, 0, 1]),
+        geometry=(Geometry("sphere", np.array([0.1]), 1.0, colour=np.array([1, 0, 0, 1])),),
     )
     camera = Sensor("CAM", "map", ORIGIN, type="camera", parameters={"rate": 20.0, "width": 320, "height": 240})
     simulation = Simulation(World("fall", time=TimeGrid(step_ns=10_000_000), bodies=(ball,), sensors=(camera,)))
@@ -121,9 +134,9 @@ def test_a_body_that_moves_is_pictured_where_it_is():
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_stepped_run_waits_and_is_the_same_each_time():
+def test_a_stepped_run_waits_and_is_the_same_each_time() -> None:
     """All pictures of a second, at their stamps, twice the same bytes; those of a step less come with the next."""
-    ball = Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1], colour=[1, 0, 0, 1])
+    ball = Geometry("sphere", np.array([0.3]), pose=np.array([2, 0, 0, 0, 0, 0, 1]), colour=np.array([1, 0, 0, 1]))
     simulation = Simulation(world(ball, width=160, height=120, latency=0.025))
     simulation.run(1.0)
     first = simulation.snapshot().readings["CAM"]
@@ -136,9 +149,9 @@ def test_a_stepped_run_waits_and_is_the_same_each_time():
 
 
 @pytest.mark.usefixtures("gl")
-def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with():
+def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with() -> None:
     """Drawing stands still for half of the run: a few come out, in order, at whole periods; the rest is counted."""
-    shapes = [Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1])]
+    shapes = [Geometry("sphere", np.array([0.3]), pose=np.array([2.0, 0, 0, 0, 0, 0, 1]))]
     simulation = Simulation(world(*shapes, width=640, height=480, rate=100.0))
     drawing = drawing_processes(os.getpid())[-1]
     drawing.suspend()
@@ -157,8 +170,8 @@ def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with():
 
 
 @pytest.mark.usefixtures("gl")
-def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on():
-    shapes = [Geometry("sphere", [0.3], pose=[2, 0, 0, 0, 0, 0, 1])]
+def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on() -> None:
+    shapes = [Geometry("sphere", np.array([0.3]), pose=np.array([2, 0, 0, 0, 0, 0, 1]))]
     simulation = Simulation(world(*shapes))
     drawing_processes(os.getpid())[-1].kill()
     with pytest.warns(WorldWarning, match="cameras see nothing: the process that draws has ended") as told:
@@ -169,10 +182,10 @@ def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on():
     assert simulation.pictures_dropped == 5
 
 
-def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch):
+def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "off")
     with pytest.warns(WorldWarning, match="cameras see nothing: off: ") as told:
-        simulation = Simulation(world(Geometry("sphere", [0.1])))
+        simulation = Simulation(world(Geometry("sphere", np.array([0.1]))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         simulation.run(1.0)
@@ -180,14 +193,14 @@ def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch):
     assert len(simulation.snapshot().readings["CAM"].stamps_ns) == 0
 
 
-def test_without_shapes_there_is_nothing_to_picture():
+def test_without_shapes_there_is_nothing_to_picture() -> None:
     with pytest.warns(WorldWarning, match="CAM: no pictures, the world has no shapes"):
         Simulation(World("void", sensors=(Sensor("CAM", "map", ORIGIN, type="camera"),)))
 
 
 @pytest.mark.usefixtures("gl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_no_process_stays_behind(number, tmp_path):
+def test_no_process_stays_behind(number: Signals, tmp_path: Path) -> None:
     """Whatever ends the program that asked for pictures."""
     script = (
         "import signal, time\n"
@@ -202,18 +215,20 @@ def test_no_process_stays_behind(number, tmp_path):
         "time.sleep(3600)\n"
     )
     program = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    stdout = program.stdout
+    assert stdout is not None
     try:
-        assert program.stdout.readline() == b"drawn\n"
+        assert stdout.readline() == b"drawn\n"
         (drawing,) = drawing_processes(program.pid)
         program.send_signal(number)
         program.wait(PATIENCE)
         until_ended(drawing)
     finally:
         program.kill()
-        program.stdout.close()
+        stdout.close()
 
 
-def drawing_processes(parent):
+def drawing_processes(parent: int) -> list[psutil.Process]:
     """Children of a process that draw, oldest first."""
     found = []
     for child in psutil.Process(parent).children():

@@ -15,13 +15,13 @@ ORIGIN = Origin(47.397742, 8.545594, 488.0)
 WORLD = World("earth", origin=ORIGIN)
 
 
-def state(position, velocity=(0.0, 0.0, 0.0)):
+def state(position: tuple[float, float, float], velocity: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> FrameState:
     pose = np.array([[*position, 0, 0, 0, 1.0]])
     return FrameState(pose, np.array([[*velocity, 0, 0, 0]]), np.zeros((1, 6)))
 
 
 @pytest.mark.parametrize("position", [(0, 0, 0), (120.0, -45.0, 30.0), (-8_000.0, 6_000.0, 1_500.0)])
-def test_a_fix_without_noise_is_the_place_on_earth(position):
+def test_a_fix_without_noise_is_the_place_on_earth(position: tuple[float, float, float]) -> None:
     """By pymap3d; 1e-9 degrees are a tenth of a millimetre."""
     sensors = (Gps(),)
     measured = Gps.measure(sensors, Setting(WORLD))(state(position, (1.0, 2.0, -3.0)))
@@ -32,7 +32,7 @@ def test_a_fix_without_noise_is_the_place_on_earth(position):
     np.testing.assert_array_equal(told[0, 3:], [1.0, 2.0, -3.0])
 
 
-def test_errors_match_the_covariance_that_is_told():
+def test_errors_match_the_covariance_that_is_told() -> None:
     """Over an ensemble of receivers, in metres by pymap3d: none of the axes correlate, each has its variance."""
     sensors = (Gps(),) * 3000
     noise = NoiseBank([each.quantities() for each in sensors], [stream(0, f"{i}", "gps") for i in range(3000)], 5.0)
@@ -49,7 +49,7 @@ def test_errors_match_the_covariance_that_is_told():
     np.testing.assert_allclose(np.corrcoef(errors.T) - np.eye(6), 0.0, atol=0.08)
 
 
-def test_half_of_the_default_fixes_are_within_two_and_a_half_metres():
+def test_half_of_the_default_fixes_are_within_two_and_a_half_metres() -> None:
     """The circular error probable of u-blox' data sheet."""
     sensors = (Gps(),) * 4000
     noise = NoiseBank([each.quantities() for each in sensors], [stream(1, f"{i}", "gps") for i in range(4000)], 5.0)
@@ -57,7 +57,7 @@ def test_half_of_the_default_fixes_are_within_two_and_a_half_metres():
     assert np.median(np.hypot(errors[:, 0], errors[:, 1])) == pytest.approx(2.5, rel=0.05)
 
 
-def test_errors_stay_for_the_correlation_time_and_then_go():
+def test_errors_stay_for_the_correlation_time_and_then_go() -> None:
     """exp(-t / T) between fixes t apart, for a bias alone (Gauss-Markov)."""
     noise = Noise(bias_instability=2.0, correlation_time=60.0)
     bank = NoiseBank([((noise, 1),)] * 3000, [stream(2, f"{i}", "gps") for i in range(3000)], 1.0)

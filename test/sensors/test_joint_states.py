@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import mujoco
 import numpy as np
 import pytest
@@ -9,27 +13,27 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
 from sim_node.physics.joint_readings import joint_reader
-from sim_node.sensors import groups_of
+from sim_node.sensors import JointStates, groups_of
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World, WorldError, load
 
 PERFECT = {"position": "none", "velocity": "none", "effort": "none", "rate": 1000.0}
-BOX = (Geometry("box", [0.2, 0.1, 0.1], 1.0),)
+BOX = (Geometry("box", np.array([0.2, 0.1, 0.1]), 1.0),)
 
 
-def robot(*sensors):
+def robot(*sensors: Sensor) -> World:
     """A rover that floats, with a mast that slides, a head that turns about two axes, and an arm."""
     bodies = (
         Body("rover", "map", "free", geometry=BOX),
-        Body("mast", "rover", "pz", geometry=BOX, q=[0.25], qd=[0.5]),
-        Body("head", "mast", "saddle", geometry=BOX, q=[0.1, 0.2], qd=[0.3, -0.4]),
+        Body("mast", "rover", "pz", geometry=BOX, q=np.array([0.25]), qd=np.array([0.5])),
+        Body("head", "mast", "saddle", geometry=BOX, q=np.array([0.1, 0.2]), qd=np.array([0.3, -0.4])),
         Body("eye", "head", "spherical", geometry=BOX),
-        Body("arm", "rover", "rx", geometry=BOX, q=[-0.7], qd=[2.0]),
+        Body("arm", "rover", "rx", geometry=BOX, q=np.array([-0.7]), qd=np.array([2.0])),
     )
     return World("mars", time=TimeGrid(0, 1_000_000), bodies=bodies, sensors=sensors, physics=Physics(contact=False))
 
 
-def joint_states(parent, name="JOINTS", **parameters):
+def joint_states(parent: str, name: str = "JOINTS", **parameters: Any) -> Sensor:
     return Sensor(name, parent, poses.IDENTITY, type="joint_states", parameters={**PERFECT, **parameters})
 
 
@@ -42,13 +46,15 @@ def joint_states(parent, name="JOINTS", **parameters):
         ("rover", {"joints": ["arm", "head#1"]}, [-0.7, 0.2, 2.0, -0.4, 0, 0]),
     ],
 )
-def test_it_begins_with_what_the_bodies_begin_with(parent, named, expected):
+def test_it_begins_with_what_the_bodies_begin_with(
+    parent: str, named: dict[str, Any], expected: Sequence[float]
+) -> None:
     """Of a floating body and of a ball it has nothing to tell."""
     readings = Simulation(robot(joint_states(parent, **named))).snapshot().readings
     np.testing.assert_array_equal(readings["JOINTS"].values[0], expected)
 
 
-def test_later_it_reads_the_angle_between_the_frames():
+def test_later_it_reads_the_angle_between_the_frames() -> None:
     simulation = Simulation(robot(joint_states("map", joints=["arm", "mast"]), joint_states("map", "SPARE")))
     simulation.run(0.3)
     snapshot = simulation.snapshot()
@@ -61,7 +67,7 @@ def test_later_it_reads_the_angle_between_the_frames():
     assert (told[-1, 0] - told[-3, 0]) / 2e-3 == pytest.approx(told[-2, 2], abs=1e-4)
 
 
-def test_effort_is_what_actuators_exert():
+def test_effort_is_what_actuators_exert() -> None:
     """Of MuJoCo's position servo: kp (ctrl - q)."""
     model = mujoco.MjModel.from_xml_string(
         """<mujoco><worldbody><body><joint name="hinge#0" axis="0 1 0"/><geom size="0.1"/></body></worldbody>
@@ -82,13 +88,13 @@ def test_effort_is_what_actuators_exert():
         ([1.0], "joints: a list of names is needed, found a list of 1"),
     ],
 )
-def test_joints_that_there_are_not_are_told(joints, message):
+def test_joints_that_there_are_not_are_told(joints: str | Sequence[float | str], message: str) -> None:
     with pytest.raises(WorldError) as caught:
         Simulation(robot(joint_states("rover", joints=joints)))
     assert message in str(caught.value)
 
 
-def test_without_joints_there_is_nothing_to_read(tmp_path):
+def test_without_joints_there_is_nothing_to_read(tmp_path: Path) -> None:
     path = tmp_path / "stone.yaml"
     path.write_text(
         "bodies: [{name: stone, joint: free, geometry: [{sphere: 0.1, mass: 1}]}]\n"
@@ -98,7 +104,7 @@ def test_without_joints_there_is_nothing_to_read(tmp_path):
         Simulation(load(path))
 
 
-def test_a_run_with_it_is_saved_and_restored():
+def test_a_run_with_it_is_saved_and_restored() -> None:
     simulation = Simulation(robot(joint_states("map", latency=0.01, velocity={"density": 0.1}, joints=["arm"])))
     simulation.run(0.1)
     state = simulation.state
@@ -109,7 +115,7 @@ def test_a_run_with_it_is_saved_and_restored():
     assert simulation.snapshot().readings["JOINTS"].values.tobytes() == expected
 
 
-def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them():
+def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them() -> None:
     """The values are those of config/worlds/arm.yaml and of the joints' order in arm.urdf."""
     world = load("arm")
     (encoders,) = (each for _, each in joint_sensors(world))
@@ -120,10 +126,11 @@ def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them():
     np.testing.assert_allclose(positions, [0.0, 0.3, 1.4, -0.1, 0.0, 0.0], rtol=0, atol=np.pi / 4096 + 1e-9)
 
 
-def joint_sensors(world):
+def joint_sensors(world: World) -> list[tuple[str, JointStates]]:
     return [
         (name, sensor)
         for group in groups_of(world)
         if group.kind == "joint_states"
         for name, sensor in zip(group.names, group.sensors, strict=True)
+        if isinstance(sensor, JointStates)
     ]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim_node.geometry import poses, quaternions
+from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import SENSORS, Lidar2d, Lidar3d, RangeNoise
 from sim_node.sensors.rays import RangeNoiseBank, directions
 from sim_node.simulation import Simulation
@@ -17,45 +21,47 @@ from sim_node.world import Body, Geometry, Sensor, TimeGrid, World, WorldError
 
 # Half the inside of a room, m.
 ROOM = np.array([4.0, 3.0, 1.5])
-HANGING = Body("hanging", "map", "ry", [0, 0, 500, 0, 0, 0, 1], geometry=(Geometry("sphere", [0.1], 1.0),))
+HANGING = Body(
+    "hanging", "map", "ry", np.array([0, 0, 500, 0, 0, 0, 1]), geometry=(Geometry("sphere", np.array([0.1]), 1.0),)
+)
 UNITS = st.tuples(*[st.floats(-1.0, 1.0)] * 4).map(np.array).filter(lambda q: np.linalg.norm(q) > 0.1)
 INSIDE = st.tuples(*[st.floats(-0.8, 0.8)] * 3).map(lambda part: np.array(part) * ROOM)
 
 
-def wall(axis, side, colour):
+def wall(axis: int, side: int, colour: Sequence[float]) -> Geometry:
     size = np.array([20.0, 20.0, 20.0])
     size[axis] = 1.0
     position = np.zeros(3)
     position[axis] = side * (ROOM[axis] + 0.5)
-    return Geometry("box", size, pose=[*position, 0, 0, 0, 1], colour=colour)
+    return Geometry("box", size, pose=np.array([*position, 0, 0, 0, 1]), colour=np.array(colour))
 
 
-def room(*sensors, step_ns=10_000_000):
+def room(*sensors: Sensor, step_ns: int = 10_000_000) -> Simulation:
     """A closed room around the origin with sensors in it, as a run."""
     walls = tuple(wall(axis, side, [0.5, 0.5, 0.5, 1.0]) for axis in range(3) for side in (-1, 1))
     bodies = (Body("room", "map", geometry=walls), HANGING)
     return Simulation(World("room", time=TimeGrid(step_ns=step_ns), bodies=bodies, sensors=sensors))
 
 
-def lone(kind, pose=(0, 0, 0, 0, 0, 0, 1), **parameters):
-    return Sensor("S", "map", pose, type=kind, parameters={"noise": "none", **parameters})
+def lone(kind: str, pose: npt.ArrayLike = (0, 0, 0, 0, 0, 0, 1), **parameters: Any) -> Sensor:
+    return Sensor("S", "map", np.array(pose), type=kind, parameters={"noise": "none", **parameters})
 
 
-def first(simulation):
+def first(simulation: Simulation) -> FloatArray:
     """The values of the first reading of its only sensor."""
-    return simulation.snapshot().readings["S"].values[0]
+    return np.asarray(simulation.snapshot().readings["S"].values[0])
 
 
-def to_walls(pose, fan):
+def to_walls(pose: FloatArray, fan: FloatArray) -> FloatArray:
     """How far it is from a pose in the room along directions in its axes: out through the nearest slab."""
     along = quaternions.rotate(pose[3:], fan)
     with np.errstate(divide="ignore", over="ignore"):
-        return ((np.copysign(ROOM, along) - pose[:3]) / along).min(axis=-1)
+        return np.asarray(((np.copysign(ROOM, along) - pose[:3]) / along).min(axis=-1))
 
 
 @settings(max_examples=25)
 @given(INSIDE, UNITS)
-def test_a_scan_of_a_room_is_as_far_as_its_walls(position, turn):
+def test_a_scan_of_a_room_is_as_far_as_its_walls(position: FloatArray, turn: FloatArray) -> None:
     pose = np.concatenate([position, turn / np.linalg.norm(turn)])
     scan = first(
         room(lone("lidar_2d", pose, angle_min=-3.0, angle_max=2.0, samples=101, range_min=0.0, range_max=50.0))
@@ -67,7 +73,7 @@ def test_a_scan_of_a_room_is_as_far_as_its_walls(position, turn):
 
 @settings(max_examples=25)
 @given(INSIDE, UNITS)
-def test_the_points_of_a_cloud_lie_on_the_walls(position, turn):
+def test_the_points_of_a_cloud_lie_on_the_walls(position: FloatArray, turn: FloatArray) -> None:
     """As a set of points: each on a wall, at the angle of its ring and column, grey."""
     pose = np.concatenate([position, turn / np.linalg.norm(turn)])
     lidar = lone("lidar_3d", pose, rings=5, samples=40, vertical_min=-0.4, vertical_max=0.4, range_min=0.0)
@@ -82,14 +88,14 @@ def test_the_points_of_a_cloud_lie_on_the_walls(position, turn):
     np.testing.assert_allclose(points[..., 3], 127.5, rtol=1e-6)
 
 
-def test_an_empty_sky_has_no_points():
+def test_an_empty_sky_has_no_points() -> None:
     nothing = Simulation(World("sky", sensors=(lone("lidar_3d", rings=2, samples=3),)))
     points = first(nothing)
     assert np.isnan(points[..., :3]).all()
     assert (points[..., 3] == 0.0).all()
 
 
-def test_too_near_and_too_far_are_infinities():
+def test_too_near_and_too_far_are_infinities() -> None:
     """REP 117: -inf for an object that is too near, +inf for none in range."""
     at_the_wall = np.array([3.95, 0, 0, 0, 0, 0, 1])
     scan = first(room(lone("lidar_2d", at_the_wall, angle_min=-3.14, angle_max=3.14, samples=315, range_max=7.0)))
@@ -103,12 +109,12 @@ def test_too_near_and_too_far_are_infinities():
 
 
 @pytest.mark.parametrize(("distance", "reads"), [(0.05, -math.inf), (2.0, 2.0), (7.0, math.inf)])
-def test_a_rangefinder_reads_its_range(distance, reads):
+def test_a_rangefinder_reads_its_range(distance: float, reads: float) -> None:
     finder = lone("rangefinder", [4.0 - distance, 0, 0, 0, 0, 0, 1], field_of_view=0.0, range_max=6.0)
     assert first(room(finder))[0] == pytest.approx(reads, abs=1e-12)
 
 
-def test_a_rangefinder_reads_the_nearest_in_its_cone():
+def test_a_rangefinder_reads_the_nearest_in_its_cone() -> None:
     """Looking along a slanted wall 2 m ahead, the edge of the cone meets it first: law of sines."""
     view, slant = 0.4, 0.5
     turn = quaternions.exp(np.array([0.0, 0.0, slant]))
@@ -117,7 +123,7 @@ def test_a_rangefinder_reads_the_nearest_in_its_cone():
     assert first(room(finder))[0] == pytest.approx(2.0 / math.cos(slant - 0.5 * view), rel=1e-9)
 
 
-def test_ranges_are_off_by_their_noise():
+def test_ranges_are_off_by_their_noise() -> None:
     """Deviation and bias from many rays; a part of them reads nan."""
     noises = [RangeNoise(deviation=0.02, turn_on_bias=0.1, dropout=0.25), RangeNoise(), RangeNoise(resolution=0.5)]
     streams = [np.random.default_rng(k) for k in range(3)]
@@ -132,7 +138,7 @@ def test_ranges_are_off_by_their_noise():
     assert (rough == 10.5).all()
 
 
-def test_a_bias_is_drawn_anew_by_each_run():
+def test_a_bias_is_drawn_anew_by_each_run() -> None:
     biases = [
         np.mean(RangeNoiseBank([RangeNoise(turn_on_bias=0.1)], [np.random.default_rng(k)], 3)(np.zeros((1, 3))))
         for k in range(4000)
@@ -140,9 +146,15 @@ def test_a_bias_is_drawn_anew_by_each_run():
     assert np.std(biases) == pytest.approx(0.1, rel=0.05)
 
 
-def test_lidars_of_other_sizes_read_beside_each_other():
+def test_lidars_of_other_sizes_read_beside_each_other() -> None:
     sensors = [
-        Sensor(f"S{rays}", "map", [0, 0, 0, 0, 0, 0, 1], type="lidar_2d", parameters={"samples": rays, "rate": 10.0})
+        Sensor(
+            f"S{rays}",
+            "map",
+            np.array([0, 0, 0, 0, 0, 0, 1]),
+            type="lidar_2d",
+            parameters={"samples": rays, "rate": 10.0},
+        )
         for rays in (7, 9, 7)[:2]
     ]
     readings = room(*sensors).snapshot().readings
@@ -150,7 +162,7 @@ def test_lidars_of_other_sizes_read_beside_each_other():
     assert readings["S9"].values.shape == (1, 9)
 
 
-def test_a_wrong_count_is_told():
+def test_a_wrong_count_is_told() -> None:
     with pytest.raises(WorldError, match=r"S: samples: a whole number is needed, found 7.5"):
         room(lone("lidar_2d", samples=7.5))
     with pytest.raises(WorldError, match=r"S: samples: 0 is out of range; allowed: 1 to 32768"):
@@ -158,6 +170,6 @@ def test_a_wrong_count_is_told():
 
 
 @pytest.mark.parametrize("kind", [Lidar2d, Lidar3d])
-def test_directions_are_unit_vectors(kind):
+def test_directions_are_unit_vectors(kind: type[Any]) -> None:
     np.testing.assert_allclose(np.linalg.norm(kind().fan(), axis=-1), 1.0, atol=1e-12)
     assert SENSORS[kind.__name__.lower().replace("2d", "_2d").replace("3d", "_3d")] is kind

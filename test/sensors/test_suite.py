@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,8 +34,8 @@ QUIET_IMU = "{name: drone/IMU_MAIN, type: imu, gyroscope: none, accelerometer: n
 
 
 @pytest.fixture
-def simulate(tmp_path):
-    def simulate(*sensors, seed=0):
+def simulate(tmp_path: Path) -> Callable[..., Simulation]:
+    def simulate(*sensors: str, seed: int = 0) -> Simulation:
         path = tmp_path / "world.yaml"
         path.write_text(WORLD + "".join(f"  - {sensor}\n" for sensor in sensors))
         return Simulation(load(path), seed)
@@ -40,13 +43,13 @@ def simulate(tmp_path):
     return simulate
 
 
-def faults(simulate, *sensors):
+def faults(simulate: Callable[..., Simulation], *sensors: str) -> list[str]:
     with pytest.raises(WorldError) as caught:
         simulate(*sensors)
     return [str(problem).partition("world.yaml:")[2] for problem in caught.value.problems]
 
 
-def test_an_imu_on_an_arm_that_turns_evenly(simulate):
+def test_an_imu_on_an_arm_that_turns_evenly(simulate: Callable[..., Simulation]) -> None:
     """A quarter turn per second, half a metre out: w about z, and w² r towards the axis. Corners of none: slerp
     about one axis is even."""
     simulation = simulate(QUIET_IMU)
@@ -57,12 +60,12 @@ def test_an_imu_on_an_arm_that_turns_evenly(simulate):
     np.testing.assert_allclose(values, np.tile([0, 0, turn, -(turn**2) * 0.5, 0, 9.80665], (50, 1)), atol=2e-6)
 
 
-def test_the_first_reading_is_that_of_the_start(simulate):
+def test_the_first_reading_is_that_of_the_start(simulate: Callable[..., Simulation]) -> None:
     readings = simulate(QUIET_IMU).snapshot().readings
     assert readings["drone/IMU_MAIN"].stamps_ns.tolist() == [2_000_000_000]
 
 
-def test_readings_keep_their_rate_and_stamps_their_time(simulate):
+def test_readings_keep_their_rate_and_stamps_their_time(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate("{name: drone/GPS, type: gps, rate: 8, latency: 0.1}")
     simulation.run(1.0)
     stamps_ns = simulation.snapshot().readings["drone/GPS"].stamps_ns - 2_000_000_000
@@ -70,7 +73,7 @@ def test_readings_keep_their_rate_and_stamps_their_time(simulate):
     assert (stamps_ns / 1e7).tolist() == [0, 13, 25, 38, 50, 63, 75, 88]
 
 
-def all_readings(simulation, steps):
+def all_readings(simulation: Simulation, steps: Sequence[int]) -> dict[str, tuple[list[Any], bytes]]:
     told = []
     for count in steps:
         simulation.step(count)
@@ -95,12 +98,12 @@ ALL = (
 )
 
 
-def test_many_small_steps_read_what_one_call_reads(simulate):
+def test_many_small_steps_read_what_one_call_reads(simulate: Callable[..., Simulation]) -> None:
     """Bit for bit."""
     assert all_readings(simulate(*ALL), [300]) == all_readings(simulate(*ALL), [1] * 7 + [0, 93, 1, 199])
 
 
-def test_the_same_seed_reads_the_same_and_another_does_not(simulate):
+def test_the_same_seed_reads_the_same_and_another_does_not(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate(*ALL, seed=5)
     first = all_readings(simulation, [100])
     simulation.reset()
@@ -111,13 +114,13 @@ def test_the_same_seed_reads_the_same_and_another_does_not(simulate):
     assert [name for name in first if first[name] == other[name]] == ["drone/TRUTH"]
 
 
-def test_another_sensor_changes_nothing_for_those_that_are_there(simulate):
+def test_another_sensor_changes_nothing_for_those_that_are_there(simulate: Callable[..., Simulation]) -> None:
     alone = all_readings(simulate(ALL[0]), [100])
     together = all_readings(simulate(*reversed(ALL)), [100])
     assert together["drone/IMU_MAIN"] == alone["drone/IMU_MAIN"]
 
 
-def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate):
+def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate: Callable[..., Simulation]) -> None:
     """A seek back starts anew: the readings from there on are those of a fresh run."""
     simulation = simulate(*ALL)
     simulation.run(3.0)
@@ -127,21 +130,22 @@ def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate):
     assert all_readings(simulation, [50]) == all_readings(fresh, [50])
 
 
-def test_a_parameter_in_part_keeps_the_rest_of_its_defaults(simulate):
+def test_a_parameter_in_part_keeps_the_rest_of_its_defaults(simulate: Callable[..., Simulation]) -> None:
     (group,) = groups_of(simulate("{name: drone/IMU, type: imu, gyroscope: {density: 0.5}}").world)
     (imu,) = group.sensors
+    assert isinstance(imu, Imu)
     assert imu.gyroscope.density == 0.5
     assert imu.gyroscope.saturation == Imu().gyroscope.saturation
     assert imu.accelerometer == Imu().accelerometer
 
 
-def test_a_sensor_without_a_type_is_a_frame(simulate):
+def test_a_sensor_without_a_type_is_a_frame(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate("{name: drone/CAM_FRONT}")
     assert "drone/CAM_FRONT" in simulation.frames.names
     assert list(simulation.snapshot().readings) == []
 
 
-def test_an_unknown_sensor_is_told_with_the_nearest(simulate):
+def test_an_unknown_sensor_is_told_with_the_nearest(simulate: Callable[..., Simulation]) -> None:
     readings = simulate(QUIET_IMU).snapshot().readings
     with pytest.raises(KeyError, match=r"no sensor 'drone/IMU'; did you mean drone/IMU_MAIN\?"):
         readings["drone/IMU"]
@@ -199,19 +203,19 @@ NOISE = (
         ("rate: 5", "rate", "rate: unknown key; did you mean mate? (known: name, parent, pose, mate, type)"),
     ],
 )
-def test_a_mistake_is_told_where_it_is(simulate, entry, at, expected):
+def test_a_mistake_is_told_where_it_is(simulate: Callable[..., Simulation], entry: str, at: str, expected: str) -> None:
     (fault,) = faults(simulate, f"{{name: drone/a, {entry}}}")
     line, column = WORLD.count("\n") + 1, f"  - {{name: drone/a, {entry}}}".rindex(at) + 1
     assert fault == f"{line}:{column}: sensors[0].{expected}"
 
 
-def test_all_mistakes_are_told_at_once(simulate):
+def test_all_mistakes_are_told_at_once(simulate: Callable[..., Simulation]) -> None:
     assert (
         len(faults(simulate, "{name: drone/a, type: imu, rate: -1, latency: x}", "{name: drone/b, type: sonar}")) == 3
     )
 
 
-def test_what_needs_a_place_on_earth_says_so(tmp_path):
+def test_what_needs_a_place_on_earth_says_so(tmp_path: Path) -> None:
     path = tmp_path / "nowhere.yaml"
     path.write_text("sensors:\n  - {name: base_link/GPS, parent: map, type: gps}\n")
     with pytest.raises(
@@ -220,14 +224,16 @@ def test_what_needs_a_place_on_earth_says_so(tmp_path):
         Simulation(load(path))
 
 
-def test_a_package_that_is_missing_is_named(simulate, monkeypatch):
+def test_a_package_that_is_missing_is_named(
+    simulate: Callable[..., Simulation], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As import has it where nothing is installed."""
     monkeypatch.setitem(sys.modules, "pygeomag", None)
     (fault,) = faults(simulate, "{name: drone/MAG, type: magnetometer}")
     assert "magnetometer needs the package pygeomag, which is not installed: pip install pygeomag" in fault
 
 
-def test_sensors_can_be_described_in_python():
+def test_sensors_can_be_described_in_python() -> None:
     still = np.array([0.0, 0, 0, 0, 0, 0, 1])
     described = Sensor("IMU", "map", still, type="imu", parameters={"rate": 50.0, "gyroscope": {"density": 1e-3}})
     simulation = Simulation(World("table", origin=Origin(0, 0, 0), sensors=(described,)))

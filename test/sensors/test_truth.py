@@ -10,6 +10,7 @@ from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.sensors.kinematics import CENTRAL, FORWARD, Differences, state_of
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
@@ -20,14 +21,14 @@ NUMBERS = st.floats(-3, 3)
 VECTORS = st.tuples(NUMBERS, NUMBERS, NUMBERS).map(np.array)
 
 
-def screw(velocity, acceleration, rate, time):
+def screw(velocity: FloatArray, acceleration: FloatArray, rate: FloatArray, time: float) -> FloatArray:
     """The pose of a frame that falls freely in one place and turns evenly, by scipy's rotations."""
     position = velocity * time + 0.5 * acceleration * time**2
     return np.concatenate([position, Rotation.from_rotvec(rate * time).as_quat()])[None]
 
 
 @given(VECTORS, VECTORS, VECTORS)
-def test_differences_of_even_motion_are_exact(velocity, acceleration, rate):
+def test_differences_of_even_motion_are_exact(velocity: FloatArray, acceleration: FloatArray, rate: FloatArray) -> None:
     """Of constant acceleration and rate they leave nothing out."""
     for stencil in (CENTRAL, FORWARD):
         ends = [screw(velocity, acceleration, rate, 1.0 + instant * SPAN) for instant in stencil.instants]
@@ -37,7 +38,7 @@ def test_differences_of_even_motion_are_exact(velocity, acceleration, rate):
         np.testing.assert_allclose(state.acceleration[0], [*acceleration, 0, 0, 0], atol=1e-7)
 
 
-def test_differences_of_a_circle_are_off_by_the_square_of_their_span():
+def test_differences_of_a_circle_are_off_by_the_square_of_their_span() -> None:
     """2 m about the origin at 3 rad/s: w² r inwards, 18 m/s²; w⁴ r span² / 12 is left out, eleven times that ahead."""
     for stencil, off in ((CENTRAL, 1), (FORWARD, 11)):
         angles = 0.7 + 3.0 * SPAN * np.array(stencil.instants)
@@ -52,7 +53,9 @@ def test_differences_of_a_circle_are_off_by_the_square_of_their_span():
 
 
 @given(VECTORS, VECTORS, VECTORS, VECTORS)
-def test_a_lever_arm_is_the_motion_of_its_tip(velocity, acceleration, rate, arm):
+def test_a_lever_arm_is_the_motion_of_its_tip(
+    velocity: FloatArray, acceleration: FloatArray, rate: FloatArray, arm: FloatArray
+) -> None:
     """Against differences of the tip's own positions."""
     mounting = np.concatenate([arm, Rotation.from_rotvec([0.3, -0.2, 0.9]).as_quat()])
     ends = [screw(velocity, acceleration, rate, 0.5 + dt) for dt in (-SPAN, 0.0, SPAN)]
@@ -63,7 +66,7 @@ def test_a_lever_arm_is_the_motion_of_its_tip(velocity, acceleration, rate, arm)
     np.testing.assert_allclose(carried.acceleration, tip.acceleration, atol=2e-3)
 
 
-def test_a_lever_arm_that_speeds_up():
+def test_a_lever_arm_that_speeds_up() -> None:
     """On a disc at 2 rad/s, 3 rad/s² faster each second, 0.5 m from its axis: w² r inwards, dw/dt r along."""
     disc = FrameState(poses.IDENTITY[None], np.array([[0, 0, 0, 0, 0, 2.0]]), np.array([[0, 0, 0, 0, 0, 3.0]]))
     rim = disc.at(np.array([0.5, 0, 0, 0, 0, 0, 1.0]))
@@ -71,7 +74,7 @@ def test_a_lever_arm_that_speeds_up():
     np.testing.assert_allclose(rim.acceleration, [[-2.0, 1.5, 0, 0, 0, 3.0]], atol=1e-15)
 
 
-def test_a_sensor_deep_in_a_tree_has_the_state_of_the_product():
+def test_a_sensor_deep_in_a_tree_has_the_state_of_the_product() -> None:
     """A mast on a cart that moves evenly, a sensor on an arm that turns evenly on the mast: by hand."""
     still = np.array([0.0, 0, 0, 0, 0, 0, 1])
     quarter = Rotation.from_euler("z", 90, degrees=True).as_quat()
@@ -90,7 +93,7 @@ def test_a_sensor_deep_in_a_tree_has_the_state_of_the_product():
     )
     layout = lay_out(world)
 
-    def write(table, ahead_ns):
+    def write(table: FloatArray, ahead_ns: IntArray) -> None:
         times = 0.5 + ahead_ns * 1e-9
         table[:, layout.frames.index("cart"), :3] = times[:, None] * [3.0, 0, 0]
         table[:, layout.frames.index("arm"), 3:] = Rotation.from_euler("z", 90 * times[:, None], degrees=True).as_quat()
@@ -104,12 +107,12 @@ def test_a_sensor_deep_in_a_tree_has_the_state_of_the_product():
     np.testing.assert_allclose([state.twist[1], state.acceleration[1]], 0.0, atol=1e-12)
 
 
-def test_gravity_is_the_standard_one_unless_said_otherwise():
+def test_gravity_is_the_standard_one_unless_said_otherwise() -> None:
     state = FrameState(poses.IDENTITY[None], np.zeros((1, 6)), np.zeros((1, 6)))
     assert state.gravity == pytest.approx(np.array([[0, 0, -9.80665]]))
 
 
-def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow():
+def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow() -> None:
     """Held before its first keyframe, at speed from there on."""
     start, end = np.array([[0.0, 0, 0, 0, 0, 0, 1], [3.0, 0, 0, 0, 0, 0, 1]])
     motion = Motion("cart", "map", np.array([0, 1_000_000_000]), np.array([start, end]))
@@ -120,7 +123,7 @@ def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow():
     np.testing.assert_allclose(readings["TRUTH"].values[0, 7:10], [3.0, 0, 0], atol=1e-9)
 
 
-def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve():
+def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve() -> None:
     """Rate and specific force from scipy's PCHIP of positions and of the angle about z, turned into body axes.
 
     Differences over 1 ms leave out span²/6 of the third derivative, here 5e-5 rad/s. Accelerations of C1 curves jump

@@ -20,14 +20,19 @@ RAYS = ("rangefinder", "lidar_2d", "lidar_3d")
 HALF = math.sqrt(0.5)
 
 
-def state(position=(0, 0, 0), quaternion=(0, 0, 0, 1), velocity=(0, 0, 0), rate=(0, 0, 0)):
+def state(
+    position: tuple[float, float, float] = (0, 0, 0),
+    quaternion: tuple[int, int, float, float] = (0, 0, 0, 1),
+    velocity: tuple[float, float, int] = (0, 0, 0),
+    rate: tuple[int, float, float] = (0, 0, 0),
+) -> FrameState:
     return FrameState(
         np.array([[*position, *quaternion]], float), np.array([[*velocity, *rate]], float), np.zeros((1, 6))
     )
 
 
 @pytest.mark.parametrize("name", sorted(name for name, kind in SENSORS.items() if not issubclass(kind, CameraType)))
-def test_its_channels_are_those_of_its_noise_and_of_its_readings(name):
+def test_its_channels_are_those_of_its_noise_and_of_its_readings(name: str) -> None:
     kind = SENSORS[name]
     sensors = (kind(), kind())
     measured = kind.measure(sensors, Setting(ZURICH))(
@@ -42,8 +47,8 @@ def test_its_channels_are_those_of_its_noise_and_of_its_readings(name):
 
 
 @pytest.mark.parametrize("name", sorted(SENSORS))
-def test_its_parameters_say_unit_meaning_and_range_and_its_defaults_keep_it(name):
-    for part in fields(SENSORS[name]()):
+def test_its_parameters_say_unit_meaning_and_range_and_its_defaults_keep_it(name: str) -> None:
+    for part in fields(SENSORS[name]()):  # type: ignore[arg-type]
         spec = spec_of(part)
         assert spec.unit
         assert spec.meaning
@@ -51,7 +56,7 @@ def test_its_parameters_say_unit_meaning_and_range_and_its_defaults_keep_it(name
             assert spec.allows(part.default), part.name
 
 
-def test_a_name_given_twice_is_refused_with_both_files():
+def test_a_name_given_twice_is_refused_with_both_files() -> None:
     class Other:
         pass
 
@@ -59,14 +64,14 @@ def test_a_name_given_twice_is_refused_with_both_files():
         sensor("imu")(Other)
 
 
-def test_a_barometer_reads_the_height_above_the_sea():
+def test_a_barometer_reads_the_height_above_the_sea() -> None:
     """9.4322e4 Pa at 600 m in table I of the U.S. Standard Atmosphere, 1976."""
     sensors = (Barometer(geoid_undulation=47.3),)
     reading = Barometer.measure(sensors, Setting(ZURICH))(state((7.0, -3.0, 600.0 - 488.0 + 47.3)))
     assert reading[0, 0] == pytest.approx(9.4322e4, abs=1.0)
 
 
-def test_a_pitot_tube_reads_what_comes_along_its_axis():
+def test_a_pitot_tube_reads_what_comes_along_its_axis() -> None:
     """Half density times speed squared where slow; nothing from the side or behind."""
     read = Airspeed.measure((Airspeed(),), Setting(World("sea")))
     yawed = (0, 0, HALF, HALF)
@@ -75,7 +80,7 @@ def test_a_pitot_tube_reads_what_comes_along_its_axis():
     assert read(state(quaternion=yawed, velocity=(0, -12.0, 0)))[0, 0] == 0.0
 
 
-def test_a_magnetometer_turns_against_its_frame():
+def test_a_magnetometer_turns_against_its_frame() -> None:
     """Facing west after a quarter turn, north is on its right: -y."""
     sensors = (Magnetometer(year=2025.5),)
     east, north, up = field(47.397742, 8.545594, 488.0, 2025.5)
@@ -85,7 +90,7 @@ def test_a_magnetometer_turns_against_its_frame():
     np.testing.assert_allclose(reading[0], [north, -east, up], rtol=1e-12)
 
 
-def test_each_magnetometer_has_the_field_of_its_own_year():
+def test_each_magnetometer_has_the_field_of_its_own_year() -> None:
     sensors = (Magnetometer(year=2029.0), Magnetometer(year=2025.0), Magnetometer(year=2029.0))
     still = FrameState(np.tile([0.0, 0, 0, 0, 0, 0, 1], (3, 1)), np.zeros((3, 6)), np.zeros((3, 6)))
     readings = Magnetometer.measure(sensors, Setting(ZURICH))(still)
@@ -93,7 +98,7 @@ def test_each_magnetometer_has_the_field_of_its_own_year():
         np.testing.assert_allclose(reading, field(47.397742, 8.545594, 488.0, year), rtol=1e-12)
 
 
-def test_ground_truth_is_a_pose_in_the_world_and_a_twist_in_the_frame():
+def test_ground_truth_is_a_pose_in_the_world_and_a_twist_in_the_frame() -> None:
     """As nav_msgs/Odometry has it: going east, facing north, is to the right."""
     reading = GroundTruth.measure((GroundTruth(),), Setting(ZURICH))(
         state((1, 2, 3), (0, 0, HALF, HALF), velocity=(5, 0, 1), rate=(0, 0.5, 0.25))

@@ -42,7 +42,8 @@ class Claims:
         """A number that nobody has claimed and nobody uses. Where there is none, waits for one."""
         turn = self._turns.setdefault(kind, itertools.count(os.getpid() * 37))
         found = until(lambda: self._try(kind, numbers, is_free, next(turn)), f"a {kind} that is free", poll=0.2)
-        return int(found)
+        assert found is not None
+        return found
 
     def release(self, kept: int = 0) -> None:
         """Gives up all claims but the first so many."""

@@ -6,15 +6,19 @@ import math
 import random
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from threading import Event
+from typing import Any
 
 import numpy as np
 import pytest
 from waiting import PATIENCE, until
 
-from sim_node.simulation import Loop, Refused, Simulation
-from sim_node.world import Motion, TimeGrid, World
+from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation import Loop, Refused, Simulation, Snapshot
+from sim_node.world import FrameTable, Motion, TimeGrid, World
 
 SECOND = 1_000_000_000
 MS = 1_000_000
@@ -23,18 +27,18 @@ MS = 1_000_000
 class Recorder:
     """A sink that keeps what it is given, with its time on the wall clock, and can be waited for."""
 
-    def __init__(self):
-        self.opened = []
-        self.times_ns = []
-        self.walls = []
-        self.xs = []
+    def __init__(self) -> None:
+        self.opened: list[tuple[World, FrameTable]] = []
+        self.times_ns: list[int] = []
+        self.walls: list[float] = []
+        self.xs: list[float] = []
         self.closed = 0
         self.grew = threading.Condition()
 
-    def open(self, world, frames):
+    def open(self, world: World, frames: FrameTable) -> None:
         self.opened.append((world, frames))
 
-    def write(self, snapshot):
+    def write(self, snapshot: Snapshot) -> None:
         with self.grew:
             assert self.opened
             assert not self.closed
@@ -43,14 +47,14 @@ class Recorder:
             self.xs.append(float(snapshot.poses[-1, 0]))
             self.grew.notify_all()
 
-    def close(self):
+    def close(self) -> None:
         self.closed += 1
 
-    def wait_for(self, done):
+    def wait_for(self, done: Callable[..., Any]) -> None:
         with self.grew:
             assert self.grew.wait_for(lambda: done(self.times_ns), PATIENCE), f"not within {PATIENCE:g} s"
 
-    def wait_for_more(self, count):
+    def wait_for_more(self, count: int) -> None:
         now = len(self.times_ns)
         self.wait_for(lambda times_ns: len(times_ns) >= now + count)
 
@@ -58,29 +62,29 @@ class Recorder:
 class Failing(Recorder):
     """A sink that breaks at its `at`, after some writes."""
 
-    def __init__(self, at, after=0, failure=RuntimeError):
+    def __init__(self, at: str, after: int = 0, failure: type[Exception] = RuntimeError) -> None:
         super().__init__()
         self.at, self.after, self.failure = at, after, failure
 
-    def open(self, world, frames):
+    def open(self, world: World, frames: FrameTable) -> None:
         super().open(world, frames)
         self._break("open")
 
-    def write(self, snapshot):
+    def write(self, snapshot: Snapshot) -> None:
         super().write(snapshot)
         if len(self.times_ns) > self.after:
             self._break("write")
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         self._break("close")
 
-    def _break(self, at):
+    def _break(self, at: str) -> None:
         if at == self.at:
             raise self.failure(f"broken in {at}")
 
 
-def clockwork(step_ns=5 * MS, start_ns=0):
+def clockwork(step_ns: int = 5 * MS, start_ns: int = 0) -> World:
     """A world of one frame whose x is the simulation time in seconds."""
     poses = np.zeros((2, 7))
     poses[:, 6], poses[1, 0] = 1.0, 100_000.0
@@ -88,12 +92,12 @@ def clockwork(step_ns=5 * MS, start_ns=0):
     return World("clockwork", time=TimeGrid(start_ns, step_ns), motions=(motion,))
 
 
-def still(step_ns=5 * MS):
+def still(step_ns: int = 5 * MS) -> World:
     return World("still", time=TimeGrid(0, step_ns))
 
 
 @contextmanager
-def running(world, *sinks, **options):
+def running(world: World, *sinks: Recorder, **options: Any) -> Iterator[tuple[Loop, Event]]:
     """A started loop and the event of its end; stopped at the end of the test, in time."""
     over = threading.Event()
     loop = Loop(Simulation(world), sinks, **options)
@@ -105,11 +109,11 @@ def running(world, *sinks, **options):
         assert over.is_set()
 
 
-def stop(loop):
+def stop(loop: Loop) -> None:
     """Loop.stop, which must not hang; raises what it raises."""
     outcome = []
 
-    def call():
+    def call() -> None:
         try:
             loop.stop()
         except BaseException as failure:
@@ -123,7 +127,7 @@ def stop(loop):
         raise outcome[0]
 
 
-def ticks(rate, step_ns, count, first=0):
+def ticks(rate: float, step_ns: int, count: int, first: int = 0) -> list[int]:
     return [step_ns * (first + math.ceil(Fraction(SECOND) / Fraction(str(rate)) * i / step_ns)) for i in range(count)]
 
 
@@ -131,7 +135,7 @@ def ticks(rate, step_ns, count, first=0):
 
 
 @pytest.mark.parametrize(("rate", "step_ns"), [(60.0, 5 * MS), (60.0, 10 * MS), (59.94, MS), (1000.0, 10 * MS)])
-def test_a_run_at_full_speed_delivers_exactly_its_ticks(rate, step_ns):
+def test_a_run_at_full_speed_delivers_exactly_its_ticks(rate: float, step_ns: int) -> None:
     """Each the first step at or after a multiple of the period, from the start to the end of the duration."""
     recorder = Recorder()
     with running(clockwork(step_ns), recorder, publish_rate=rate, real_time_factor=0.0, duration_ns=20 * SECOND) as (
@@ -146,7 +150,7 @@ def test_a_run_at_full_speed_delivers_exactly_its_ticks(rate, step_ns):
     assert recorder.opened[0] == (loop.simulation.world, loop.simulation.frames)
 
 
-def test_ten_minutes_at_60_hz_are_36001_ticks():
+def test_ten_minutes_at_60_hz_are_36001_ticks() -> None:
     recorder = Recorder()
     with running(still(), recorder, real_time_factor=0.0, duration_ns=600 * SECOND) as (loop, over):
         assert over.wait(PATIENCE)
@@ -155,7 +159,7 @@ def test_ten_minutes_at_60_hz_are_36001_ticks():
 
 
 @pytest.mark.parametrize("duration_ns", [0, 1, 5 * MS, 7 * MS, SECOND // 3, SECOND])
-def test_a_duration_ends_on_the_step_at_or_after_it(duration_ns):
+def test_a_duration_ends_on_the_step_at_or_after_it(duration_ns: int) -> None:
     """Also where no tick is due there; the ticks within it are delivered, no more."""
     recorder = Recorder()
     with running(still(), recorder, publish_rate=7.0, real_time_factor=0.0, duration_ns=duration_ns) as (loop, over):
@@ -165,11 +169,11 @@ def test_a_duration_ends_on_the_step_at_or_after_it(duration_ns):
     assert recorder.times_ns == [time_ns for time_ns in ticks(7.0, 5 * MS, 10) if time_ns <= end_ns]
 
 
-def test_all_sinks_get_every_snapshot_in_their_order():
+def test_all_sinks_get_every_snapshot_in_their_order() -> None:
     order, recorders = [], [Recorder() for _ in range(3)]
 
     class Ordered(Recorder):
-        def write(self, snapshot):
+        def write(self, snapshot: Snapshot) -> None:
             super().write(snapshot)
             order.append(recorders.index(self))
 
@@ -180,7 +184,7 @@ def test_all_sinks_get_every_snapshot_in_their_order():
     assert order == [0, 1, 2] * 61
 
 
-def test_a_world_that_starts_later_ticks_from_its_start():
+def test_a_world_that_starts_later_ticks_from_its_start() -> None:
     recorder = Recorder()
     with running(clockwork(5 * MS, 7 * SECOND), recorder, real_time_factor=0.0, duration_ns=SECOND) as (_, over):
         assert over.wait(PATIENCE)
@@ -191,7 +195,7 @@ def test_a_world_that_starts_later_ticks_from_its_start():
 
 
 @pytest.mark.parametrize(("factor", "simulated"), [(1.0, 1.0), (4.0, 6.0), (0.5, 0.5)])
-def test_real_time_has_absolute_deadlines(factor, simulated):
+def test_real_time_has_absolute_deadlines(factor: float, simulated: float) -> None:
     """No tick before its deadline, counted from the first one: that none is much later is the benchmarks' to say."""
     recorder = Recorder()
     duration_ns = int(simulated * SECOND)
@@ -204,11 +208,11 @@ def test_real_time_has_absolute_deadlines(factor, simulated):
     assert pace.ticks == len(late)
 
 
-def test_a_sink_that_is_slow_once_is_caught_up_with():
+def test_a_sink_that_is_slow_once_is_caught_up_with() -> None:
     """Its 0.2 s are no delay of those after it: they come at once until time is where the wall clock has it."""
 
     class SlowOnce(Recorder):
-        def write(self, snapshot):
+        def write(self, snapshot: Snapshot) -> None:
             super().write(snapshot)
             if len(self.times_ns) == 10:
                 time.sleep(0.2)
@@ -216,9 +220,9 @@ def test_a_sink_that_is_slow_once_is_caught_up_with():
     recorder = SlowOnce()
     with running(clockwork(), recorder) as (loop, _):
 
-        def late():
+        def late() -> FloatArray:
             walls = np.array(recorder.walls)
-            return walls - walls[0] - np.array(recorder.times_ns[: len(walls)]) / SECOND
+            return np.asarray(walls - walls[0] - np.array(recorder.times_ns[: len(walls)]) / SECOND)
 
         # What a machine that stood still for a second has given up is not made up for.
         until(lambda: len(recorder.walls) > 20 and late()[20:].min() < 0.1 + loop.pace().behind, "ticks on time again")
@@ -227,7 +231,7 @@ def test_a_sink_that_is_slow_once_is_caught_up_with():
     assert late()[10] >= 0.175, "it was due 20 ms after the slow one"
 
 
-def test_a_pause_is_no_delay():
+def test_a_pause_is_no_delay() -> None:
     """The watch stands still: after it ticks go on, not in a burst."""
     recorder = Recorder()
     with running(clockwork(), recorder) as (loop, _):
@@ -245,7 +249,7 @@ def test_a_pause_is_no_delay():
     assert (np.array(recorder.times_ns[count:]) / SECOND <= ran + after).all()
 
 
-def test_pauses_shorter_than_a_period_do_not_stop_time():
+def test_pauses_shorter_than_a_period_do_not_stop_time() -> None:
     """At one tick a second, twenty times as fast: the watch goes on from where it stood, not from the last tick."""
     recorder = Recorder()
     with running(clockwork(), recorder, publish_rate=1.0, real_time_factor=20.0) as (loop, _):
@@ -256,7 +260,7 @@ def test_pauses_shorter_than_a_period_do_not_stop_time():
     assert recorder.times_ns[:5] == [0, SECOND, 2 * SECOND, 3 * SECOND, 4 * SECOND]
 
 
-def test_changes_of_speed_more_often_than_ticks_do_not_stop_time():
+def test_changes_of_speed_more_often_than_ticks_do_not_stop_time() -> None:
     """As when a slider is dragged."""
     recorder = Recorder()
     with running(clockwork(), recorder, publish_rate=1.0, real_time_factor=20.0) as (loop, _):
@@ -271,7 +275,7 @@ def test_changes_of_speed_more_often_than_ticks_do_not_stop_time():
 # Requests
 
 
-def test_a_paused_loop_steps_as_asked():
+def test_a_paused_loop_steps_as_asked() -> None:
     """Nothing comes between the asked steps; time runs on from there when it is resumed."""
     recorder = Recorder()
     with running(clockwork(), recorder, paused=True) as (loop, _):
@@ -289,7 +293,7 @@ def test_a_paused_loop_steps_as_asked():
     assert after[:3] == [time_ns for time_ns in ticks(60.0, 5 * MS, 400) if time_ns > 5060 * MS][:3]
 
 
-def test_a_huge_step_takes_no_longer_than_a_small_one():
+def test_a_huge_step_takes_no_longer_than_a_small_one() -> None:
     """A century and a half ahead: the next tick is computed, not counted up to, which would take hours."""
     recorder = Recorder()
     with running(still(), recorder, paused=True) as (loop, _):
@@ -298,7 +302,7 @@ def test_a_huge_step_takes_no_longer_than_a_small_one():
     assert recorder.times_ns == [0, 5 * MS * 10**12, 5 * MS * (10**12 + 1)]
 
 
-def test_a_step_of_a_running_simulation_is_refused():
+def test_a_step_of_a_running_simulation_is_refused() -> None:
     recorder = Recorder()
     with running(clockwork(), recorder) as (loop, _):
         with pytest.raises(Refused, match="pause it to step"):
@@ -307,7 +311,7 @@ def test_a_step_of_a_running_simulation_is_refused():
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_reset_delivers_the_first_tick_again(paused):
+def test_reset_delivers_the_first_tick_again(paused: bool) -> None:
     """Running or paused as before, and with another seed where one is given."""
     recorder = Recorder()
     with running(clockwork(5 * MS, 3 * SECOND), recorder, real_time_factor=5.0, paused=paused) as (loop, _):
@@ -327,7 +331,7 @@ def test_reset_delivers_the_first_tick_again(paused):
         assert loop.simulation.seed == 77
 
 
-def test_the_rate_changes_at_run_time():
+def test_the_rate_changes_at_run_time() -> None:
     """The old period exactly, one tick for the change, then the new period exactly."""
     recorder = Recorder()
     with running(clockwork(MS), recorder, publish_rate=250.0, real_time_factor=0.0) as (loop, _):
@@ -343,7 +347,7 @@ def test_the_rate_changes_at_run_time():
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_a_slow_rate_does_not_hold_back_a_faster_one(paused):
+def test_a_slow_rate_does_not_hold_back_a_faster_one(paused: bool) -> None:
     """At a tick in a quarter of an hour, 60 Hz begins now, not with the tick that would have been next."""
     recorder = Recorder()
     with running(clockwork(), recorder, publish_rate=0.001, paused=paused) as (loop, _):
@@ -355,7 +359,7 @@ def test_a_slow_rate_does_not_hold_back_a_faster_one(paused):
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_wrong_values_are_refused_and_the_loop_goes_on(paused):
+def test_wrong_values_are_refused_and_the_loop_goes_on(paused: bool) -> None:
     recorder = Recorder()
     with running(clockwork(), recorder, paused=paused) as (loop, _):
         for wrong in (0.0, -1.0, math.nan, math.inf):
@@ -375,7 +379,7 @@ def test_wrong_values_are_refused_and_the_loop_goes_on(paused):
         Loop(Simulation(still()), (), real_time_factor=-1.0)
 
 
-def test_full_speed_does_not_starve_requests():
+def test_full_speed_does_not_starve_requests() -> None:
     """Hundreds of them are served while ticks come as fast as they can."""
     recorder = Recorder()
     with running(still(), recorder, real_time_factor=0.0) as (loop, _):
@@ -385,7 +389,7 @@ def test_full_speed_does_not_starve_requests():
             loop.resume()
 
 
-def test_the_slowest_speed_is_a_wait_like_any_other():
+def test_the_slowest_speed_is_a_wait_like_any_other() -> None:
     """Centuries to the next tick are more than a thread can wait for at once."""
     recorder = Recorder()
     with running(clockwork(), recorder, real_time_factor=1e-300) as (loop, over):
@@ -395,7 +399,7 @@ def test_the_slowest_speed_is_a_wait_like_any_other():
         recorder.wait_for_more(2)
 
 
-def test_what_is_asked_before_the_start_shows_in_the_first_tick():
+def test_what_is_asked_before_the_start_shows_in_the_first_tick() -> None:
     """Nothing is written to sinks that are not open yet."""
     recorder, over = Recorder(), threading.Event()
     loop = Loop(Simulation(clockwork()), (recorder,), paused=True)
@@ -410,7 +414,7 @@ def test_what_is_asked_before_the_start_shows_in_the_first_tick():
     assert recorder.times_ns == [20 * MS, 25 * MS]
 
 
-def test_a_reset_before_the_start_is_no_tick():
+def test_a_reset_before_the_start_is_no_tick() -> None:
     recorder, over = Recorder(), threading.Event()
     loop = Loop(Simulation(still()), (recorder,), real_time_factor=0.0, duration_ns=SECOND)
     loop.reset(5)
@@ -420,11 +424,11 @@ def test_a_reset_before_the_start_is_no_tick():
     assert loop.pace().ticks == len(recorder.times_ns) == 61
 
 
-def test_a_sink_that_asks_its_own_loop_is_refused():
+def test_a_sink_that_asks_its_own_loop_is_refused() -> None:
     """It would wait for itself."""
 
     class Asking(Recorder):
-        def write(self, snapshot):
+        def write(self, snapshot: Snapshot) -> None:
             super().write(snapshot)
             loop.pause()
 
@@ -441,7 +445,7 @@ def test_a_sink_that_asks_its_own_loop_is_refused():
 
 
 @pytest.mark.parametrize("paused", [False, True])
-def test_stop_ends_a_loop_running_or_paused_once(paused):
+def test_stop_ends_a_loop_running_or_paused_once(paused: bool) -> None:
     recorder = Recorder()
     with running(clockwork(), recorder, paused=paused) as (loop, over):
         recorder.wait_for(lambda times_ns: len(times_ns) >= 1)
@@ -453,14 +457,14 @@ def test_stop_ends_a_loop_running_or_paused_once(paused):
 @pytest.mark.parametrize(
     "request_of", [Loop.pause, Loop.resume, Loop.reset, Loop.step, lambda loop: loop.set_publish_rate(30.0)]
 )
-def test_requests_after_the_end_are_refused(request_of):
+def test_requests_after_the_end_are_refused(request_of: Callable[..., Any]) -> None:
     with running(still(), Recorder(), real_time_factor=0.0, duration_ns=SECOND, paused=False) as (loop, over):
         assert over.wait(PATIENCE)
         with pytest.raises(Refused, match="has ended"):
             request_of(loop)
 
 
-def test_a_loop_that_never_started_can_be_stopped():
+def test_a_loop_that_never_started_can_be_stopped() -> None:
     recorder = Recorder()
     loop = Loop(Simulation(still()), (recorder,))
     stop(loop)
@@ -469,7 +473,7 @@ def test_a_loop_that_never_started_can_be_stopped():
 
 @pytest.mark.parametrize("failure", [RuntimeError, KeyboardInterrupt])
 @pytest.mark.parametrize(("at", "after"), [("open", 0), ("write", 0), ("write", 25), ("close", 0)])
-def test_a_sinks_failure_is_raised_by_stop(at, after, failure):
+def test_a_sinks_failure_is_raised_by_stop(at: str, after: int, failure: type[Exception]) -> None:
     """Once. The loop is over, the other sinks that were opened are closed."""
     before, failing, behind, over = Recorder(), Failing(at, after, failure), Recorder(), threading.Event()
     loop = Loop(Simulation(clockwork()), (before, failing, behind), real_time_factor=0.0, duration_ns=10 * SECOND)
@@ -485,11 +489,11 @@ def test_a_sinks_failure_is_raised_by_stop(at, after, failure):
         loop.pause()
 
 
-def test_the_first_failure_is_the_one_told():
+def test_the_first_failure_is_the_one_told() -> None:
     """A sink that fails to close because it failed to write says why it failed to write."""
 
     class FailingTwice(Failing):
-        def close(self):
+        def close(self) -> None:
             raise OSError("and in close")
 
     over = threading.Event()
@@ -501,7 +505,7 @@ def test_the_first_failure_is_the_one_told():
 
 
 @pytest.mark.parametrize("asked", [Loop.step, Loop.reset])
-def test_a_sink_that_fails_at_a_request_fails_the_loop_too(asked):
+def test_a_sink_that_fails_at_a_request_fails_the_loop_too(asked: Callable[..., Any]) -> None:
     """Whoever asked is told, and so is whoever stops: a broken sink is not written to again."""
     failing, over = Failing("write", 1), threading.Event()
     loop = Loop(Simulation(clockwork()), (failing,), paused=True)
@@ -514,11 +518,11 @@ def test_a_sink_that_fails_at_a_request_fails_the_loop_too(asked):
     assert (len(failing.times_ns), failing.closed) == (2, 1)
 
 
-def hammered(loop, seed, meanwhile=lambda: None):
+def hammered(loop: Loop, seed: int, meanwhile: Callable[..., Any] = lambda: None) -> set[str]:
     """Random requests from four threads; what those that were not carried out raised. None may hang."""
     raised = set()
 
-    def one(seed):
+    def one(seed: int) -> None:
         choose = random.Random(seed)
         for _ in range(200):
             call = choose.choice(
@@ -551,7 +555,7 @@ RUNS, ENDED, BROKEN = "the simulation runs; pause it to step", "the simulation h
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_random_requests_from_many_threads(seed):
+def test_random_requests_from_many_threads(seed: int) -> None:
     """Eight hundred of them; every one returns, and the loop still obeys afterwards."""
     recorder = Recorder()
     with running(clockwork(), recorder) as (loop, _):
@@ -565,7 +569,7 @@ def test_random_requests_from_many_threads(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_requests_that_a_failure_overtakes_are_refused(seed):
+def test_requests_that_a_failure_overtakes_are_refused(seed: int) -> None:
     """A sink breaks among hundreds of requests: one may be told so, those after it are refused, none waits for ever."""
     failing, over = Failing("write", 50), threading.Event()
     loop = Loop(Simulation(clockwork()), (failing,), real_time_factor=0.0)
@@ -578,12 +582,12 @@ def test_requests_that_a_failure_overtakes_are_refused(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_requests_that_stop_overtakes_are_refused(seed):
+def test_requests_that_stop_overtakes_are_refused(seed: int) -> None:
     """As in a node that is shut down while its services are called."""
     recorder = Recorder()
     with running(clockwork(), recorder) as (loop, _):
 
-        def end():
+        def end() -> None:
             recorder.wait_for_more(20)
             stop(loop)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 from waiting import PATIENCE
 
+from sim_node.sensors.tap import Tap
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 
@@ -17,45 +19,47 @@ MS = 1_000_000
 class Diary:
     """A peer that writes down when it was asked, and what a sensor had told by then."""
 
-    def __init__(self, rate, log=None, tap=None):
-        self.rate, self.log, self.tap = rate, [] if log is None else log, tap
+    def __init__(self, rate: float, log: list[Any] | None = None, tap: Tap | None = None) -> None:
+        self.rate, self.tap = rate, tap
+        self.log: list[Any] = [] if log is None else log
         self.interrupted = self.closed = False
 
-    def tell(self, step, time_ns):
+    def tell(self, step: int, time_ns: int) -> None:
         told = None if self.tap is None else self.tap.newest(step)
         self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
 
-    def hear(self):
+    def hear(self) -> None:
         pass
 
-    def interrupt(self):
+    def interrupt(self) -> None:
         self.interrupted = True
 
-    def close(self):
+    def close(self) -> None:
         self.closed = True
 
 
 class Stuck(Diary):
     """A peer that waits for what never comes."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(10.0)
         self.waits, self._stop = threading.Event(), threading.Event()
 
-    def hear(self):
+    def hear(self) -> None:
         self.waits.set()
         self._stop.wait()
 
-    def interrupt(self):
+    def interrupt(self) -> None:
         self._stop.set()
 
 
-def simulation():
+def simulation() -> Simulation:
     return Simulation(load("quadrotor"), seed=3)  # steps of 4 ms, its imu reads at every one
 
 
-def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining():
-    run, log = simulation(), []
+def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining() -> None:
+    run = simulation()
+    log: list[Any] = []
     run.attach(Diary(100.0, log))
     run.attach(Diary(125.0, log))
     run.step(3)
@@ -68,18 +72,18 @@ def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining():
     assert all(ms == 4 * step for _, step, ms, _ in log)
 
 
-def test_all_are_told_before_any_is_waited_for():
+def test_all_are_told_before_any_is_waited_for() -> None:
     """Two that answer only once both were told: one after the other, the first would be waited for in vain."""
     run, both = simulation(), threading.Barrier(2)
     waited = []
 
     class Thinker(Diary):
-        def tell(self, step, time_ns):
+        def tell(self, step: int, time_ns: int) -> None:
             super().tell(step, time_ns)
             self.thread = threading.Thread(target=lambda: waited.append(both.wait(PATIENCE)))
             self.thread.start()
 
-        def hear(self):
+        def hear(self) -> None:
             self.thread.join(PATIENCE)
             assert not self.thread.is_alive()
             assert not both.broken
@@ -90,7 +94,7 @@ def test_all_are_told_before_any_is_waited_for():
     assert sorted(waited) == [0, 0, 0, 1, 1, 1]
 
 
-def test_what_is_due_at_a_step_has_been_read_before_the_exchange():
+def test_what_is_due_at_a_step_has_been_read_before_the_exchange() -> None:
     run = simulation()
     diary = Diary(250.0, tap=run.tap("drone/IMU"))
     run.attach(diary)
@@ -99,7 +103,7 @@ def test_what_is_due_at_a_step_has_been_read_before_the_exchange():
         assert diary.log[-1][3] == run.snapshot().readings["drone/IMU"].values[-1].tolist()
 
 
-def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_step():
+def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_step() -> None:
     run = simulation()
     diary = Diary(125.0)
     run.attach(diary)
@@ -112,7 +116,7 @@ def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_ste
     assert [step for _, step, *_ in diary.log] == [2, 4, 0, 2, 6]
 
 
-def test_a_peer_that_only_listens_changes_nothing():
+def test_a_peer_that_only_listens_changes_nothing() -> None:
     alone, heard = simulation(), simulation()
     heard.attach(Diary(50.0, tap=heard.tap("drone/GPS")))
     heard.observer(["drone/base_link"])()
@@ -122,12 +126,12 @@ def test_a_peer_that_only_listens_changes_nothing():
     assert alone.state == heard.state
 
 
-def test_an_unknown_sensor_is_named():
+def test_an_unknown_sensor_is_named() -> None:
     with pytest.raises(KeyError, match="did you mean drone/IMU"):
         simulation().tap("drone/IMV")
 
 
-def test_stopping_a_loop_ends_waiting_for_a_peer():
+def test_stopping_a_loop_ends_waiting_for_a_peer() -> None:
     run, peer = simulation(), Stuck()
     run.attach(peer)
     loop = Loop(run, (), real_time_factor=0.0)
@@ -137,7 +141,7 @@ def test_stopping_a_loop_ends_waiting_for_a_peer():
     assert peer.closed
 
 
-def test_a_loop_that_ends_by_itself_closes_peers():
+def test_a_loop_that_ends_by_itself_closes_peers() -> None:
     run, peer = simulation(), Diary(250.0)
     run.attach(peer)
     ended = threading.Event()

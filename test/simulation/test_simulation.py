@@ -7,15 +7,18 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
-from sim_node.simulation import Simulation
+from sim_node.simulation import Simulation, Snapshot, State
 from sim_node.world import Motion, StaticFrame, TimeGrid, World, WorldError, load
 from sim_node.world.locate import shipped_worlds
 
@@ -24,11 +27,11 @@ MS = 1_000_000
 WORLDS = shipped_worlds()
 
 
-def pose(x):
+def pose(x: float) -> FloatArray:
     return np.array([x, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
-def train(start_ns=0, step_ns=10 * MS):
+def train(start_ns: int = 0, step_ns: int = 10 * MS) -> World:
     """x of `engine` is the simulation time in seconds, for the first thousand of them; `bell` is fixed to it."""
     return World(
         "train",
@@ -38,28 +41,30 @@ def train(start_ns=0, step_ns=10 * MS):
     )
 
 
-def engine_x(simulation, snapshot):
-    return snapshot.poses[simulation.frames.names.index("engine"), 0]
+def engine_x(simulation: Simulation, snapshot: Snapshot) -> float:
+    return float(snapshot.poses[simulation.frames.names.index("engine"), 0])
 
 
-def test_frames_are_a_table_parents_first():
+def test_frames_are_a_table_parents_first() -> None:
     frames = Simulation(train()).frames
     assert frames.names == ("map", "engine", "bell")
     assert frames.parents.tolist() == [-1, 0, 1]
     assert frames.static.tolist() == [True, False, True]
-    assert (frames.parents.dtype, frames.static.dtype) == (np.int32, np.bool_)
+    assert frames.parents.dtype == np.int32
+    assert frames.static.dtype == np.bool_
 
 
-def test_a_snapshot_is_time_and_poses():
+def test_a_snapshot_is_time_and_poses() -> None:
     simulation = Simulation(train(start_ns=2 * SECOND), seed=7)
     assert simulation.seed == 7
     first = simulation.snapshot()
     assert first.time_ns == 2 * SECOND
-    assert (first.poses.shape, first.poses.dtype) == ((3, 7), np.float64)
+    assert first.poses.shape == (3, 7)
+    assert first.poses.dtype == np.float64
     np.testing.assert_allclose(first.poses, [pose(0.0), pose(2.0), pose(0.5)], rtol=0, atol=1e-15)
 
 
-def test_step_and_run_advance_along_the_grid():
+def test_step_and_run_advance_along_the_grid() -> None:
     simulation = Simulation(train())
     simulation.step()
     assert simulation.snapshot().time_ns == 10 * MS
@@ -70,7 +75,7 @@ def test_step_and_run_advance_along_the_grid():
 
 
 @given(st.integers(0, 10**6), st.integers(1, 10**9), st.integers(0, 10**15))
-def test_time_is_start_plus_steps_times_step_exactly(steps, step_ns, start_ns):
+def test_time_is_start_plus_steps_times_step_exactly(steps: int, step_ns: int, start_ns: int) -> None:
     simulation = Simulation(train(start_ns, step_ns * 1000))
     simulation.step(steps)
     assert simulation.time_ns == start_ns + steps * step_ns * 1000
@@ -79,13 +84,13 @@ def test_time_is_start_plus_steps_times_step_exactly(steps, step_ns, start_ns):
 @pytest.mark.parametrize(
     ("duration", "steps"), [(0.0, 0), (0.3, 30), (0.1 + 0.2, 30), (0.0149, 1), (0.0151, 2), (36_000.0, 3_600_000)]
 )
-def test_run_takes_the_nearest_whole_steps(duration, steps):
+def test_run_takes_the_nearest_whole_steps(duration: float, steps: int) -> None:
     simulation = Simulation(train())
     simulation.run(duration)
     assert simulation.steps == steps
 
 
-def test_snapshots_do_not_change_later():
+def test_snapshots_do_not_change_later() -> None:
     simulation = Simulation(train())
     kept = [simulation.snapshot()]
     for _ in range(3):
@@ -96,7 +101,7 @@ def test_snapshots_do_not_change_later():
     assert engine_x(simulation, simulation.snapshot()) == pytest.approx(3.0, abs=1e-15)
 
 
-def test_two_simulations_of_one_world_do_not_meet():
+def test_two_simulations_of_one_world_do_not_meet() -> None:
     world = train()
     one, other = Simulation(world), Simulation(world)
     one.run(5.0)
@@ -104,7 +109,7 @@ def test_two_simulations_of_one_world_do_not_meet():
     assert engine_x(other, other.snapshot()) == 0.0
 
 
-def test_reset_goes_back_and_may_take_another_seed():
+def test_reset_goes_back_and_may_take_another_seed() -> None:
     simulation = Simulation(train(SECOND), seed=3)
     first = simulation.snapshot()
     simulation.run(4.0)
@@ -116,7 +121,7 @@ def test_reset_goes_back_and_may_take_another_seed():
 
 
 @given(st.lists(st.integers(0, 20 * SECOND), min_size=1, max_size=8))
-def test_seek_finds_any_time_forwards_and_backwards(times_ns):
+def test_seek_finds_any_time_forwards_and_backwards(times_ns: Sequence[int]) -> None:
     """Between steps too, at x = t; the run then stands at the step before."""
     simulation = Simulation(train())
     for time_ns in times_ns:
@@ -137,7 +142,9 @@ def test_seek_finds_any_time_forwards_and_backwards(times_ns):
         (lambda run: run.seek(2 * SECOND - 1), ValueError, "before the world's start at 2 s"),
     ],
 )
-def test_wrong_calls_are_refused_and_change_nothing(wrong, error, message):
+def test_wrong_calls_are_refused_and_change_nothing(
+    wrong: Callable[..., Any], error: type[Exception], message: str
+) -> None:
     simulation = Simulation(train(2 * SECOND))
     simulation.step(3)
     with pytest.raises(error, match=message):
@@ -146,12 +153,12 @@ def test_wrong_calls_are_refused_and_change_nothing(wrong, error, message):
     assert engine_x(simulation, simulation.snapshot()) == pytest.approx(2.03, abs=1e-14)
 
 
-def test_a_world_that_cannot_be_laid_out_is_refused():
+def test_a_world_that_cannot_be_laid_out_is_refused() -> None:
     with pytest.raises(WorldError, match="nowhere"):
         Simulation(World("broken", frames=(StaticFrame("a", "nowhere", pose(0.0)),)))
 
 
-def test_a_world_of_one_frame_runs():
+def test_a_world_of_one_frame_runs() -> None:
     simulation = Simulation(World("empty"))
     simulation.run(1.0)
     np.testing.assert_array_equal(simulation.snapshot().poses, [pose(0.0)])
@@ -160,7 +167,7 @@ def test_a_world_of_one_frame_runs():
 # Determinism
 
 
-def digest(name, seed, strides):
+def digest(name: str, seed: int, strides: Sequence[int]) -> str:
     """Of the names, parents, times, poses and readings of a shipped world's run."""
     simulation = Simulation(load(WORLDS[name]), seed)
     content = hashlib.sha256(repr((simulation.frames.names, simulation.frames.parents.tolist())).encode())
@@ -174,23 +181,23 @@ def digest(name, seed, strides):
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_same_world_and_seed_same_bytes(name):
+def test_same_world_and_seed_same_bytes(name: str) -> None:
     """Twice from a file; the poses are of this world, so a longer run is another one."""
     assert digest(name, 5, [1] * 500 + [997]) == digest(name, 5, [1] * 500 + [997])
     assert digest(name, 5, [1] * 500) != digest(name, 5, [1] * 500 + [997])
 
 
 @pytest.mark.parametrize("name", [name for name, path in WORLDS.items() if groups_of(load(path))])
-def test_another_seed_other_bytes(name):
+def test_another_seed_other_bytes(name: str) -> None:
     """Where there are sensors."""
     assert digest(name, 5, [20]) != digest(name, 6, [20])
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_a_reset_run_is_the_first_run(name):
+def test_a_reset_run_is_the_first_run(name: str) -> None:
     simulation = Simulation(load(WORLDS[name]), 5)
 
-    def content():
+    def content() -> bytes:
         parts = []
         for _ in range(300):
             simulation.step(3)
@@ -202,7 +209,7 @@ def test_a_reset_run_is_the_first_run(name):
     assert content() == first
 
 
-def test_same_bytes_in_every_process():
+def test_same_bytes_in_every_process() -> None:
     """Whatever the seed of Python's string hashes."""
     program = "from test_simulation import *; print(*(digest(name, 5, [1] * 200 + [997]) for name in WORLDS))"
     for hash_seed in ("0", "4711"):
@@ -220,13 +227,13 @@ def test_same_bytes_in_every_process():
 # States
 
 
-def told(snapshot):
+def told(snapshot: Snapshot) -> tuple[int, bytes, list[bytes]]:
     """The bytes of a snapshot."""
     readings = [part.tobytes() for batch in snapshot.readings.batches for part in (batch.stamps_ns, batch.values)]
     return snapshot.time_ns, snapshot.poses.tobytes(), readings
 
 
-def later(simulation, strides):
+def later(simulation: Simulation, strides: Sequence[int]) -> tuple[list[tuple[Any, Any, Any]], State]:
     """The bytes of the snapshots after each of some strides, and of the state at the end."""
     snapshots = []
     for steps in strides:
@@ -241,7 +248,9 @@ STRIDES = st.lists(st.integers(0, 300), max_size=3)
 @pytest.mark.parametrize("name", WORLDS)
 @settings(max_examples=4, deadline=None)
 @given(st.integers(0, 2**63 - 1), STRIDES, STRIDES, STRIDES)
-def test_a_restored_run_gives_the_same_bytes(name, seed, before, after, elsewhere):
+def test_a_restored_run_gives_the_same_bytes(
+    name: str, seed: int, before: Sequence[int], after: Sequence[int], elsewhere: Sequence[int]
+) -> None:
     """Poses, noise, late readings and schedules: through pickle, in the same run and in one that was elsewhere."""
     simulation = Simulation(load(WORLDS[name]), seed)
     later(simulation, before)
@@ -255,6 +264,6 @@ def test_a_restored_run_gives_the_same_bytes(name, seed, before, after, elsewher
         assert later(run, after) == expected
 
 
-def test_a_state_of_other_sensors_is_refused():
+def test_a_state_of_other_sensors_is_refused() -> None:
     with pytest.raises(ValueError, match=r"a state of sensors .*IMU_MAIN.* is not of this world, which has \[\]"):
         Simulation(load("survey"), sensors=False).restore(Simulation(load("survey")).state)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mujoco import MjData
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import ACTORS
 from sim_node.sensors.kinematics import state_of
 from sim_node.simulation import Simulation
-from sim_node.world import Body, Geometry, Inertial, Motion, Physics, Sensor, TimeGrid, World
+from sim_node.world import Body, Geometry, Inertial, Motion, Physics, Sensor, StaticFrame, TimeGrid, World
 
 G = 9.81
 MS = 1_000_000
@@ -24,33 +28,39 @@ IDENTITY = np.array([0.0, 0, 0, 0, 0, 0, 1])
 PERFECT = {"gyroscope": "none", "accelerometer": "none", "rate": 1000.0}
 
 
-def at(*position, rotation=None):
+def at(*position: float, rotation: Rotation | None = None) -> FloatArray:
     return np.array([*position, *(rotation or Rotation.identity()).as_quat()], dtype=float)
 
 
-def imu(parent, pose=IDENTITY, name="IMU", **parameters):
+def imu(parent: str, pose: FloatArray = IDENTITY, name: str = "IMU", **parameters: Any) -> Sensor:
     return Sensor(name, parent, pose, type="imu", parameters={**PERFECT, **parameters})
 
 
-def world(*bodies, sensors, frames=(), motions=(), **physics):
+def world(
+    *bodies: Body,
+    sensors: Sequence[Sensor],
+    frames: tuple[StaticFrame, ...] = (),
+    motions: tuple[Motion, ...] = (),
+    **physics: Any,
+) -> World:
     return World(
         "test",
         time=TimeGrid(0, MS),
         frames=frames,
         motions=motions,
-        sensors=sensors,
+        sensors=tuple(sensors),
         bodies=bodies,
         physics=Physics(**physics),
     )
 
 
-def read(simulation, name="IMU"):
+def read(simulation: Simulation, name: str = "IMU") -> tuple[FloatArray, FloatArray]:
     """The last reading of an IMU: angular rate, specific force."""
     values = simulation.snapshot().readings[name].values[-1]
     return values[:3], values[3:]
 
 
-def orientation(simulation, name="IMU"):
+def orientation(simulation: Simulation, name: str = "IMU") -> Rotation:
     frames = simulation.frames
     return Rotation.from_quat(frames.in_root(simulation.snapshot().poses)[frames.index(name), 3:])
 
@@ -58,11 +68,13 @@ def orientation(simulation, name="IMU"):
 # Analytic solutions
 
 
-def test_falling_freely_it_feels_nothing_but_its_turn():
+def test_falling_freely_it_feels_nothing_but_its_turn() -> None:
     """A sphere: the rate is the initial one for ever, the specific force that of the lever arm alone."""
     rate, arm = np.array([0.4, -2.0, 1.0]), np.array([0.3, 0.1, -0.2])
     mounting = at(*arm, rotation=Rotation.from_rotvec([0.3, -1.0, 0.5]))
-    stone = Body("stone", "map", "free", geometry=(Geometry("sphere", [0.1], 2.0),), qd=[3, 2, 1, *rate])
+    stone = Body(
+        "stone", "map", "free", geometry=(Geometry("sphere", np.array([0.1]), 2.0),), qd=np.array([3, 2, 1, *rate])
+    )
     simulation = Simulation(world(stone, sensors=(imu("stone", name="CENTRE"), imu("stone", mounting))))
     simulation.run(0.7)
     np.testing.assert_allclose(read(simulation, "CENTRE"), [rate, np.zeros(3)], atol=1e-9)
@@ -72,12 +84,12 @@ def test_falling_freely_it_feels_nothing_but_its_turn():
 
 
 @pytest.mark.parametrize("arm", [0.4, 0.7, 1.3])
-def test_a_pendulum_feels_what_its_angle_and_rate_say(arm):
+def test_a_pendulum_feels_what_its_angle_and_rate_say(arm: float) -> None:
     """A point mass at l: towards the pivot g cos(a) + w² arm; across (arm / l - 1) g sin(a)
     along x, from a'' = -g / l sin(a)."""
     length = 0.7
     inertial = Inertial(2.0, np.eye(3) * 1e-12, np.array([0.0, 0.0, -length]))
-    bob = Body("bob", "map", "ry", inertial=inertial, q=[1.2], qd=[0.5])
+    bob = Body("bob", "map", "ry", inertial=inertial, q=np.array([1.2]), qd=np.array([0.5]))
     simulation = Simulation(world(bob, sensors=(imu("bob", at(0, 0, -arm)),)))
     for _ in range(5):
         simulation.run(0.237)
@@ -89,15 +101,15 @@ def test_a_pendulum_feels_what_its_angle_and_rate_say(arm):
         np.testing.assert_allclose(force, [across, 0.0, G * np.cos(angle) + rate[1] ** 2 * arm], atol=1e-7)
 
 
-def test_on_a_turntable_it_feels_the_centre():
+def test_on_a_turntable_it_feels_the_centre() -> None:
     """w² r inwards, and gravity."""
-    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=[3.0])
+    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=np.array([3.0]))
     simulation = Simulation(world(table, sensors=(imu("table", at(0.5, 0, 0)),)))
     simulation.run(1.234)
     np.testing.assert_allclose(read(simulation), [[0, 0, 3.0], [-9.0 * 0.5, 0, G]], atol=1e-10)
 
 
-def test_a_spinning_top_without_torque_feels_its_precession():
+def test_a_spinning_top_without_torque_feels_its_precession() -> None:
     """Euler's equations of a symmetric top: the rate turns about the axis at (I1 - I3) / I1 w3 in the body."""
     i1, i3 = 0.3, 0.5
     start, arm = np.array([0.4, 0.0, 3.0]), np.array([0.2, -0.1, 0.4])
@@ -113,17 +125,23 @@ def test_a_spinning_top_without_torque_feels_its_precession():
 
 
 @pytest.mark.parametrize("gravity", [9.81, 1.62])
-def test_at_rest_on_a_plane_it_feels_the_ground(gravity):
+def test_at_rest_on_a_plane_it_feels_the_ground(gravity: float) -> None:
     """REP 145: the acceleration that holds it up. On the Moon, too."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
-    box = Body("box", "map", "free", geometry=(Geometry("box", [0.4, 0.4, 0.2], 1.0),), q=[0, 0, 0.1, 0, 0, 0, 1])
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
+    box = Body(
+        "box",
+        "map",
+        "free",
+        geometry=(Geometry("box", np.array([0.4, 0.4, 0.2]), 1.0),),
+        q=np.array([0, 0, 0.1, 0, 0, 0, 1]),
+    )
     resting = world(
         ground, box, sensors=(imu("box", at(0.1, 0.05, 0.02)), imu("map", name="FLOOR")), gravity=[0, 0, -gravity]
     )
     simulation = Simulation(resting)
     simulation.run(2.0)
     for name in ("IMU", "FLOOR"):
-        np.testing.assert_allclose(read(simulation, name), [[0, 0, 0], [0, 0, gravity]], atol=2e-5)
+        np.testing.assert_allclose(read(simulation, name), np.array([[0, 0, 0], [0, 0, gravity]]), atol=2e-5)
 
 
 # MuJoCo's own sensors, on a model that is built beside ours
@@ -151,7 +169,7 @@ ARM = """\
 """
 
 
-def test_it_reads_what_mujocos_sensors_read():
+def test_it_reads_what_mujocos_sensors_read() -> None:
     model = mujoco.MjModel.from_xml_string(ARM)
     data = mujoco.MjData(model)
     data.qvel[:] = [0.5, -1.0, 2.0, 3.0, -2.0, 1.0, 4.0]
@@ -162,8 +180,8 @@ def test_it_reads_what_mujocos_sensors_read():
         "map",
         "free",
         inertial=Inertial(3.0, inertia, np.array([0.02, 0.01, 0.0])),
-        q=[0, 0, 1, 0, 0, 0, 1],
-        qd=[0.5, -1.0, 2.0, 3.0, -2.0, 1.0],
+        q=np.array([0, 0, 1, 0, 0, 0, 1]),
+        qd=np.array([0.5, -1.0, 2.0, 3.0, -2.0, 1.0]),
     )
     link = Body(
         "link",
@@ -171,8 +189,8 @@ def test_it_reads_what_mujocos_sensors_read():
         "ry",
         at(0.2, 0, 0.1, rotation=tilted),
         inertial=Inertial(0.7, np.diag([0.02, 0.03, 0.01]), np.array([0, 0, -0.3])),
-        damping=[0.05],
-        qd=[4.0],
+        damping=np.array([0.05]),
+        qd=np.array([4.0]),
     )
     mounting = at(0.1, -0.2, 0.3, rotation=mounted)
     truth = Sensor("TRUTH", "link", mounting, type="ground_truth", parameters={"rate": 1000.0})
@@ -191,11 +209,11 @@ def test_it_reads_what_mujocos_sensors_read():
         simulation.step(100)
 
 
-def test_ten_minutes_on_a_body_give_back_the_densities():
+def test_ten_minutes_on_a_body_give_back_the_densities() -> None:
     """N / sqrt(t), through a whole run: IEEE Std 952-1997, equation C.12. Allan deviations by successive means."""
     biases = {"bias_instability": 0.0, "turn_on_bias": 0.0}
     noise = {"gyroscope": {"density": 2e-4, **biases}, "accelerometer": {"density": 3e-3, **biases}}
-    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=[3.0])
+    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3)), qd=np.array([3.0]))
     mounted = Sensor("IMU", "table", at(0.5, 0, 0), type="imu", parameters=noise)
     run = replace(world(table, sensors=(mounted,), timestep_ns=10 * MS), time=TimeGrid(0, 10 * MS))
     simulation = Simulation(run)
@@ -212,7 +230,7 @@ def test_ten_minutes_on_a_body_give_back_the_densities():
 # Keyframes on bodies
 
 
-def gimbal(angle):
+def gimbal(angle: float) -> Motion:
     """Turns about z through `angle` in a second, evenly, and slides 2 m outwards on the way."""
     turned = [at(2.0 * t, 0, 0, rotation=Rotation.from_euler("z", angle * t)) for t in np.linspace(0, 1, 5)]
     return Motion(
@@ -220,9 +238,9 @@ def gimbal(angle):
     )
 
 
-def test_on_a_gimbal_on_a_body_it_feels_coriolis():
+def test_on_a_gimbal_on_a_body_it_feels_coriolis() -> None:
     """On a table at w a runner goes outwards at u and turns at q: -w² r inwards, 2 w u across."""
-    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3) * 1e6), qd=[1.5])
+    table = Body("table", "map", "rz", inertial=Inertial(1.0, np.eye(3) * 1e6), qd=np.array([1.5]))
     simulation = Simulation(world(table, motions=(gimbal(0.8),), sensors=(imu("gimbal"),)))
     simulation.run(0.6)
     rate, force = read(simulation)
@@ -233,11 +251,11 @@ def test_on_a_gimbal_on_a_body_it_feels_coriolis():
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.floats(-2, 2), min_size=12, max_size=12))
-def test_riding_on_what_moves_is_the_motion_of_the_product(numbers):
+def test_riding_on_what_moves_is_the_motion_of_the_product(numbers: Sequence[float]) -> None:
     """A body and a rider on it, both in polynomial motion: the composed state against differences of composed poses."""
     body, rider = np.array(numbers).reshape(2, 6)
 
-    def pose(part, t):
+    def pose(part: FloatArray, t: float) -> FloatArray:
         twist = part * t + 0.5 * part[::-1] * t**2
         return np.array([[*twist[:3], *Rotation.from_rotvec(twist[3:]).as_quat()]])
 
@@ -251,10 +269,12 @@ def test_riding_on_what_moves_is_the_motion_of_the_product(numbers):
     np.testing.assert_allclose(composed.acceleration, product.acceleration, atol=2e-3)
 
 
-def test_a_fixed_arm_on_a_body_and_a_gimbal_that_holds_still_read_the_same():
+def test_a_fixed_arm_on_a_body_and_a_gimbal_that_holds_still_read_the_same() -> None:
     """One by the body's own motion, the other by it and by differences that are zero."""
     held = Motion("gimbal", "stone", np.array([0, SECOND]), np.array([at(0.3, 0.1, 0), at(0.3, 0.1, 0)]))
-    stone = Body("stone", "map", "free", inertial=Inertial(1.0, np.diag([1.0, 2.0, 2.5])), qd=[1, 2, 3, 2, -1, 3])
+    stone = Body(
+        "stone", "map", "free", inertial=Inertial(1.0, np.diag([1.0, 2.0, 2.5])), qd=np.array([1, 2, 3, 2, -1, 3])
+    )
     sensors = (imu("stone", at(0.3, 0.1, 0)), imu("gimbal", name="SPARE"))
     simulation = Simulation(world(stone, motions=(held,), sensors=sensors))
     simulation.run(0.4)
@@ -264,17 +284,17 @@ def test_a_fixed_arm_on_a_body_and_a_gimbal_that_holds_still_read_the_same():
 # Looking on changes nothing
 
 
-def tumbling(sensors=()):
+def tumbling(sensors: Sequence[Sensor] = ()) -> World:
     """Boxes that fall on a plane and on each other."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
     boxes = [
         Body(
             f"box{k}",
             "map",
             "free",
-            geometry=(Geometry("box", [0.2, 0.3, 0.4], 1.0),),
-            q=[0.05 * k, 0, 0.5 + 0.6 * k, 0, 0, 0, 1],
-            qd=[1, 0, 0, 3, 2, 1],
+            geometry=(Geometry("box", np.array([0.2, 0.3, 0.4]), 1.0),),
+            q=np.array([0.05 * k, 0, 0.5 + 0.6 * k, 0, 0, 0, 1]),
+            qd=np.array([1, 0, 0, 3, 2, 1]),
         )
         for k in range(3)
     ]
@@ -282,7 +302,7 @@ def tumbling(sensors=()):
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicitfast", "euler"])
-def test_a_run_is_the_same_with_and_without_sensors(integrator):
+def test_a_run_is_the_same_with_and_without_sensors(integrator: str) -> None:
     """Bit for bit, contacts and the solver's warm start included."""
     sensors = [imu(f"box{k}", at(0.1, 0, 0), f"IMU{k}", rate=rate) for k, rate in enumerate((1000.0, 250.0, 77.0))]
     run = replace(tumbling(sensors), physics=Physics(integrator=integrator))
@@ -299,32 +319,32 @@ def test_a_run_is_the_same_with_and_without_sensors(integrator):
 class Jolts:
     """Drags all bodies, and pushes each at random: what it does depends on where they are and on what it did."""
 
-    def __init__(self, data):
+    def __init__(self, data: MjData) -> None:
         self._data = data
 
-    def reset(self, seed):
+    def reset(self, seed: int) -> None:
         self._pushes = seed
 
-    def act(self):
+    def act(self) -> None:
         self._pushes = (self._pushes * 6364136223846793005 + 1442695040888963407) % 2**64
         self._data.xfrc_applied[1:, 2] += 5.0 - 0.5 * self._data.cvel[1:, 5] + self._pushes / 2**64
 
-    def state(self):
+    def state(self) -> bytes:
         return self._pushes.to_bytes(8, "little")
 
-    def restore(self, state):
+    def restore(self, state: bytes) -> None:
         self._pushes = int.from_bytes(state, "little")
 
 
 @pytest.fixture
-def jolts():
+def jolts() -> Iterator[None]:
     with ACTORS.extended({"jolts": lambda world, layout, compiled, data, wind: Jolts(data)}):
         yield
 
 
-def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts):
+def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts: None) -> None:
     """(5 - v / 2 + [0, 1)) / m along z while it falls: 5 to 6 at first, and what a drag adds at the speed of now."""
-    stone = Body("stone", "map", "free", geometry=(Geometry("sphere", [0.1], 1.0),))
+    stone = Body("stone", "map", "free", geometry=(Geometry("sphere", np.array([0.1]), 1.0),))
     truth = Sensor("TRUTH", "stone", IDENTITY, type="ground_truth", parameters={"rate": 1000.0})
     simulation = Simulation(world(stone, sensors=(imu("stone"), truth)))
     for _ in range(5):
@@ -334,7 +354,7 @@ def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts):
         simulation.step(100)
 
 
-def test_a_run_with_actors_is_the_same_with_and_without_sensors(jolts):
+def test_a_run_with_actors_is_the_same_with_and_without_sensors(jolts: None) -> None:
     """Bit for bit: each acts as often as it would, and remembers no more."""
     sensors = tuple(imu(f"box{k}", at(0.1, 0, 0), f"IMU{k}", rate=rate) for k, rate in enumerate((1000.0, 77.0)))
     watched, alone = Simulation(tumbling(sensors)), Simulation(tumbling(sensors), sensors=False)
@@ -346,7 +366,7 @@ def test_a_run_with_actors_is_the_same_with_and_without_sensors(jolts):
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(0, 60), min_size=1, max_size=6))
-def test_small_steps_read_what_one_large_one_reads(strides):
+def test_small_steps_read_what_one_large_one_reads(strides: Sequence[int]) -> None:
     """Bit for bit."""
     sensors = tuple(
         Sensor(f"IMU{k}", f"box{k}", at(0.1, 0, 0), type="imu", parameters={"rate": rate, "latency": 0.004})
@@ -367,10 +387,10 @@ def test_small_steps_read_what_one_large_one_reads(strides):
 # What they perceive
 
 
-def test_a_lidar_on_a_falling_body_sees_the_ground_come_up():
+def test_a_lidar_on_a_falling_body_sees_the_ground_come_up() -> None:
     """h - g t²/2, and nothing of the body that it is in."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
-    box = Body("box", "map", "free", at(0, 0, 8.0), geometry=(Geometry("box", [0.5, 0.5, 0.5], 2.0),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
+    box = Body("box", "map", "free", at(0, 0, 8.0), geometry=(Geometry("box", np.array([0.5, 0.5, 0.5]), 2.0),))
     down = at(0, 0, 0, rotation=Rotation.from_euler("y", 90, degrees=True))
     finder = Sensor("RANGE", "box", down, type="rangefinder", parameters={"noise": "none", "rate": 100.0})
     simulation = Simulation(world(ground, box, sensors=(finder,)))
@@ -379,11 +399,13 @@ def test_a_lidar_on_a_falling_body_sees_the_ground_come_up():
     np.testing.assert_allclose(values[:, 0], 8.0 - 0.5 * G * (stamps_ns * 1e-9) ** 2, atol=1e-9)
 
 
-def test_a_contact_sensor_feels_nothing_in_flight_and_the_weight_at_rest():
+def test_a_contact_sensor_feels_nothing_in_flight_and_the_weight_at_rest() -> None:
     """Along the box's own axes: it lies on its side."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
     aside = Rotation.from_euler("x", 90, degrees=True)
-    box = Body("box", "map", "free", at(0, 0, 1.0, rotation=aside), geometry=(Geometry("box", [0.5, 0.5, 0.5], 2.0),))
+    box = Body(
+        "box", "map", "free", at(0, 0, 1.0, rotation=aside), geometry=(Geometry("box", np.array([0.5, 0.5, 0.5]), 2.0),)
+    )
     bumper = Sensor("BUMPER", "box", IDENTITY, type="contact")
     simulation = Simulation(world(ground, box, sensors=(bumper,)))
     simulation.run(0.3)
@@ -393,11 +415,11 @@ def test_a_contact_sensor_feels_nothing_in_flight_and_the_weight_at_rest():
     np.testing.assert_allclose(last, [0, 2.0 * G, 0, 0, 0, 0], atol=2e-3)
 
 
-def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat():
+def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat() -> None:
     """To the bit, with noise, saved and restored half way."""
-    ground = Body("ground", "map", geometry=(Geometry("plane", []),))
+    ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
     tilted = at(0, 0, 0.7, rotation=Rotation.from_euler("xy", [20, 30], degrees=True))
-    box = Body("box", "map", "free", tilted, geometry=(Geometry("box", [0.5, 0.4, 0.3], 2.0),))
+    box = Body("box", "map", "free", tilted, geometry=(Geometry("box", np.array([0.5, 0.4, 0.3]), 2.0),))
     sensors = (
         Sensor("SCAN", "box", at(0, 0, 0.2), type="lidar_2d", parameters={"samples": 50, "noise": {"dropout": 0.1}}),
         Sensor("CLOUD", "box", at(0, 0, 0.2), type="lidar_3d", parameters={"samples": 50, "rings": 3}),
@@ -411,7 +433,7 @@ def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat():
     assert sensing.state.engines == blind.state.engines
     half_way = sensing.state
 
-    def told():
+    def told() -> list[bytes]:
         sensing.run(0.5)
         readings = sensing.snapshot().readings
         return [readings[sensor.name].values.tobytes() for sensor in sensors]

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def install_with_pip(folder: Path) -> Installation:
     borrowed = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     (modules / "borrowed.pth").write_text("\n".join(borrowed) + "\n", encoding="utf-8")
     sources = copy_sources(folder / "sources")
-    pip = [sys.executable, "-m", "pip", "--python", python, "install", "-qq", "--no-deps", "--no-build-isolation"]
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "-qq", "--no-deps", "--no-build-isolation"]
     run([*pip, sources], cwd=folder, env=own_path())
     prefixes = [str(folder / "venv"), os.environ.get("AMENT_PREFIX_PATH", "")]
     environment = {
@@ -91,7 +92,7 @@ def venv_command(name: str) -> Path:
     return Path(sys.executable).parent / name
 
 
-def run(words: list[str | Path], *, cwd: Path, env: dict[str, str] | None = None) -> str:
+def run(words: Sequence[str | Path], *, cwd: Path, env: dict[str, str] | None = None) -> str:
     """What a program prints; its whole output is the failure where it fails."""
     ran = subprocess.run(
         [str(word) for word in words],

@@ -171,7 +171,7 @@ def test_a_recording_on_tf_is_where_the_truth_is() -> None:
         def errors(offset: float) -> np.ndarray:
             """How far each is from where the truth was then, in metres."""
             there = np.stack([np.interp(stamps - offset, truth["t"], column) for column in enu.T], axis=-1)
-            return np.linalg.norm(there - positions, axis=-1)
+            return np.asarray(np.linalg.norm(there - positions, axis=-1))
 
         def error(offset: float) -> float:
             return float(np.sqrt(np.mean(errors(offset) ** 2)))
@@ -191,7 +191,7 @@ def test_a_recording_on_tf_is_where_the_truth_is() -> None:
 
 def matrix(transform: Any) -> np.ndarray:
     q = transform.transform.rotation
-    return Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
+    return np.asarray(Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
 
 
 @pytest.mark.usefixtures("ros_domain")

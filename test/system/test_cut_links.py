@@ -140,7 +140,7 @@ class Flown:
     @property
     def place(self) -> np.ndarray:
         """The truth."""
-        return self.simulation.snapshot().poses[self._row, :3].copy()
+        return np.array(self.simulation.snapshot().poses[self._row, :3])
 
     def connected(self) -> bool:
         values = {pair.key: pair.value for pair in self.states[-1][1].values} if self.states else {}

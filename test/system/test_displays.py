@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,13 +40,13 @@ RELIABILITY = {"Reliable": "RELIABLE", "Best Effort": "BEST_EFFORT"}
 DURABILITY = {"Transient Local": "TRANSIENT_LOCAL", "Volatile": "VOLATILE"}
 
 
-def displays(nodes: list[dict]) -> Iterator[dict]:
+def displays(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for each in nodes:
         yield each
         yield from displays(each.get("Displays", []))
 
 
-def profile(topic: dict) -> ros_qos.QoSProfile:
+def profile(topic: dict[str, Any]) -> ros_qos.QoSProfile:
     return ros_qos.QoSProfile(
         depth=topic["Depth"],
         reliability=ros_qos.ReliabilityPolicy[RELIABILITY[topic["Reliability Policy"]]],
@@ -53,7 +55,7 @@ def profile(topic: dict) -> ros_qos.QoSProfile:
     )
 
 
-def frames_of(ears: Listener, moving: list, still: list) -> set[str]:
+def frames_of(ears: Listener, moving: list[Any], still: list[Any]) -> set[str]:
     ears.spin_until(lambda: bool(moving and still), what="/tf and /tf_static")
     return {t.child_frame_id for got in (moving, still) for t in got[-1][1].transforms}
 
@@ -64,18 +66,18 @@ def test_every_display_hears_what_the_node_offers(world: str, capsys: pytest.Cap
     """Each topic of the configuration is published, of the type that its display takes, with QoS that match."""
     assert main(["rviz", world, "--frame-prefix=lab/", "--namespace=hall"]) == 0
     shown = yaml.safe_load(capsys.readouterr().out)["Visualization Manager"]["Displays"]
-    wanted = [(d["Class"].rpartition("/")[2], d.get("Topic") or d.get("Description Topic")) for d in displays(shown)]
-    wanted = [(plugin, topic) for plugin, topic in wanted if topic]
+    topics = [(d["Class"].rpartition("/")[2], d.get("Topic") or d.get("Description Topic")) for d in displays(shown)]
+    wanted = [(plugin, topic) for plugin, topic in topics if topic]
     assert wanted
     arguments = ["--ros-args", "-p", "frame_prefix:=lab/", "-r", "__ns:=/hall"]
     with program(sim_node("run", world, *arguments)) as running, listener() as ears:
         running.wait_for("stop         Ctrl-C")
         for plugin, topic in wanted:
 
-            def offers(name: str = topic["Value"]) -> list:
+            def offers(name: str = topic["Value"]) -> Any:
                 return ears.node.get_publishers_info_by_topic(name)
 
-            ears.spin_until(lambda offers=offers: bool(offers()), what=topic["Value"])
+            ears.spin_until(partial(lambda ask: bool(ask()), offers), what=topic["Value"])
             (offer,) = offers()
             assert offer.topic_type == TYPES[plugin]
             fit, reason = ros_qos.qos_check_compatible(offer.qos_profile, profile(topic))

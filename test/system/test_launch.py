@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -29,18 +27,13 @@ TF = ros_qos.QoSProfile(depth=100)
 CLOCK = ros_qos.QoSProfile(depth=100, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
 WAYS = ("colcon", "pip", "checkout")
 
-
-def ros2_launches() -> bool:
-    return bool(shutil.which("ros2")) and subprocess.call(["ros2", "launch", "--help"], stdout=subprocess.DEVNULL) == 0
-
-
-needs_launch = pytest.mark.skipif(
-    not ros2_launches(), reason="`ros2 launch` is not here (no package index has it); source a ROS 2 installation"
-)
+pytestmark = pytest.mark.upstream("launch_ros", "ros2launch", "ros2run")
 
 
 @pytest.fixture(scope="module", params=WAYS)
-def launched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], dict]:
+def launched(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[list[str], dict[str, str]]:
     """What goes after `ros2 launch` to name the file, and the environment that it is found in."""
     if request.param == "checkout":
         return [str(LAUNCH_FILE)], own_path()
@@ -49,7 +42,7 @@ def launched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 
 @contextmanager
-def launch(launched: tuple[list[str], dict], *arguments: str) -> Iterator[tuple[Program, Listener]]:
+def launch(launched: tuple[list[str], dict[str, str]], *arguments: str) -> Iterator[tuple[Program, Listener]]:
     """`ros2 launch` in a process group of its own, and somebody who listens to the same graph."""
     words, environment = launched
     environment = {**environment, "ROS_DOMAIN_ID": os.environ["ROS_DOMAIN_ID"]}
@@ -77,9 +70,8 @@ def members(group: int) -> list[psutil.Process]:
     return found
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_the_arguments_reach_the_node(launched: tuple[list[str], dict]) -> None:
+def test_the_arguments_reach_the_node(launched: tuple[list[str], dict[str, str]]) -> None:
     arguments = ["world:=two_vehicles", "namespace:=sim", "real_time_factor:=0", "frame_prefix:=lab/"]
     with launch(launched, *arguments) as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
@@ -101,9 +93,10 @@ def test_the_arguments_reach_the_node(launched: tuple[list[str], dict]) -> None:
         assert running.process.returncode == 0
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(launched: tuple[list[str], dict]) -> None:
+def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
+    launched: tuple[list[str], dict[str, str]],
+) -> None:
     began = time.time()
     with launch(launched, "use_sim_time:=false") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
@@ -114,9 +107,8 @@ def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(launched: t
         interrupt(running, signal.SIGTERM)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     world = tmp_path / "yard.yaml"
     world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
     with launch(launched, f"world:={world}") as (running, _):
@@ -125,8 +117,7 @@ def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], d
         assert "Traceback" not in running.output
 
 
-@needs_launch
-def test_the_arguments_are_described(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+def test_the_arguments_are_described(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     words, environment = launched
     shown = run(["ros2", "launch", *words, "--show-args"], cwd=tmp_path, env=environment)
     for name in ("world", "namespace", "use_sim_time", "real_time_factor", "frame_prefix", "params_file", "rviz"):
@@ -135,7 +126,6 @@ def test_the_arguments_are_described(launched: tuple[list[str], dict], tmp_path:
     assert "no description given" not in shown
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("name", sorted(path.name for path in LAUNCH_FILE.parent.glob("*.launch.py")))
 def test_an_unknown_argument_starts_nothing(name: str) -> None:
@@ -167,9 +157,8 @@ def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> N
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
+def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict[str, str]]) -> None:
     words, environment = launched
     bridge = [word.replace("simulation.launch.py", "bridge.launch.py") for word in words]
     recording = ROOT / "test" / "data" / "ardupilot_flight.tlog"
@@ -183,14 +172,14 @@ def test_the_bridge_plays_a_recording(launched: tuple[list[str], dict]) -> None:
 AUTOPILOTS = {"px4": "bin/px4", "ardupilot": "arducopter"}
 
 
-def beside(launched: tuple[list[str], dict], name: str) -> tuple[list[str], dict]:
+def beside(launched: tuple[list[str], dict[str, str]], name: str) -> tuple[list[str], dict[str, str]]:
     """Another launch file than the simulation's."""
     words, environment = launched
     return [word.replace("simulation.launch.py", f"{name}.launch.py") for word in words], environment
 
 
 @pytest.fixture
-def rviz2(launched: tuple[list[str], dict], tmp_path: Path) -> tuple[tuple[list[str], dict], Path]:
+def rviz2(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> tuple[tuple[list[str], dict[str, str]], Path]:
     """In the place of rviz2, which no package index has, a program that keeps the configuration that it is given."""
     prefix, kept = tmp_path / "prefix", tmp_path / "kept"
     program_path = prefix / "lib" / "rviz2" / "rviz2"
@@ -205,9 +194,10 @@ def rviz2(launched: tuple[list[str], dict], tmp_path: Path) -> tuple[tuple[list[
     return (words, {**environment, "AMENT_PREFIX_PATH": prefixes}), kept
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_rviz_is_started_with_a_configuration_of_the_world(rviz2: tuple[tuple[list[str], dict], Path]) -> None:
+def test_rviz_is_started_with_a_configuration_of_the_world(
+    rviz2: tuple[tuple[list[str], dict[str, str]], Path],
+) -> None:
     launched, kept = rviz2
     with launch(launched, "rviz:=true", "world:=quadrotor", "frame_prefix:=lab/") as (running, ears):
         moving = ears.subscribe(TFMessage, "/tf", TF)
@@ -222,10 +212,9 @@ def test_rviz_is_started_with_a_configuration_of_the_world(rviz2: tuple[tuple[li
     assert not written.parent.exists(), "what the launch wrote goes with it"
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_rviz_is_started_with_a_configuration_of_the_bag(
-    rviz2: tuple[tuple[list[str], dict], Path], tmp_path: Path
+    rviz2: tuple[tuple[list[str], dict[str, str]], Path], tmp_path: Path
 ) -> None:
     launched, kept = rviz2
     rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "odom", "b", 1.0))) for i in range(100)]
@@ -240,9 +229,8 @@ def test_rviz_is_started_with_a_configuration_of_the_bag(
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
-def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path) -> None:
+def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
     rows = [Row("/tf", T0 + 10_000_000 * i, tf_message((T0 + 10_000_000 * i, "map", "base", 1.0))) for i in range(100)]
     bag = write_bag(tmp_path / "bag", {"/tf": ("tf2_msgs/msg/TFMessage", [])}, rows)
     with launch(beside(launched, "replay"), f"bag:={bag}", "loop:=true") as (running, ears):
@@ -253,11 +241,10 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict], tmp_path: Path
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
 def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
-    launched: tuple[list[str], dict], kind: str
+    launched: tuple[list[str], dict[str, str]], kind: str
 ) -> None:
     with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
         running.wait()
@@ -266,11 +253,10 @@ def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
         assert "Traceback" not in running.output
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
 def test_simulation_autopilot_and_bridge_start_and_end_together(
-    launched: tuple[list[str], dict], kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    launched: tuple[list[str], dict[str, str]], kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     folder = os.environ.get(f"{kind.upper()}_DIR")
     if folder is None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +92,7 @@ class Flown:
 
     def moved(self) -> np.ndarray:
         """Metres east, north, up of where it stood."""
-        return self.truth[-1] - (*self.start, self.truth[0][2])
+        return np.asarray(self.truth[-1] - (*self.start, self.truth[0][2]))
 
 
 def needs(*kinds: str) -> Any:
@@ -242,15 +243,15 @@ def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, in
             assert pilot.call("mission/push").success
             down = ears.subscribe(String, f"{pilot.one.topics}/mission/waypoints", LATCHED)
             assert pilot.call("mission/pull").success
-            ears.spin_until(lambda down=down: bool(down))
+            ears.spin_until(partial(bool, down))
             kinds = [entry["type"] for entry in json.loads(down[0][1].data)["items"]]
             assert kinds == ["takeoff", "speed", "waypoint", "waypoint", "land"]
             assert pilot.call("mission/start").success
         for pilot in pilots:
             pilot.landed()
-            off = np.linalg.norm(pilot.one.moved()[:2] - (0.0, 15.0))
-            print(f"{pilot.one.name}: mission ended {off:.2f} m from where it was to land")
-            assert off < (12.0 if pilot.one.kind == "px4" else 1.5)
+            missed_by = np.linalg.norm(pilot.one.moved()[:2] - (0.0, 15.0))
+            print(f"{pilot.one.name}: mission ended {missed_by:.2f} m from where it was to land")
+            assert missed_by < (12.0 if pilot.one.kind == "px4" else 1.5)
         pace = [s for _, array in diagnostics for s in array.status if s.name == "/simulation: pace"][-1]
         print({value.key: value.value for value in pace.values}, "lost" if "is gone" in simulation.output else "")
         assert "is gone" not in simulation.output

@@ -93,7 +93,7 @@ def test_rclpy_has_wheels_for_glibc_on_x86_64(bootstrap: ModuleType) -> None:
     ],
     ids=["arm", "mac", "musl", "old"],
 )
-def test_another_platform_is_told_what_to_do(bootstrap: ModuleType, platform: tuple, words: str) -> None:
+def test_another_platform_is_told_what_to_do(bootstrap: ModuleType, platform: tuple[str, ...], words: str) -> None:
     with pytest.raises(bootstrap.Stop, match=re.escape(words)) as told:
         bootstrap.require_wheel_platform(*platform)
     assert "\n" not in str(told.value)

@@ -192,7 +192,16 @@ def test_a_file_of_parameters_is_used_whole(tmp_path: Path, text: str, code: int
     """What it sets for these nodes and they do not know is a mistake; what is for nobody here is told."""
     file = tmp_path / "parameters.yaml"
     file.write_text(text)
-    command = [SIM_NODE, "run", "orbit", "--duration", "0.1", "--ros-args", "--params-file", str(file)]
+    command: list[str | Path] = [
+        SIM_NODE,
+        "run",
+        "orbit",
+        "--duration",
+        "0.1",
+        "--ros-args",
+        "--params-file",
+        str(file),
+    ]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == code, ran.stderr
     assert words.replace("FILE", str(file)) in ran.stderr
@@ -204,7 +213,7 @@ def test_a_file_of_parameters_is_used_whole(tmp_path: Path, text: str, code: int
 def test_the_bridge_beside_a_simulation_hears_the_same_arguments() -> None:
     """Parameters of either are known to both; a recording is the simulation's."""
     arguments = ["-p", "takeoff_height:=5.0", "-p", "bridge:goto_tolerance:=0.2", "-p", "publish_rate:=50.0"]
-    command = [SIM_NODE, "run", "guided", "--duration", "0.1", "--ros-args", *arguments]
+    command: list[str | Path] = [SIM_NODE, "run", "guided", "--duration", "0.1", "--ros-args", *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert ran.returncode == 0, ran.stderr
     assert "warning" not in ran.stderr

@@ -13,7 +13,7 @@ IDENTITY = [0, 0, 0, 0, 0, 0, 1]
 
 
 @pytest.fixture
-def tree():
+def tree() -> TransformTree:
     tree = TransformTree()
     for tick in range(101):
         tree.set_transform("world", "drone", tick * SECOND // 100, IDENTITY)
@@ -24,7 +24,7 @@ def tree():
     return tree
 
 
-def test_text(tree):
+def test_text(tree: TransformTree) -> None:
     assert tree.as_text() == (
         "world\n"
         "└── drone  100.0 Hz, newest 1 s\n"
@@ -37,7 +37,7 @@ def test_text(tree):
     assert TransformTree().as_text() == ""
 
 
-def test_plain_values(tree):
+def test_plain_values(tree: TransformTree) -> None:
     values = json.loads(json.dumps(tree.as_dict()))
     assert values["drone"] == {
         "parent": "world",
@@ -50,14 +50,14 @@ def test_plain_values(tree):
     assert values["world"] == dict.fromkeys(values["world"]) | {"kind": "root", "stored": 0}
 
 
-def test_graph(tree):
+def test_graph(tree: TransformTree) -> None:
     graph = tree.as_dot()
     assert graph.startswith("digraph transforms {\n")
     assert '"drone" -> "base_link" [label="static", style=dashed];' in graph
     assert r'"odd \"name\"" -> "alone"' in graph
 
 
-def test_frames_parents_and_chains(tree):
+def test_frames_parents_and_chains(tree: TransformTree) -> None:
     assert tree.frames == ("world", "drone", "base_link", "CAM_FRONT", "body_visual", 'odd "name"', "alone")
     assert "drone" in tree
     assert "dron" not in tree
@@ -67,7 +67,7 @@ def test_frames_parents_and_chains(tree):
     assert tree.chain("drone", "drone") == ("drone",)
 
 
-def test_hierarchical_paths(tree):
+def test_hierarchical_paths(tree: TransformTree) -> None:
     """Slash-separated as in the seed, world/drone/base_link/body_visual; what a name repeats is said once."""
     assert tree.path("body_visual") == "world/drone/base_link/body_visual"
     assert tree.parent_path("body_visual") == "world/drone/base_link"

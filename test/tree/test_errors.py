@@ -21,14 +21,14 @@ SECOND = 1_000_000_000
 
 
 @pytest.fixture
-def tree():
+def tree() -> TransformTree:
     tree = TransformTree(tolerance=0.1)
     tree.set_transform("map", "base_link", 1_700_000_000_123_456_789, [0, 0, 0, 0, 0, 0, 1])
     tree.set_transform("base_link", "gripper_left", 0, [0, 0, 0, 0, 0, 0, 1], static=True)
     return tree
 
 
-def test_unknown_frame_names_the_nearest(tree):
+def test_unknown_frame_names_the_nearest(tree: TransformTree) -> None:
     with pytest.raises(UnknownFrame, match="frame 'base_lnk' does not exist; did you mean base_link"):
         tree.lookup("map", "base_lnk")
     with pytest.raises(UnknownFrame) as error:
@@ -38,7 +38,7 @@ def test_unknown_frame_names_the_nearest(tree):
         tree.lookup("zzz", "map")
 
 
-def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree):
+def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree: TransformTree) -> None:
     newest = 1_700_000_000_123_456_789
     with pytest.raises(FutureExtrapolation) as future:
         tree.lookup("map", "gripper_left", newest + 2 * SECOND + 1)
@@ -54,7 +54,7 @@ def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree):
         tree.lookup_many("map", "gripper_left", [newest, 0])
 
 
-def test_many_refusals_are_cut_short():
+def test_many_refusals_are_cut_short() -> None:
     tree = TransformTree()
     with pytest.raises(InvalidTransform) as error:
         tree.set_transforms(["a"] * 9, ["b"] * 9, 0, [[0] * 7] * 9)
@@ -72,7 +72,7 @@ def test_many_refusals_are_cut_short():
         InvalidTransform((), 2),
     ],
 )
-def test_errors_can_be_pickled(error):
+def test_errors_can_be_pickled(error: TransformError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert isinstance(copy, TransformError)
     assert type(copy) is type(error)

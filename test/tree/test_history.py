@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ SECOND = 1_000_000_000
 MILLI = 1_000_000
 
 
-def at(x):
+def at(x: float) -> list[float]:
     return [float(x), 0, 0, 0, 0, 0, 1]
 
 
@@ -27,7 +28,9 @@ def at(x):
     batch=st.integers(1, 20),
     spread=st.sampled_from([1, 3, 400]),
 )
-def test_any_order_of_stores_leaves_the_sorted_recent_ones(stamps, history, batch, spread):
+def test_any_order_of_stores_leaves_the_sorted_recent_ones(
+    stamps: Sequence[int], history: int, batch: int, spread: int
+) -> None:
     """Model: a sorted dictionary that drops what is older than newest - history before it takes one more (as tf2)."""
     if spread < 400:  # Mostly in order, with stragglers: how live data comes.
         stamps = [40 * i // 10 + stamp % (spread * 4) for i, stamp in enumerate(stamps)]
@@ -67,7 +70,7 @@ def test_any_order_of_stores_leaves_the_sorted_recent_ones(stamps, history, batc
         tree.lookup("map", "car", kept[-1] * MILLI + 1)
 
 
-def test_equal_stamps_replace():
+def test_equal_stamps_replace() -> None:
     """The later of two transforms with one stamp counts, at the end of the history and inside it."""
     tree = TransformTree()
     for stamp in (1, 2, 3):
@@ -78,7 +81,7 @@ def test_equal_stamps_replace():
     assert tree.as_dict()["car"]["stored"] == 3
 
 
-def test_older_than_all_history_is_refused_with_the_reason():
+def test_older_than_all_history_is_refused_with_the_reason() -> None:
     tree = TransformTree(cache_duration=10.0)
     tree.set_transform("map", "car", 100 * SECOND, at(1))
     tree.set_transform("map", "car", 90 * SECOND, at(0))
@@ -87,7 +90,9 @@ def test_older_than_all_history_is_refused_with_the_reason():
     assert tree.lookup("map", "car", 95 * SECOND)[0] == pytest.approx(0.5)
 
 
-def test_a_batch_older_than_all_history_restarts_its_frames_where_jumps_are_detected(caplog):
+def test_a_batch_older_than_all_history_restarts_its_frames_where_jumps_are_detected(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """A recording played in a loop: the second round counts, other frames and statics keep what they have."""
     tree = TransformTree(cache_duration=10.0, tolerance=0.0, detect_jumps=True)
     tree.set_transform("map", "other", 55 * SECOND, at(5))
@@ -104,7 +109,7 @@ def test_a_batch_older_than_all_history_restarts_its_frames_where_jumps_are_dete
     assert tree.lookup("map", "other")[0] == 5
 
 
-def test_one_straggler_in_a_batch_is_no_jump():
+def test_one_straggler_in_a_batch_is_no_jump() -> None:
     tree = TransformTree(cache_duration=10.0, detect_jumps=True)
     tree.set_transforms(["map"] * 2, ["a", "b"], 60 * SECOND, [at(1), at(1)])
     with pytest.raises(InvalidTransform) as error:
@@ -114,7 +119,7 @@ def test_one_straggler_in_a_batch_is_no_jump():
     assert tree.lookup("map", "b")[0] == 1
 
 
-def test_jump_back_forgets_what_is_newer():
+def test_jump_back_forgets_what_is_newer() -> None:
     tree = TransformTree(cache_duration=10.0, tolerance=0.0)
     for stamp in range(11):
         tree.set_transform("map" if stamp < 8 else "lift", "car", stamp * SECOND, at(stamp))
@@ -131,7 +136,7 @@ def test_jump_back_forgets_what_is_newer():
     assert tree.lookup("map", "car", 11 * SECOND // 2)[0] == pytest.approx(-0.5)
 
 
-def test_clear_keeps_what_is_static():
+def test_clear_keeps_what_is_static() -> None:
     tree = TransformTree()
     tree.set_transform("map", "car", 1, at(1))
     tree.set_transform("car", "roof", 0, at(2), static=True)
@@ -142,7 +147,7 @@ def test_clear_keeps_what_is_static():
 
 @pytest.mark.parametrize("rate", [30, 60, 100, 1000])
 @pytest.mark.parametrize("jitter", [0.0, 0.2])
-def test_at_most_80_bytes_per_stored_transform(rate, jitter):
+def test_at_most_80_bytes_per_stored_transform(rate: int, jitter: float) -> None:
     """Ten seconds of history at rates that are usual, evenly spaced or not, after one minute."""
     rng = np.random.default_rng(rate)
     tree = TransformTree(cache_duration=10.0)
@@ -157,7 +162,7 @@ def test_at_most_80_bytes_per_stored_transform(rate, jitter):
     assert tree.nbytes / stored <= 80
 
 
-def test_a_slower_rate_after_a_fast_one_keeps_the_history_whole():
+def test_a_slower_rate_after_a_fast_one_keeps_the_history_whole() -> None:
     tree = TransformTree(cache_duration=1.0, tolerance=0.0)
     stamps = [*range(0, 1000), *range(1000, 4000, 10), *range(4000, 4500)]
     for stamp in stamps:

@@ -17,7 +17,7 @@ assert "rclpy" not in sys.modules
 """
 
 
-def test_numba_comes_with_the_tree_and_only_with_it():
+def test_numba_comes_with_the_tree_and_only_with_it() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=PATIENCE, check=False
     )

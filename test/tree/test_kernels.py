@@ -7,7 +7,7 @@ import zlib
 from sim_node.tree import kernels, layout
 
 
-def test_kernels_are_compiled_anew_when_the_layout_changes():
+def test_kernels_are_compiled_anew_when_the_layout_changes() -> None:
     """numba looks only at the file of a kernel to see whether what it kept is stale."""
     names = sorted(name for name in vars(layout) if name.isupper())
     values = [(name, getattr(layout, name)) for name in names]

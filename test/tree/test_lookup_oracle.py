@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.tree import (
     Disconnected,
     Extrapolation,
@@ -22,7 +26,7 @@ LD = np.longdouble
 SECOND = 1_000_000_000
 
 
-def matrix(position, q):
+def matrix(position: npt.NDArray[Any], q: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The 4x4 matrix of a pose: Diebel, Representing attitude, 2006, equation 125."""
     x, y, z, w = (LD(c) for c in q)
     m = np.eye(4, dtype=LD)
@@ -35,37 +39,37 @@ def matrix(position, q):
     return m
 
 
-def inverse(m):
+def inverse(m: npt.NDArray[Any]) -> npt.NDArray[Any]:
     back = np.eye(4, dtype=LD)
     back[:3, :3] = m[:3, :3].T
     back[:3, 3] = -(m[:3, :3].T @ m[:3, 3])
     return back
 
 
-def slerp(a, b, u):
+def slerp(a: npt.NDArray[Any], b: npt.NDArray[Any], u: Any) -> npt.NDArray[Any]:
     if a @ b < 0:
         b = -b
     angle = np.arccos(min(a @ b, LD(1)))
     if angle < LD(1e-9):
-        return a + u * (b - a)
-    return (np.sin((1 - u) * angle) * a + np.sin(u * angle) * b) / np.sin(angle)
+        return np.asarray(a + u * (b - a))
+    return np.asarray((np.sin((1 - u) * angle) * a + np.sin(u * angle) * b) / np.sin(angle))
 
 
 @dataclass(repr=False)
 class Oracle:
     """entries: child -> list of (stamp, parent, pose), by stamp; static: child -> (parent, pose)."""
 
-    entries: dict = field(default_factory=dict)
-    static: dict = field(default_factory=dict)
+    entries: dict[str, list[tuple[int, str, FloatArray]]] = field(default_factory=dict)
+    static: dict[str, tuple[str, FloatArray]] = field(default_factory=dict)
 
-    def end(self, frame, stamp, tolerance):
+    def end(self, frame: str, stamp: int, tolerance: int) -> type[Extrapolation] | None:
         """None inside the history, or the error that a stamp outside it is."""
         history = self.entries[frame]
         if stamp < history[0][0] - tolerance:
             return PastExtrapolation
         return FutureExtrapolation if stamp > history[-1][0] + tolerance else None
 
-    def parent(self, frame, stamp, tolerance):
+    def parent(self, frame: str, stamp: int, tolerance: int) -> str | None:
         if frame in self.static:
             return self.static[frame][0]
         if frame not in self.entries:
@@ -75,12 +79,12 @@ class Oracle:
             return None
         return next((parent for at, parent, _ in reversed(history) if at <= stamp), history[0][1])
 
-    def edge(self, frame, stamp, tolerance):
+    def edge(self, frame: str, stamp: int, tolerance: int) -> npt.NDArray[Any]:
         if frame in self.static:
             pose = self.static[frame][1]
             return matrix(pose[:3], pose[3:])
         if error := self.end(frame, stamp, tolerance):
-            raise error(*"tsf", 0, 0, 0, 0)
+            raise error("t", "s", "f", 0, 0, 0, 0)
         history = self.entries[frame]
         before = [entry for entry in history if entry[0] <= stamp]
         after = [entry for entry in history if entry[0] > stamp]
@@ -88,30 +92,34 @@ class Oracle:
             pose = (before[-1] if before else after[0])[2]
             return matrix(pose[:3], pose[3:])
         (t0, _, a), (t1, _, b) = before[-1], after[0]
-        a, b, u = a.astype(LD), b.astype(LD), LD(stamp - t0) / LD(t1 - t0)
-        return matrix(a[:3] + u * (b[:3] - a[:3]), slerp(a[3:], b[3:], u))
+        c, d, u = a.astype(LD), b.astype(LD), LD(stamp - t0) / LD(t1 - t0)
+        return matrix(c[:3] + u * (d[:3] - c[:3]), slerp(c[3:], d[3:], u))
 
-    def line(self, frame, stamp, tolerance):
+    def line(self, frame: str, stamp: int, tolerance: int) -> list[str]:
         line = [frame]
         while (parent := self.parent(line[-1], stamp, tolerance)) is not None:
             line.append(parent)
         return line
 
-    def latest_line(self, frame):
+    def latest_line(self, frame: str) -> list[str]:
         return self.line(frame, 10**18, 2 * 10**18)
 
-    def latest(self, target, source):
+    def latest(self, target: str, source: str) -> int:
         on_the_way = set(self.latest_line(source)) ^ set(self.latest_line(target))
         newest = [self.entries[frame][-1][0] for frame in on_the_way if frame in self.entries]
         return min(newest, default=0)
 
-    def lookup(self, target, source, stamp, tolerance):
+    def lookup(self, target: str, source: str, stamp: int, tolerance: int) -> npt.NDArray[Any]:
         up, down = self.line(source, stamp, tolerance), self.line(target, stamp, tolerance)
         common = next((frame for frame in up if frame in down), None)
         if common is None:
             connected = set(self.latest_line(target)) & set(self.latest_line(source))
             cut_short = up[-1] in self.entries or down[-1] in self.entries
-            raise PastExtrapolation(*"tsf", 0, 0, 0, 0) if connected and cut_short else Disconnected(*"tsab")
+            raise (
+                PastExtrapolation("t", "s", "f", 0, 0, 0, 0)
+                if connected and cut_short
+                else Disconnected("t", "s", "a", "b")
+            )
         there = np.eye(4, dtype=LD)
         for frame in up[: up.index(common)]:
             there = self.edge(frame, stamp, tolerance) @ there
@@ -129,7 +137,7 @@ class Case:
 
 
 @st.composite
-def cases(draw, reparenting=True):
+def cases(draw: st.DrawFn, reparenting: bool = True) -> Case:
     """A tree of up to ten frames, some static, some that hang now here and now there, stored in random order."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     count = draw(st.integers(2, 10))
@@ -156,26 +164,26 @@ def cases(draw, reparenting=True):
         sorted(rows, key=lambda row: row[2]) if rng.random() < 0.5 else [rows[i] for i in rng.permutation(len(rows))]
     )
     if order:
-        parents, children, stamps, poses = zip(*order, strict=True)
-        tree.set_transforms(parents, children, np.array(stamps), np.array(poses))
+        parents, children, times, poses = zip(*order, strict=True)
+        tree.set_transforms(parents, children, np.array(times), np.array(poses))
     known = sorted(set(oracle.static) | set(oracle.entries))
     known = sorted(set(known) | {p for p, _ in oracle.static.values()})
     known = sorted(set(known) | {p for history in oracle.entries.values() for _, p, _ in history})
     return Case(tree, oracle, known)
 
 
-def random_pose(rng):
+def random_pose(rng: np.random.Generator) -> FloatArray:
     q = rng.normal(size=4)
     return np.concatenate([rng.normal(size=3), q / np.linalg.norm(q)])
 
 
-def nearby(pose, rng):
+def nearby(pose: FloatArray, rng: np.random.Generator) -> FloatArray:
     moved = pose + 0.01 * rng.normal(size=7)
     moved[3:] /= np.linalg.norm(moved[3:]) * rng.choice([-1, 1])
     return moved
 
 
-def assert_same(pose, expected):
+def assert_same(pose: FloatArray, expected: npt.NDArray[Any]) -> None:
     found = matrix(pose[:3], pose[3:])
     assert abs(np.linalg.norm(pose[3:]) - 1) < 1e-14
     np.testing.assert_allclose(found.astype(float), expected.astype(float), rtol=0, atol=1e-12)
@@ -183,7 +191,7 @@ def assert_same(pose, expected):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases(), stamp=st.integers(-SECOND // 4, 13 * SECOND // 4), data=st.data())
-def test_lookup_equals_the_matrix_product(case, stamp, data):
+def test_lookup_equals_the_matrix_product(case: Case, stamp: int, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
     tolerance = data.draw(st.sampled_from([0, SECOND // 10, SECOND]))
     try:
@@ -205,7 +213,7 @@ def test_lookup_equals_the_matrix_product(case, stamp, data):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases(reparenting=False), data=st.data())
-def test_without_a_stamp_it_is_the_latest_common_time(case, data):
+def test_without_a_stamp_it_is_the_latest_common_time(case: Case, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
     stamp = case.oracle.latest(target, source)
     try:
@@ -219,7 +227,7 @@ def test_without_a_stamp_it_is_the_latest_common_time(case, data):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases(), stamps=st.lists(st.integers(0, 3 * SECOND), max_size=40), data=st.data())
-def test_many_lookups_equal_one_by_one(case, stamps, data):
+def test_many_lookups_equal_one_by_one(case: Case, stamps: Sequence[int], data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
     tolerance = 3 * SECOND
     try:
@@ -236,7 +244,7 @@ def test_many_lookups_equal_one_by_one(case, stamps, data):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases(), stamps=st.tuples(*[st.integers(0, 3 * SECOND)] * 2), data=st.data())
-def test_full_lookup_goes_through_the_fixed_frame(case, stamps, data):
+def test_full_lookup_goes_through_the_fixed_frame(case: Case, stamps: tuple[int, int], data: st.DataObject) -> None:
     target, source, fixed = (data.draw(st.sampled_from(case.names)) for _ in range(3))
     at_target, at_source = stamps
     tolerance = case.tree.tolerance_ns
@@ -252,7 +260,7 @@ def test_full_lookup_goes_through_the_fixed_frame(case, stamps, data):
 
 @settings(max_examples=100, deadline=None)
 @given(case=cases(), stamp=st.integers(0, 3 * SECOND), data=st.data())
-def test_a_lookup_and_its_inverse_cancel(case, stamp, data):
+def test_a_lookup_and_its_inverse_cancel(case: Case, stamp: int, data: st.DataObject) -> None:
     target, source = (data.draw(st.sampled_from(case.names)) for _ in range(2))
     if case.tree.can_lookup(target, source, stamp):
         there, back = case.tree.lookup(target, source, stamp), case.tree.lookup(source, target, stamp)
@@ -260,7 +268,7 @@ def test_a_lookup_and_its_inverse_cancel(case, stamp, data):
         np.testing.assert_allclose(product.astype(float), np.eye(4), rtol=0, atol=1e-13)
 
 
-def test_a_chain_of_a_thousand_frames():
+def test_a_chain_of_a_thousand_frames() -> None:
     """Depth has no limit; a screw of N equal steps about z has the closed form of the N-gon."""
     n, angle = 1000, 0.01
     tree = TransformTree()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,11 +16,11 @@ SECOND = 1_000_000_000
 MILLI = 1_000_000
 
 
-def at(x, q=(0.0, 0.0, 0.0, 1.0)):
+def at(x: int, q: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)) -> list[float]:
     return [float(x), 0, 0, *q]
 
 
-def circling(speed, turn_rate, rate=1000, duration=2):
+def circling(speed: float, turn_rate: float, rate: int = 1000, duration: int = 2) -> TransformTree:
     """A car that drives at `speed` (m/s) and turns at `turn_rate` (rad/s), sent at `rate` (Hz)."""
     tree = TransformTree()
     for tick in range(duration * rate + 1):
@@ -30,7 +33,7 @@ def circling(speed, turn_rate, rate=1000, duration=2):
 
 
 @pytest.mark.parametrize(("speed", "turn_rate"), [(1.0, 0.5), (30.0, 3.0)])
-def test_the_error_is_at_most_half_a_bucket_of_motion(speed, turn_rate):
+def test_the_error_is_at_most_half_a_bucket_of_motion(speed: float, turn_rate: float) -> None:
     """|error| <= speed * 5 ms and <= turn rate * 5 ms for a 10 ms bucket; and it comes close to that."""
     tree = circling(speed, turn_rate)
     stamps = np.random.default_rng(0).integers(0, 2 * SECOND, 2000)
@@ -42,7 +45,7 @@ def test_the_error_is_at_most_half_a_bucket_of_motion(speed, turn_rate):
     assert 0.9 * turn_rate * 5e-3 < turns.max() <= turn_rate * 5e-3 * (1 + 1e-6)
 
 
-def test_it_is_the_exact_answer_for_the_nearest_bucket():
+def test_it_is_the_exact_answer_for_the_nearest_bucket() -> None:
     tree = circling(1.0, 0.5)
     for stamp in (123_456_789, 125_000_000, 124_999_999, 130_000_001):
         middle = round(stamp / 10 / MILLI + 1e-12) * 10 * MILLI
@@ -51,7 +54,7 @@ def test_it_is_the_exact_answer_for_the_nearest_bucket():
         )
 
 
-def test_hits_are_counted_and_newer_data_does_not_void_the_past():
+def test_hits_are_counted_and_newer_data_does_not_void_the_past() -> None:
     tree = TransformTree()
     for tick in range(100):
         tree.set_transform("map", "car", tick * 10 * MILLI, at(tick))
@@ -73,7 +76,7 @@ def test_hits_are_counted_and_newer_data_does_not_void_the_past():
         (lambda tree: tree.jump_back(490 * MILLI), 49),
     ],
 )
-def test_a_change_of_the_past_voids(change, expected):
+def test_a_change_of_the_past_voids(change: Callable[..., Any], expected: int) -> None:
     tree = TransformTree()
     for tick in range(100):
         tree.set_transform("map", "car", tick * 10 * MILLI, at(tick))
@@ -83,7 +86,7 @@ def test_a_change_of_the_past_voids(change, expected):
     assert tree.hits == 0
 
 
-def test_at_the_ends_of_the_history_the_stamp_itself_is_looked_up():
+def test_at_the_ends_of_the_history_the_stamp_itself_is_looked_up() -> None:
     """The bucket's middle, 1.000 s, is after the newest transform at 0.997 s."""
     tree = TransformTree(tolerance=0.0)
     for tick in range(998):
@@ -93,7 +96,7 @@ def test_at_the_ends_of_the_history_the_stamp_itself_is_looked_up():
         tree.lookup("map", "car", 998 * MILLI, quantised=True)
 
 
-def test_what_was_held_within_the_tolerance_is_not_remembered():
+def test_what_was_held_within_the_tolerance_is_not_remembered() -> None:
     tree = TransformTree(tolerance=0.1)
     tree.set_transform("map", "car", SECOND, at(1))
     assert tree.lookup("map", "car", SECOND + 50 * MILLI, quantised=True)[0] == 1
@@ -101,7 +104,7 @@ def test_what_was_held_within_the_tolerance_is_not_remembered():
     assert tree.lookup("map", "car", SECOND + 50 * MILLI, quantised=True)[0] == 1.5
 
 
-def test_remembered_poses_are_read_only():
+def test_remembered_poses_are_read_only() -> None:
     tree = circling(1.0, 0.5, duration=1)
     pose = tree.lookup("map", "car", SECOND // 2, quantised=True)
     with pytest.raises(ValueError, match="read-only"):
@@ -116,7 +119,9 @@ def test_remembered_poses_are_read_only():
         max_size=60,
     )
 )
-def test_after_any_changes_it_equals_the_exact_lookup_at_the_bucket(operations):
+def test_after_any_changes_it_equals_the_exact_lookup_at_the_bucket(
+    operations: Sequence[tuple[str, int, int, int]],
+) -> None:
     """Frames a below b below c below map, in whatever order, some turned static, some cleared in between."""
     tree = TransformTree(tolerance=10.0)
     parents = {"a": "b", "b": "c", "c": "map"}

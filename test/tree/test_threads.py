@@ -7,12 +7,13 @@ import threading
 import numpy as np
 import pytest
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.tree import Extrapolation, TransformTree
 
 TICK = 1_000_000
 
 
-def consistent(tick, frames):
+def consistent(tick: int, frames: int) -> FloatArray:
     """Poses whose parts all follow from one number, so that a torn one shows."""
     angle = 0.001 * tick
     pose = [tick, 2.0 * tick, -tick, 0.0, 0.0, np.sin(angle / 2), np.cos(angle / 2)]
@@ -20,19 +21,20 @@ def consistent(tick, frames):
 
 
 @pytest.mark.parametrize("readers", [1, 3])
-def test_readers_see_whole_transforms(readers):
+def test_readers_see_whole_transforms(readers: int) -> None:
     tree = TransformTree(cache_duration=0.2, tolerance=0.0)
     frames = 50
     parents, children = tree.indices(["map"] * frames), tree.indices([f"f{i}" for i in range(frames)])
     tree.set_transforms(parents, children, 0, consistent(0, frames))
     done, failures, looked_up = threading.Event(), [], [0] * readers
 
-    def read(me):
+    def read(me: int) -> None:
         rng = np.random.default_rng(me)
         try:
             while not done.is_set() or looked_up[me] < 100:
                 name = f"f{rng.integers(frames)}"
                 newest = tree.latest_common_time("map", name)
+                assert newest is not None
                 stamps = np.maximum(newest - rng.integers(0, 20, 30) * TICK // 2, 0)
                 # The map moves on in between: what is asked for is old by then, not torn.
                 try:

@@ -7,10 +7,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from waiting import PATIENCE
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.tree import Disconnected, FutureExtrapolation, TransformTree, UnknownFrame
 
 SECOND = 1_000_000_000
@@ -18,12 +21,12 @@ SECOND = 1_000_000_000
 NEVER = 3600.0
 
 
-def at(x):
+def at(x: int) -> list[float]:
     return [float(x), 0, 0, 0, 0, 0, 1]
 
 
 @pytest.fixture
-def tree():
+def tree() -> TransformTree:
     tree = TransformTree(tolerance=0.0)
     tree.set_transform("map", "car", 1 * SECOND, at(1))
     return tree
@@ -32,33 +35,33 @@ def tree():
 class Writer(threading.Thread):
     """Stores once the tree has someone who waits."""
 
-    def __init__(self, tree, *calls):
+    def __init__(self, tree: TransformTree, *calls: tuple[str, str, int, Sequence[float]]) -> None:
         super().__init__(daemon=True)
         self.tree, self.calls = tree, calls
 
-    def run(self):
+    def run(self) -> None:
         while not self.tree._waits:
             time.sleep(0.001)
         for call in self.calls:
             self.tree.set_transform(*call)
 
 
-def test_what_is_there_needs_no_wait(tree):
+def test_what_is_there_needs_no_wait(tree: TransformTree) -> None:
     assert tree.wait_for_transform("map", "car", SECOND, timeout=0)[0] == 1
 
 
-def test_a_thread_goes_on_when_the_transform_comes(tree):
+def test_a_thread_goes_on_when_the_transform_comes(tree: TransformTree) -> None:
     Writer(tree, ("map", "other", SECOND, at(0)), ("map", "car", 3 * SECOND, at(3))).start()
     assert tree.wait_for_transform("map", "car", 2 * SECOND, timeout=NEVER)[0] == 2
     assert not tree._waits
 
 
-def test_a_frame_may_be_unknown_when_the_wait_begins(tree):
+def test_a_frame_may_be_unknown_when_the_wait_begins(tree: TransformTree) -> None:
     Writer(tree, ("car", "wheel", SECOND, at(5))).start()
     assert tree.wait_for_transform("map", "wheel", SECOND, timeout=NEVER)[0] == 6
 
 
-def test_when_time_is_over_the_reason_is_raised(tree):
+def test_when_time_is_over_the_reason_is_raised(tree: TransformTree) -> None:
     begin = time.monotonic()
     with pytest.raises(FutureExtrapolation):
         tree.wait_for_transform("map", "car", 2 * SECOND, timeout=0.05)
@@ -68,8 +71,8 @@ def test_when_time_is_over_the_reason_is_raised(tree):
     assert not tree._waits
 
 
-def test_asyncio_goes_on_when_another_thread_stores(tree):
-    async def two():
+def test_asyncio_goes_on_when_another_thread_stores(tree: TransformTree) -> None:
+    async def two() -> tuple[FloatArray, FloatArray]:
         return await asyncio.gather(
             tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=NEVER),
             tree.wait_for_transform_async("map", "car", 3 * SECOND, timeout=NEVER),
@@ -79,14 +82,14 @@ def test_asyncio_goes_on_when_another_thread_stores(tree):
     assert [pose[0] for pose in asyncio.run(two())] == [2, 3]
 
 
-def test_asyncio_ends_in_time_and_when_cancelled(tree):
-    async def late():
+def test_asyncio_ends_in_time_and_when_cancelled(tree: TransformTree) -> None:
+    async def late() -> None:
         await tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=0.05)
 
     with pytest.raises(FutureExtrapolation):
         asyncio.run(late())
 
-    async def cancelled():
+    async def cancelled() -> None:
         task = asyncio.create_task(tree.wait_for_transform_async("map", "car", 2 * SECOND, timeout=NEVER))
         await asyncio.sleep(0)
         assert len(tree._waits) == 1
@@ -97,7 +100,7 @@ def test_asyncio_ends_in_time_and_when_cancelled(tree):
     assert not tree._waits
 
 
-def test_a_call_is_made_once_and_can_be_taken_back(tree):
+def test_a_call_is_made_once_and_can_be_taken_back(tree: TransformTree) -> None:
     calls = []
     tree.when_available("map", "car", SECOND, lambda: calls.append("now"))
     assert calls == ["now"]
@@ -110,15 +113,15 @@ def test_a_call_is_made_once_and_can_be_taken_back(tree):
     taken_back.cancel()
 
 
-def test_a_refused_batch_wakes_those_whose_transform_it_held(tree):
+def test_a_refused_batch_wakes_those_whose_transform_it_held(tree: TransformTree) -> None:
     calls = []
     tree.when_available("map", "car", 2 * SECOND, lambda: calls.append("there"))
     with pytest.raises(ValueError, match="1 of 2 transforms refused"):
-        tree.set_transforms(["map"] * 2, ["car", "bad"], 2 * SECOND, [at(1), [0] * 7])
+        tree.set_transforms(["map"] * 2, ["car", "bad"], 2 * SECOND, np.array([at(1), [0] * 7]))
     assert calls == ["there"]
 
 
-def test_a_waiting_thread_does_not_keep_the_process_alive():
+def test_a_waiting_thread_does_not_keep_the_process_alive() -> None:
     program = """
 import threading
 from sim_node.tree import TransformTree
@@ -131,7 +134,7 @@ while not tree._waits:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_disconnected_frames_are_waited_for_as_well(tree):
+def test_disconnected_frames_are_waited_for_as_well(tree: TransformTree) -> None:
     tree.set_transform("moon", "rover", SECOND, at(1))
     with pytest.raises(Disconnected):
         tree.wait_for_transform("map", "rover", SECOND, timeout=0.01)

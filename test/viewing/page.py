@@ -12,13 +12,15 @@ import numpy as np
 import viser
 import zstandard
 from waiting import PATIENCE
-from websockets.sync.client import ClientConnection, connect
+from websockets.sync.client import connect
+from websockets.sync.connection import Connection
+from websockets.typing import Subprotocol
 
 
 class Page:
     """What the server has sent so far: messages in order, their arrays in place."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.messages: list[dict[str, Any]] = []
 
@@ -74,7 +76,9 @@ class Page:
 def opened(url: str) -> Iterator[Page]:
     """A page that has got all that was there when it came."""
     protocol = f"viser-v{viser.__version__}"
-    with connect(url.replace("http", "ws"), subprotocols=[protocol], max_size=None, compression=None) as connection:
+    with connect(
+        url.replace("http", "ws"), subprotocols=[Subprotocol(protocol)], max_size=None, compression=None
+    ) as connection:
         page = Page(connection)
         # By this the server knows somebody's page.
         page.send(

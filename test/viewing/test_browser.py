@@ -75,7 +75,7 @@ def matrix(pose: np.ndarray) -> np.ndarray:
 def box_node(page: Page) -> str:
     """The node of the magenta box."""
     return next(
-        m["name"]
+        str(m["name"])
         for m in page.all("BatchedMeshesMessage")
         if m["props"]["batched_colors"].reshape(-1, 3).tolist() == [[255, 0, 255]]
     )

@@ -22,7 +22,7 @@ from sim_node.world.locate import shipped_worlds
 
 def markers(world: World, prefix: str = "") -> list[Marker]:
     data = marker_array(world.fixed_frame, markers_of(world, lay_out(world).frames, prefix))
-    return deserialize_message(data, MarkerArray).markers[1:]
+    return list(deserialize_message(data, MarkerArray).markers[1:])
 
 
 def of(found: list[Marker], frame: str, group: str) -> list[Marker]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,11 +71,12 @@ KNOWN = {*(f"rviz_default_plugins/{name}" for name in PLUGINS), *(f"rviz_common/
 pytestmark = pytest.mark.filterwarnings("ignore::sim_node.world.WorldWarning")
 
 
-def config(world: str | Path, **given: object) -> dict:
-    return yaml.safe_load(rviz_config(assemble(load(world)), **given))  # type: ignore[arg-type]
+def config(world: str | Path, **given: object) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(rviz_config(assemble(load(world)), **given))  # type: ignore[arg-type]
+    return found
 
 
-def displays(shown: dict) -> Iterator[dict]:
+def displays(shown: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All displays, those in groups too."""
     waiting = list(shown["Visualization Manager"]["Displays"])
     while waiting:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,9 +16,10 @@ from sim_node.cli.main import main
 URDF = '<robot name="cart"><link name="base"/></robot>'
 
 
-def written(capsys: pytest.CaptureFixture[str], bag: Path) -> dict:
+def written(capsys: pytest.CaptureFixture[str], bag: Path) -> dict[str, Any]:
     assert main(["rviz", str(bag)]) == 0
-    return yaml.safe_load(capsys.readouterr().out)
+    found: dict[str, Any] = yaml.safe_load(capsys.readouterr().out)
+    return found
 
 
 @pytest.fixture
@@ -59,7 +61,7 @@ def test_a_bag_is_shown_on_its_root_as_its_publishers_offered_it(
 def test_a_run_looks_as_its_world_does(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What the bag of a run is shown by is what its world is shown by; names and groups apart."""
 
-    def kinds(shown: dict) -> set[tuple[str, str]]:
+    def kinds(shown: dict[str, Any]) -> set[tuple[str, str]]:
         topics = ((each, each.get("Topic") or each.get("Description Topic")) for each in displays(shown))
         return {(each["Class"], topic["Value"].lstrip("/")) for each, topic in topics if topic}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,17 +39,19 @@ def pinhole(x: float, y: float, z: float) -> np.ndarray:
 
 
 def ball(x: float, y: float, z: float, name: str = "ball", parent: str = "map") -> Body:
-    return Body(name, parent, pose=[x, y, z, *LEVEL], geometry=(Geometry("sphere", [0.1], colour=RED),))
+    return Body(
+        name, parent, pose=np.array([x, y, z, *LEVEL]), geometry=(Geometry("sphere", np.array([0.1]), colour=RED),)
+    )
 
 
-def picture(world: World, at: float = 0.0, **asked) -> np.ndarray:
+def picture(world: World, at: float = 0.0, **asked: Any) -> np.ndarray:
     return next(draw(world, Shot(**{"camera": EYE, "size": SIZE, **asked}), [round(at * 1e9)]))
 
 
 def red(image: np.ndarray) -> np.ndarray:
     """Where the picture is much redder than green and blue."""
     image = image.astype(int)
-    return (image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60)
+    return np.asarray((image[..., 0] - image[..., 1] > 60) & (image[..., 0] - image[..., 2] > 60))
 
 
 def middle(mask: np.ndarray) -> np.ndarray:
@@ -78,14 +81,16 @@ def test_far_from_the_origin_a_picture_is_the_same() -> None:
 
 
 def test_a_body_without_joint_follows_its_keyframes() -> None:
-    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
+    moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]]))
     world = World("w", motions=(moving,), bodies=(ball(0.0, 0.0, 0.0, parent="base"),))
     for at in (0.0, 1.0, 3.0):
         np.testing.assert_allclose(middle(red(picture(world, at))), pinhole(0.0, at - 2.0, 2.0), atol=1.0)
 
 
 def test_a_falling_ball_falls_by_half_g_t_squared() -> None:
-    falling = replace(ball(0.0, 0.0, 3.0), joint="free", geometry=(Geometry("sphere", [0.1], 1.0, colour=RED),))
+    falling = replace(
+        ball(0.0, 0.0, 3.0), joint="free", geometry=(Geometry("sphere", np.array([0.1]), 1.0, colour=RED),)
+    )
     seen = middle(red(picture(World("w", bodies=(falling,)), at=0.4)))
     np.testing.assert_allclose(seen, pinhole(0.0, 0.0, 3.0 - 0.5 * 9.81 * 0.4**2), atol=1.0)
 
@@ -93,7 +98,11 @@ def test_a_falling_ball_falls_by_half_g_t_squared() -> None:
 def test_through_a_camera_of_the_world() -> None:
     """Its own size and angle: a ball 4 m ahead of it, 1 m to the right."""
     camera = Sensor(
-        "CAM", "map", [0, 0, 2, *LEVEL], type="camera", parameters={"width": 320, "height": 200, "horizontal_fov": 1.0}
+        "CAM",
+        "map",
+        np.array([0, 0, 2, *LEVEL]),
+        type="camera",
+        parameters={"width": 320, "height": 200, "horizontal_fov": 1.0},
     )
     image = picture(World("w", bodies=(ball(4.0, -1.0, 2.0),), sensors=(camera,)), camera="CAM", size=None)
     assert image.shape == (200, 320, 3)
@@ -101,7 +110,7 @@ def test_through_a_camera_of_the_world() -> None:
 
 
 def test_following_keeps_a_moving_frame_where_it_is() -> None:
-    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -9, 2, *LEVEL], [30, 2, 2, 0, 0, 1, 0]])
+    moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -9, 2, *LEVEL], [30, 2, 2, 0, 0, 1, 0]]))
     world = World("w", motions=(moving,), bodies=(ball(0.0, 0.0, 0.0, parent="base"),))
     shot = Shot(camera="-6,0,0,60", follow="base", size=SIZE)
     for image in draw(world, shot, [0, 1_000_000_000, 4_000_000_000]):
@@ -129,7 +138,9 @@ def pairs(mask: np.ndarray, axis: int) -> np.ndarray:
 
 def test_frames_are_axes_in_the_colours_of_rviz() -> None:
     """A world without shapes shows all its frames: x red away from the eye, y green to the left, z blue upwards."""
-    turned = StaticFrame("turned", "map", [0, 0, 2, 0, 0, -np.sqrt(0.5), np.sqrt(0.5)])  # its x axis to the right
+    turned = StaticFrame(
+        "turned", "map", np.array([0, 0, 2, 0, 0, -np.sqrt(0.5), np.sqrt(0.5)])
+    )  # its x axis to the right
     image = picture(World("w", frames=(turned,)), frames=("turned",)).astype(int)
     origin = pinhole(0.0, 0.0, 2.0)
     red_at, blue_at = middle(red(image)), middle((image[..., 2] - image[..., 0] > 90) & (image[..., 1] < 150))
@@ -141,7 +152,7 @@ def test_frames_are_axes_in_the_colours_of_rviz() -> None:
 
 def test_names_stand_beside_their_frames() -> None:
     """Ink to the right of and below the origin, and none where no name is asked for."""
-    world = World("w", frames=(StaticFrame("here", "map", [0, 0.5, 2, *LEVEL]),), bodies=(ball(0, 3, 1),))
+    world = World("w", frames=(StaticFrame("here", "map", np.array([0, 0.5, 2, *LEVEL])),), bodies=(ball(0, 3, 1),))
     column, row = pinhole(0.0, 0.5, 2.0).round().astype(int)
     for names, least in (((), 0), (("here",), 20)):
         image = picture(world, frames=names)[row + 2 : row + 24, column + 4 : column + 60]
@@ -151,7 +162,7 @@ def test_names_stand_beside_their_frames() -> None:
 
 def test_a_trail_is_where_the_frame_has_been() -> None:
     """A frame went from y = -2 to y = 1 at z = 2; the trail is level there, and ends where it is."""
-    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
+    moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]]))
     image = picture(World("w", motions=(moving,)), at=3.0, frames=(), trails=("base",)).astype(int)
     orange = (image[..., 0] - image[..., 2] > 100) & (image[..., 1] > 90)
     rows, columns = np.nonzero(orange)
@@ -168,8 +179,8 @@ def test_a_mesh_that_is_only_shown_is_drawn(tmp_path: Path) -> None:
     )
     file = tmp_path / "box.glb"
     file.write_bytes(trimesh.Scene([box]).export(file_type="glb"))
-    moving = Motion("base", "map", [0, 4_000_000_000], [[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]])
-    shown = Body("hull", "base", geometry=(Geometry("mesh", [1.0, 1.0, 1.0], file=file),))
+    moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -2, 2, *LEVEL], [0, 2, 2, *LEVEL]]))
+    shown = Body("hull", "base", geometry=(Geometry("mesh", np.array([1.0, 1.0, 1.0]), file=file),))
     mask = red(picture(World("w", motions=(moving,), bodies=(shown,)), at=3.0))
     np.testing.assert_allclose(middle(mask), pinhole(0.0, 1.0, 2.0), atol=3.0)
     height = np.ptp(np.nonzero(mask)[0]) + 1
@@ -179,7 +190,7 @@ def test_a_mesh_that_is_only_shown_is_drawn(tmp_path: Path) -> None:
 def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None:
     file = tmp_path / "hull.glb"
     file.write_bytes(b"glTF\2\0\0\0")
-    hull = Body("hull", "map", geometry=(Geometry("mesh", [1.0, 1.0, 1.0], file=file),))
+    hull = Body("hull", "map", geometry=(Geometry("mesh", np.array([1.0, 1.0, 1.0]), file=file),))
     with pytest.warns(WorldWarning, match=r"hull\.glb is not drawn"):
         picture(World("w", bodies=(hull, ball(0, 0, 2))))
 
@@ -200,7 +211,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
         ({"at": 1e10}, ShotError, "beyond the last time that a stamp can tell"),
     ],
 )
-def test_what_cannot_be_taken_is_told(asked: dict, error: type[Exception], message: str) -> None:
-    camera = Sensor("CAM_FRONT", "map", [0, 0, 2, *LEVEL])
+def test_what_cannot_be_taken_is_told(asked: dict[str, Any], error: type[Exception], message: str) -> None:
+    camera = Sensor("CAM_FRONT", "map", np.array([0, 0, 2, *LEVEL]))
     with pytest.raises(error, match=message):
         picture(World("w", bodies=(ball(0, 0, 2),), sensors=(camera,)), **asked)

@@ -64,8 +64,8 @@ def joint_positions(world: World, seconds: float) -> tuple[Simulation, dict[str,
     simulation = Simulation(replace(world, sensors=(encoders,) if names else ()))
     tap = simulation.tap("ENC") if names else None
     simulation.run(seconds)
-    read = [] if tap is None else tap.newest(simulation.steps)
-    return simulation, dict(zip(names, read, strict=False))
+    read = None if tap is None else tap.newest(simulation.steps)
+    return simulation, dict(zip(names, () if read is None else read.tolist(), strict=False))
 
 
 @pytest.mark.parametrize("world", [*LOADABLE, "SCARA"])

@@ -21,7 +21,7 @@ EARLIEST_NS, LATEST_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
 @example(-1)
 @example(EARLIEST_NS)
 @example(LATEST_NS)
-def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns):
+def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns: int) -> None:
     """To the nanosecond; a Clock has no padding, so the bytes are equal as such."""
     data = clock_bytes(time_ns)
     message = deserialize_message(data, Clock)
@@ -31,7 +31,7 @@ def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns):
 
 
 @pytest.mark.parametrize("time_ns", [EARLIEST_NS - 1, LATEST_NS + 1])
-def test_a_time_that_stamps_do_not_hold_is_refused(time_ns):
+def test_a_time_that_stamps_do_not_hold_is_refused(time_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
     with pytest.raises(OverflowError, match="32 bits wide"):
         clock_bytes(time_ns)

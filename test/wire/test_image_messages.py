@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sensor_msgs.msg import CameraInfo, Image
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.wire import image_messages as wire
 
 FRAMES = st.integers(0, 9).map(lambda length: "cam_front"[:length])
@@ -17,7 +18,7 @@ SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 
 
 @given(FRAMES, STAMPS, SIZES, st.data())
-def test_colours(frame, stamp_ns, size, data):
+def test_colours(frame: str, stamp_ns: int, size: tuple[int, int], data: st.DataObject) -> None:
     height, width = size
     picture = data.draw(arrays(np.uint8, (height, width, 3)))
     got = read(wire.image(frame, width, height, "rgb8")(stamp_ns, picture), Image, frame, stamp_ns)
@@ -26,7 +27,7 @@ def test_colours(frame, stamp_ns, size, data):
 
 
 @given(FRAMES, STAMPS, SIZES, st.data())
-def test_depth(frame, stamp_ns, size, data):
+def test_depth(frame: str, stamp_ns: int, size: tuple[int, int], data: st.DataObject) -> None:
     height, width = size
     picture = data.draw(arrays(np.float32, (height, width)))
     got = read(wire.image(frame, width, height, "32FC1")(stamp_ns, picture), Image, frame, stamp_ns)
@@ -35,7 +36,7 @@ def test_depth(frame, stamp_ns, size, data):
 
 
 @given(FRAMES, STAMPS, arrays(np.float64, (3, 3), elements=st.floats(allow_nan=False)))
-def test_camera_info(frame, stamp_ns, matrix):
+def test_camera_info(frame: str, stamp_ns: int, matrix: FloatArray) -> None:
     """Without distortion: P is K with a column of zeros, R the identity. sensor_msgs/CameraInfo."""
     got = read(wire.camera_info(frame, 640, 480, matrix)(stamp_ns, np.empty(0)), CameraInfo, frame, stamp_ns)
     assert (got.width, got.height, got.distortion_model) == (640, 480, "plumb_bob")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from geometry_msgs.msg import Pose
 from hypothesis import given
@@ -22,7 +24,7 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9)
 
 
-def numbers(*shape):
+def numbers(*shape: int) -> st.SearchStrategy[Any]:
     return arrays(np.float64, shape, elements=FINITE)
 
 

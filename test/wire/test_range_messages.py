@@ -18,7 +18,7 @@ FLOATS = st.floats(width=32, allow_nan=False)
 
 
 @given(FRAMES, STAMPS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
-def test_range(frame, stamp_ns, told, view, low, high, variance):
+def test_range(frame: str, stamp_ns: int, told: float, view: float, low: float, high: float, variance: float) -> None:
     write = wire.infrared_range(frame, view, low, high, variance)
     got = read(write(stamp_ns, np.array([told])), Range, frame, stamp_ns)
     assert (got.range, got.field_of_view, got.min_range, got.max_range) == (told, view, low, high)
@@ -27,7 +27,7 @@ def test_range(frame, stamp_ns, told, view, low, high, variance):
 
 
 @given(FRAMES, STAMPS, st.integers(2, 40), st.data())
-def test_laser_scan(frame, stamp_ns, samples, data):
+def test_laser_scan(frame: str, stamp_ns: int, samples: int, data: st.DataObject) -> None:
     """Infinities are ranges, too: REP 117."""
     ranges = data.draw(arrays(np.float32, samples, elements=st.floats(width=32, allow_nan=False)))
     write = wire.laser_scan(frame, -1.0, 2.0, samples, 0.1, 30.0, 0.05)
@@ -40,7 +40,7 @@ def test_laser_scan(frame, stamp_ns, samples, data):
 
 
 @given(FRAMES, STAMPS, st.integers(1, 5), st.integers(1, 7), st.data())
-def test_point_cloud(frame, stamp_ns, rings, samples, data):
+def test_point_cloud(frame: str, stamp_ns: int, rings: int, samples: int, data: st.DataObject) -> None:
     """Its data, taken apart as its fields say."""
     values = data.draw(arrays(np.float32, (rings, samples, 4), elements=st.floats(width=32)))
     write = wire.point_cloud(frame, rings, samples)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pytest
 from cdr_reading import SECOND, read
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
 from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
@@ -18,24 +21,24 @@ NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 STAMPS = st.integers(-(2**31) * SECOND, 2**31 * SECOND - 1)
 
 
-def numbers(count):
+def numbers(count: int) -> st.SearchStrategy[Any]:
     return st.lists(st.floats(allow_nan=False), min_size=count, max_size=count)
 
 
-def xyz(vector):
+def xyz(vector: Point | Quaternion | Vector3) -> list[float]:
     return [vector.x, vector.y, vector.z]
 
 
-def posed(pose):
+def posed(pose: Pose) -> list[float]:
     return [*xyz(pose.position), *xyz(pose.orientation), pose.orientation.w]
 
 
-def twisted(twist):
+def twisted(twist: Twist) -> list[float]:
     return [*xyz(twist.linear), *xyz(twist.angular)]
 
 
 @given(NAMES, STAMPS, numbers(10))
-def test_imu(frame, stamp_ns, values):
+def test_imu(frame: str, stamp_ns: int, values: Sequence[float]) -> None:
     got = read(wire.imu_with_attitude(frame)(stamp_ns, values), Imu, frame, stamp_ns)
     assert [*xyz(got.orientation), got.orientation.w] == values[:4]
     assert [*xyz(got.angular_velocity), *xyz(got.linear_acceleration)] == values[4:]
@@ -46,7 +49,7 @@ def test_imu(frame, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(7))
-def test_pose_twist_field_and_pressure(frame, stamp_ns, values):
+def test_pose_twist_field_and_pressure(frame: str, stamp_ns: int, values: Sequence[float]) -> None:
     assert posed(read(wire.pose(frame)(stamp_ns, values), PoseStamped, frame, stamp_ns).pose) == values
     assert twisted(read(wire.twist(frame)(stamp_ns, values[:6]), TwistStamped, frame, stamp_ns).twist) == values[:6]
     field = read(wire.magnetic_field(frame)(stamp_ns, values[:3]), MagneticField, frame, stamp_ns)
@@ -56,7 +59,7 @@ def test_pose_twist_field_and_pressure(frame, stamp_ns, values):
 
 
 @given(NAMES, NAMES, STAMPS, numbers(85))
-def test_odometry(frame, child, stamp_ns, values):
+def test_odometry(frame: str, child: str, stamp_ns: int, values: Sequence[float]) -> None:
     got = read(wire.odometry_with_covariance(frame, child)(stamp_ns, values), Odometry, frame, stamp_ns)
     assert got.child_frame_id == child
     assert posed(got.pose.pose) + got.pose.covariance.tolist() == values[:43]
@@ -66,22 +69,22 @@ def test_odometry(frame, child, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(12), st.sampled_from([-1, 0, 1, 2]), st.integers(0, 3))
-def test_fix(frame, stamp_ns, values, status, kind):
+def test_fix(frame: str, stamp_ns: int, values: Sequence[float], status: int, kind: int) -> None:
     got = read(wire.nav_sat_fix(frame, status, kind)(stamp_ns, values), NavSatFix, frame, stamp_ns)
     assert [got.latitude, got.longitude, got.altitude, *got.position_covariance.tolist()] == values
     assert (got.status.status, got.status.service, got.position_covariance_type) == (status, 1, kind)
 
 
 @given(NAMES, STAMPS, st.lists(st.floats(width=32, allow_nan=False), max_size=5), NAMES)
-def test_fields_written_one_after_the_other(frame, stamp_ns, cells, location):
+def test_fields_written_one_after_the_other(frame: str, stamp_ns: int, cells: Sequence[float], location: str) -> None:
     writer = CdrWriter().header(stamp_ns, frame).number("f", *range(7)).number("B", 2, 0, 3).number("?", True)
     data = writer.sequence("f", cells).sequence("f", []).text(location).text("").bytes()
     got = read(data, BatteryState, frame, stamp_ns)
     assert (got.voltage, got.percentage, got.power_supply_technology, got.present) == (0.0, 6.0, 3, True)
-    assert got.cell_voltage.tolist() == np.float32(cells).tolist()
+    assert got.cell_voltage.tolist() == np.array(cells, np.float32).tolist()
     assert got.location == location
 
 
-def test_a_stamp_that_32_bits_do_not_hold_is_refused():
+def test_a_stamp_that_32_bits_do_not_hold_is_refused() -> None:
     with pytest.raises(OverflowError, match="32 bits"):
         wire.pose("map")(2**31 * SECOND, [0.0] * 7)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.wire.tf_message_reader import MOST_LAYOUTS, TfMessageReader
+from sim_node.wire.tf_message_reader import MOST_LAYOUTS, TfMessageReader, TransformBatch
 
 FINITE = st.floats(allow_nan=False, width=64)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -25,16 +27,18 @@ TRANSFORMS = st.lists(
 )
 
 
-def encode(transforms, order="<", padding=b"\0"):
+def encode(
+    transforms: Sequence[tuple[int, int, str, str, Sequence[Any]]], order: str = "<", padding: bytes = b"\0"
+) -> bytes:
     """Plain CDR as OMG CORBA 3.4, section 9.3.1, has it: primitives aligned to their size, strings with length."""
     body = bytearray()
 
-    def put(layout, *values):
+    def put(layout: str, *values: float) -> None:
         for value in values:
             body.extend(padding * (-len(body) % struct.calcsize(layout)))
             body.extend(struct.pack(order + layout, value))
 
-    def put_string(text):
+    def put_string(text: str) -> None:
         data = text.encode() + b"\0"
         put("I", len(data))
         body.extend(data)
@@ -49,7 +53,7 @@ def encode(transforms, order="<", padding=b"\0"):
     return (b"\0\1\0\0" if order == "<" else b"\0\0\0\0") + bytes(body)
 
 
-def assert_holds(batch, transforms):
+def assert_holds(batch: TransformBatch, transforms: Sequence[tuple[int, int, str, str, Sequence[Any]]]) -> None:
     assert batch.names.parents == tuple(parent for _, _, parent, _, _ in transforms)
     assert batch.names.children == tuple(child for _, _, _, child, _ in transforms)
     assert batch.stamps_ns.tolist() == [s * 1_000_000_000 + n for s, n, _, _, _ in transforms]
@@ -59,14 +63,16 @@ def assert_holds(batch, transforms):
     assert batch.stamps_ns.dtype == np.int64
 
 
-def some(n, seed=0, prefix="f", stamp=5):
+def some(n: int, seed: int = 0, prefix: str = "f", stamp: int = 5) -> list[tuple[int, int, str, str, tuple[Any, ...]]]:
     poses = np.random.default_rng(seed).normal(size=(n, 7))
     return [(stamp, i, "map", f"{prefix}{i:04d}", tuple(pose)) for i, pose in enumerate(poses.tolist())]
 
 
 @settings(max_examples=300, deadline=None)
 @given(first=TRANSFORMS, order=st.sampled_from("<>"), padding=st.sampled_from([b"\0", b"\xcd"]), data=st.data())
-def test_what_was_encoded_is_read(first, order, padding, data):
+def test_what_was_encoded_is_read(
+    first: Sequence[tuple[int, int, str, str, Sequence[Any]]], order: str, padding: bytes, data: st.DataObject
+) -> None:
     """The second message has the first one's names: it is read through the layout that was kept."""
     reader = TfMessageReader()
     batch = reader.read(encode(first, order))
@@ -80,9 +86,9 @@ def test_what_was_encoded_is_read(first, order, padding, data):
     assert again.names is batch.names
 
 
-def test_a_name_that_changes_in_place_is_noticed():
+def test_a_name_that_changes_in_place_is_noticed() -> None:
     reader = TfMessageReader()
-    transforms = some(10)
+    transforms: list[tuple[Any, ...]] = [*some(10)]
     reader.read(encode(transforms))
     for row, field, name in ((3, 3, "g0003"), (9, 2, "mop"), (0, 3, "x0000")):
         changed = list(transforms)
@@ -91,7 +97,7 @@ def test_a_name_that_changes_in_place_is_noticed():
         assert_holds(reader.read(encode(transforms)), transforms)
 
 
-def test_layouts_of_equal_size_are_kept_side_by_side():
+def test_layouts_of_equal_size_are_kept_side_by_side() -> None:
     reader = TfMessageReader()
     for _ in range(2):
         for prefix in "abcd":
@@ -99,14 +105,14 @@ def test_layouts_of_equal_size_are_kept_side_by_side():
     assert len(reader._layouts) == 4
 
 
-def test_layouts_are_bounded():
+def test_layouts_are_bounded() -> None:
     reader = TfMessageReader()
     for n in range(4, 4 + 2 * MOST_LAYOUTS):
         reader.read(encode(some(n)))
     assert len(reader._layouts) == MOST_LAYOUTS
 
 
-def test_arrays_belong_to_the_caller():
+def test_arrays_belong_to_the_caller() -> None:
     reader = TfMessageReader()
     reader.read(encode(some(5)))
     kept = reader.read(encode(some(5, 1)))
@@ -117,7 +123,7 @@ def test_arrays_belong_to_the_caller():
 
 @pytest.mark.parametrize("n", [1, 5])
 @pytest.mark.parametrize("warm", [False, True])
-def test_any_cut_is_refused_and_named(n, warm):
+def test_any_cut_is_refused_and_named(n: int, warm: bool) -> None:
     message = encode(some(n))
     reader = TfMessageReader()
     if warm:
@@ -129,7 +135,9 @@ def test_any_cut_is_refused_and_named(n, warm):
 
 @settings(max_examples=500, deadline=None)
 @given(st.integers(1, 5), st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), max_size=6), st.booleans())
-def test_damaged_bytes_raise_value_error_or_read_as_something(n, damage, warm):
+def test_damaged_bytes_raise_value_error_or_read_as_something(
+    n: int, damage: list[tuple[int, int]], warm: bool
+) -> None:
     message = bytearray(encode(some(n)))
     reader = TfMessageReader()
     if warm:
@@ -155,17 +163,17 @@ def test_damaged_bytes_raise_value_error_or_read_as_something(n, damage, warm):
         (encode([(0, 0, "a", "b", (0.0,) * 7)]).replace(b"a\0", b"\xff\0"), "is not UTF-8"),
     ],
 )
-def test_what_is_wrong_is_said(message, reason):
+def test_what_is_wrong_is_said(message: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         TfMessageReader().read(message)
 
 
-def test_an_empty_message():
+def test_an_empty_message() -> None:
     batch = TfMessageReader().read(encode([]))
     assert (batch.names.parents, batch.stamps_ns.shape, batch.poses.shape) == ((), (0,), (0, 7))
 
 
-def test_the_real_serialiser_is_understood():
+def test_the_real_serialiser_is_understood() -> None:
     """fastcdr through rclpy, its padding uninitialised, warm and cold."""
     serialization = pytest.importorskip("rclpy.serialization", reason="needs rclpy")
     messages = pytest.importorskip("tf2_msgs.msg", reason="needs tf2_msgs")

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import pytest
 
 from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links.tcp import Tcp
+from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.lockstep import AUTOPILOTS
-from sim_node.world import Autopilot, WorldError, lay_out, load
+from sim_node.world import Autopilot, World, WorldError, lay_out, load
 from sim_node.world.autopilot_checks import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 
 ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"
 
 
-def vehicles(write, *entries):
+def vehicles(write: Callable[..., Path], *entries: str) -> World:
     return load(write(ORIGIN + "vehicles:\n" + "".join(f"  - {entry}\n" for entry in entries)))
 
 
-def test_vehicles_with_autopilots(write):
+def test_vehicles_with_autopilots(write: Callable[..., Path]) -> None:
     world = vehicles(
         write,
         "{name: a, model: iris, autopilot: {type: px4}}",
@@ -31,18 +36,20 @@ def test_vehicles_with_autopilots(write):
     assert flown[4] == Autopilot("mavlink_builtin", 2, start=False)
 
 
-def test_what_worlds_may_name_is_what_there_is():
+def test_what_worlds_may_name_is_what_there_is() -> None:
     assert set(AUTOPILOT_TYPES) == set(AUTOPILOTS)
 
 
-def test_links_are_on_this_machine_unless_a_host_is_named(write):
+def test_links_are_on_this_machine_unless_a_host_is_named(write: Callable[..., Path]) -> None:
     """What a world may say, the links themselves take."""
     urls = ("udpout:14550", "udpout:127.0.0.1:14551", "udpin://localhost:14552", "tcp:ground-station.local:5760")
     listed = ", ".join(map(repr, urls))
     world = vehicles(write, f"{{name: v, model: iris, autopilot: {{type: mavlink_builtin, links: [{listed}]}}}}")
+    assert world.vehicles[0].autopilot is not None
     assert world.vehicles[0].autopilot.links == urls
     lay_out(world)
-    assert [link_to(url).address for url in urls] == [
+    links = [link_to(url) for url in urls]
+    assert [link.address for link in links if isinstance(link, (UdpLink, Tcp))] == [
         ("127.0.0.1", 14550),
         ("127.0.0.1", 14551),
         ("localhost", 14552),
@@ -51,7 +58,7 @@ def test_links_are_on_this_machine_unless_a_host_is_named(write):
 
 
 @pytest.mark.parametrize("url", ["", "udpout", "udpout:", "14550", "udpout:host", "serial:/dev/ttyS0", "udpin:1:2:3"])
-def test_what_is_no_link_is_a_fault(url):
+def test_what_is_no_link_is_a_fault(url: str) -> None:
     assert link_fault(url)
 
 
@@ -114,7 +121,7 @@ def test_what_is_no_link_is_a_fault(url):
         ),
     ],
 )
-def test_faults(write, entries, message):
+def test_faults(write: Callable[..., Path], entries: Sequence[str], message: str) -> None:
     with pytest.raises(WorldError) as caught:
         lay_out(vehicles(write, *entries))
     assert str(caught.value).endswith(message), str(caught.value)

@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Inertial, Physics, TimeGrid, World, WorldError, lay_out, load
 from sim_node.world.joints import JOINTS, JointType, register
@@ -40,11 +44,13 @@ bodies:
 """
 
 
-def test_every_key(read):
+def test_every_key(read: Callable[..., World]) -> None:
     world = read(EVERYTHING)
-    assert world.physics == Physics(2_000_000, "implicitfast", [0, 0, -1.62], False, 1e-6)
+    assert world.physics == Physics(2_000_000, "implicitfast", np.array([0, 0, -1.62]), False, 1e-6)
     ground, arm, ball = world.bodies
-    assert ground == Body("ground", "map", geometry=(Geometry("plane", [], colour=[0.1, 0.2, 0.3, 1]),))
+    assert ground == Body(
+        "ground", "map", geometry=(Geometry("plane", np.array([]), colour=np.array([0.1, 0.2, 0.3, 1])),)
+    )
     assert (arm.name, arm.parent, arm.joint, ball.parent) == ("arm", "ground", "hinge", "arm")
     assert arm.axes.tolist() == [[0, 0.6, 0.8]]
     for key, value in {
@@ -57,22 +63,32 @@ def test_every_key(read):
     }.items():
         assert getattr(arm, key).tolist() == [value]
     inertia = [[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.25]]
-    assert arm.inertial == Inertial(2, inertia, [0, 0, 0.1])
+    assert arm.inertial == Inertial(2, np.array(inertia), np.array([0, 0, 0.1]))
     capsule, sphere, *_ = arm.geometry
-    assert capsule == Geometry("capsule", [0.1, 1], 7, [0, 0, 0.5, 0, 0, 0, 1], [1, 0.5, 0, 0.5])
-    assert sphere == Geometry("sphere", [0.2])
+    assert capsule == Geometry(
+        "capsule", np.array([0.1, 1]), 7, np.array([0, 0, 0.5, 0, 0, 0, 1]), np.array([1, 0.5, 0, 0.5])
+    )
+    assert sphere == Geometry("sphere", np.array([0.2]))
     assert [(g.shape, g.size.tolist()) for g in arm.geometry[2:]] == [
         ("box", [1, 2, 3]),
         ("cylinder", [0.1, 1]),
         ("ellipsoid", [0.1, 0.2, 0.3]),
         ("xyz", [0.25]),
     ]
-    assert ball.q.tolist() == pytest.approx([0, 0, 0.6, 0.8])
-    assert (ball.damping.tolist(), ball.spring_stiff.tolist(), ball.qd.tolist()) == ([1, 2, 3], [5, 5, 5], [1, 2, 3])
+    assert np.asarray(ball.q).tolist() == pytest.approx([0, 0, 0.6, 0.8])
+    assert (
+        np.asarray(ball.damping).tolist(),
+        np.asarray(ball.spring_stiff).tolist(),
+        np.asarray(ball.qd).tolist(),
+    ) == (
+        [1, 2, 3],
+        [5, 5, 5],
+        [1, 2, 3],
+    )
     Simulation(world).run(0.1)
 
 
-def test_a_density_makes_the_mass_that_mujoco_makes_of_it(read):
+def test_a_density_makes_the_mass_that_mujoco_makes_of_it(read: Callable[..., World]) -> None:
     """MuJoCo computes the volumes of its shapes itself."""
     shapes = {
         "box: [0.2, 0.4, 0.6]": (mujoco.mjtGeom.mjGEOM_BOX, [0.1, 0.2, 0.3]),
@@ -88,7 +104,7 @@ def test_a_density_makes_the_mass_that_mujoco_makes_of_it(read):
         assert body.own_mass() == pytest.approx(float(spec.compile().body("a").mass[0]), rel=1e-12)
 
 
-def test_the_inertia_that_a_file_says_is_what_moves(read):
+def test_the_inertia_that_a_file_says_is_what_moves(read: Callable[..., World]) -> None:
     """Kinetic energy 1/2 w I w about the centre of mass, and 1/2 m v^2 of it."""
     world = read(
         """\
@@ -100,13 +116,14 @@ def test_the_inertia_that_a_file_says_is_what_moves(read):
         """
     )
     (engine,) = Simulation(world)._engines
+    assert isinstance(engine, RigidBodyEngine)
     spin = np.array([1, 2, 3])
     inertia = np.array([[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.25]])
     speed = np.cross(spin, [0, 0, 0.1])
     assert engine.energy() == pytest.approx(0.5 * spin @ inertia @ spin + 0.5 * 2 * speed @ speed, rel=1e-12)
 
 
-def test_frames_hang_below_bodies_and_joint_frames_are_frames(read):
+def test_frames_hang_below_bodies_and_joint_frames_are_frames(read: Callable[..., World]) -> None:
     table = lay_out(
         read(
             """\
@@ -133,7 +150,7 @@ def test_frames_hang_below_bodies_and_joint_frames_are_frames(read):
     assert {name for name, static in zip(table.names, table.static, strict=True) if not static} == {"cart", "pole"}
 
 
-def test_an_included_world_brings_its_bodies_under_its_prefix(write):
+def test_an_included_world_brings_its_bodies_under_its_prefix(write: Callable[..., Path]) -> None:
     write(
         "bodies: [{name: ball, joint: free, geometry: [{sphere: 1, mass: 1}]}]\nphysics: {gravity: [0, 0, 0]}\n",
         "ball.yaml",
@@ -148,7 +165,7 @@ def test_an_included_world_brings_its_bodies_under_its_prefix(write):
     assert pose[2] == pytest.approx(5 - 9.81 / 2)
 
 
-def test_axes_that_nobody_gives_are_drawn_the_same_every_time(read):
+def test_axes_that_nobody_gives_are_drawn_the_same_every_time(read: Callable[..., World]) -> None:
     text = "bodies:\n" + "".join(
         f"  - {{name: b{i}, joint: {joint}, geometry: [{{sphere: 1, mass: 1}}]}}\n"
         for i, joint in enumerate(["rr", "rr_imp", "rsaddle", "rr"])
@@ -193,7 +210,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[text[:60] for text, _ in FAULTS])
-def test_a_fault_is_told_at_its_place(faults, text, line):
+def test_a_fault_is_told_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
     assert faults(text)[0].startswith(line)
     assert len(faults(text)) == 1
 
@@ -209,14 +226,16 @@ LAID_OUT = [
 
 
 @pytest.mark.parametrize(("text", "line"), LAID_OUT, ids=[line[:60] for _, line in LAID_OUT])
-def test_what_only_the_whole_world_shows_is_told_when_it_is_laid_out(read, text, line):
+def test_what_only_the_whole_world_shows_is_told_when_it_is_laid_out(
+    read: Callable[..., World], text: str, line: str
+) -> None:
     with pytest.raises(WorldError) as error:
         lay_out(read(text))
     (told,) = error.value.lines()
     assert told.startswith(line)
 
 
-def test_a_massless_body_may_carry_one_that_is_fixed_to_it(read):
+def test_a_massless_body_may_carry_one_that_is_fixed_to_it(read: Callable[..., World]) -> None:
     world = read(
         """\
         bodies:
@@ -237,7 +256,7 @@ def test_a_massless_body_may_carry_one_that_is_fixed_to_it(read):
         ({"pose": [1, 2, 3]}, r"pose has shape \(3,\), needs \(7,\)"),
     ],
 )
-def test_bodies_made_in_python_are_checked(change, message):
+def test_bodies_made_in_python_are_checked(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(Body("a", "map", "rx"), **change)
 
@@ -245,17 +264,17 @@ def test_bodies_made_in_python_are_checked(change, message):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        (Body("a", "map", geometry=(Geometry("cube", [1]),)), r"a: geometry\[0\]: no shape 'cube'; allowed: box,"),
-        (Body("a", "map", geometry=(Geometry("box", [1]),)), r"a: geometry\[0\]: a box has 3 sizes"),
-        (Body("a", "map", geometry=(Geometry("sphere", [-1]),)), r"a: geometry\[0\]: sizes \[-1.0\] must be above zero"),
-        (Body("a", "map", "rx", damping=[-1], inertial=Inertial(1, np.eye(3))), r"a: damping: \[-1.0\] must be zero or more"),
-        (Body("a", "map", "rx", q=[np.nan], inertial=Inertial(1, np.eye(3))), r"a: q: \[nan\] must be finite"),
+        (Body("a", "map", geometry=(Geometry("cube", np.array([1])),)), r"a: geometry\[0\]: no shape 'cube'; allowed: box,"),
+        (Body("a", "map", geometry=(Geometry("box", np.array([1])),)), r"a: geometry\[0\]: a box has 3 sizes"),
+        (Body("a", "map", geometry=(Geometry("sphere", np.array([-1])),)), r"a: geometry\[0\]: sizes \[-1.0\] must be above zero"),
+        (Body("a", "map", "rx", damping=np.array([-1]), inertial=Inertial(1, np.eye(3))), r"a: damping: \[-1.0\] must be zero or more"),
+        (Body("a", "map", "rx", q=np.array([np.nan]), inertial=Inertial(1, np.eye(3))), r"a: q: \[nan\] must be finite"),
         (Body("a", "map", inertial=Inertial(-1, np.eye(3))), "a: inertial.mass: -1 is out of range"),
         (Body("a", "map", inertial=Inertial(1, -np.eye(3))), "least principal moment is -1"),
-        (Body("a", "map", pose=[0, 0, 0, 0, 0, 0, 2]), "a: pose: the quaternion's norm is 2"),
+        (Body("a", "map", pose=np.array([0, 0, 0, 0, 0, 0, 2])), "a: pose: the quaternion's norm is 2"),
     ],
 )  # fmt: skip
-def test_numbers_of_bodies_made_in_python_are_checked_when_laid_out(body, message):
+def test_numbers_of_bodies_made_in_python_are_checked_when_laid_out(body: Body, message: str) -> None:
     with pytest.raises(WorldError, match=message):
         lay_out(World("w", bodies=(body,)))
 
@@ -270,18 +289,18 @@ def test_numbers_of_bodies_made_in_python_are_checked_when_laid_out(body, messag
         ({"armature": -1.0}, "physics.armature: -1 is out of range"),
     ],
 )  # fmt: skip
-def test_physics_made_in_python_is_checked_when_laid_out(physics, message):
+def test_physics_made_in_python_is_checked_when_laid_out(physics: dict[str, Any], message: str) -> None:
     with pytest.raises(WorldError, match=message):
         lay_out(World("w", bodies=(Body("a", "map"),), physics=Physics(**physics)))
 
 
-def test_a_long_step_is_divided_into_timesteps_of_at_most_a_millisecond():
+def test_a_long_step_is_divided_into_timesteps_of_at_most_a_millisecond() -> None:
     assert [Physics().substeps(step_ns) for step_ns in (1000, 1_000_000, 2_500_000, 10_000_000)] == [1, 1, 3, 10]
     slow = World("w", time=TimeGrid(step_ns=10**12), bodies=(Body("a", "map"),))
     with pytest.raises(WorldError, match="takes 1000000 timesteps; allowed: up to 10000"):
         lay_out(slow)
 
 
-def test_a_joint_type_given_twice_is_refused():
+def test_a_joint_type_given_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=r"joint type 'rx': both sim_node\.world\.joints and .*test_bodies"):
         register(JointType("rx", JOINTS["rx"].parts))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import pytest
 
 from sim_node.world import WorldError, load
@@ -16,7 +19,7 @@ POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, c
 STAMPS = "(stamps hold 31 bits of seconds)"
 
 
-def check(faults, text, *lines):
+def check(faults: Callable[..., list[str]], text: str, *lines: str) -> None:
     assert faults(text) == [f"w.yaml:{line}" for line in lines]
 
 
@@ -54,7 +57,7 @@ def check(faults, text, *lines):
         ),
     ],
 )
-def test_unknown_keys(faults, write, text, line):
+def test_unknown_keys(faults: Callable[..., list[str]], write: Callable[..., Path], text: str, line: str) -> None:
     write("{}", "a.yaml")
     check(faults, text, line)
 
@@ -147,11 +150,11 @@ def test_unknown_keys(faults, write, text, line):
         ),
     ],
 )
-def test_wrong_types_and_missing_keys(faults, text, line):
+def test_wrong_types_and_missing_keys(faults: Callable[..., list[str]], text: str, line: str) -> None:
     check(faults, text, line)
 
 
-def test_keyframes_from_a_file_name_it_as_csv(faults):
+def test_keyframes_from_a_file_name_it_as_csv(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "motions: [{frame: a, keyframes: {file: path.csv}}]",
@@ -160,7 +163,7 @@ def test_keyframes_from_a_file_name_it_as_csv(faults):
     )
 
 
-def test_each_row_of_a_matrix_is_told(faults):
+def test_each_row_of_a_matrix_is_told(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "frames: [{name: a, pose: {matrix: [1, [0, 1, 0], [0, x, 1]]}}]",
@@ -237,7 +240,7 @@ def test_each_row_of_a_matrix_is_told(faults):
         ),
     ],
 )
-def test_values_out_of_range(faults, text, line):
+def test_values_out_of_range(faults: Callable[..., list[str]], text: str, line: str) -> None:
     check(faults, text, line)
 
 
@@ -275,13 +278,13 @@ def test_values_out_of_range(faults, text, line):
         ("axis_angle: {axis: [0, 0, 0], angle: 1}", "axis_angle.axis: is zero; an axis needs a direction"),
     ],
 )
-def test_what_is_no_rotation(faults, pose, line):
+def test_what_is_no_rotation(faults: Callable[..., list[str]], pose: str, line: str) -> None:
     (found,) = faults(f"frames: [{{name: a, pose: {{{pose}}}}}]")
     assert found.startswith("w.yaml:1:")
     assert found.endswith(f": frames[0].pose.{line}")
 
 
-def test_a_second_rotation_is_told(faults):
+def test_a_second_rotation_is_told(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "frames: [{name: a, pose: {rpy: [0, 0, 0], quaternion: [0, 0, 0, 1]}}]",
@@ -290,7 +293,7 @@ def test_a_second_rotation_is_told(faults):
     )
 
 
-def test_keyframe_times_must_increase(faults):
+def test_keyframe_times_must_increase(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         """\
@@ -310,7 +313,7 @@ def test_keyframe_times_must_increase(faults):
     )
 
 
-def test_no_keyframes(faults):
+def test_no_keyframes(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "motions: [{frame: a, keyframes: []}]",
@@ -365,11 +368,11 @@ def test_no_keyframes(faults):
         ),
     ],
 )
-def test_names_and_parents(faults, text, lines):
+def test_names_and_parents(faults: Callable[..., list[str]], text: str, lines: Sequence[str]) -> None:
     check(faults, text, *lines)
 
 
-def test_many_faults_at_once_in_the_order_of_the_file(faults):
+def test_many_faults_at_once_in_the_order_of_the_file(faults: Callable[..., list[str]]) -> None:
     """Whatever kind they are of, and in whatever order sections are read."""
     check(
         faults,
@@ -394,7 +397,7 @@ def test_many_faults_at_once_in_the_order_of_the_file(faults):
     )
 
 
-def test_one_mistake_behind_many_aliases_is_told_once(faults):
+def test_one_mistake_behind_many_aliases_is_told_once(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         """\
@@ -407,7 +410,7 @@ def test_one_mistake_behind_many_aliases_is_told_once(faults):
     )
 
 
-def test_the_problems_of_an_error_are_data(write):
+def test_the_problems_of_an_error_are_data(write: Callable[..., Path]) -> None:
     with pytest.raises(WorldError) as error:
         load(write("world: x\nframes: [{name: a, parent: b}]\n"))
     (problem,) = error.value.problems
@@ -416,7 +419,7 @@ def test_the_problems_of_an_error_are_data(write):
     assert problem.message == "'b' is no frame of this world"
 
 
-def test_a_flood_of_faults_is_cut_short(faults):
+def test_a_flood_of_faults_is_cut_short(faults: Callable[..., list[str]]) -> None:
     found = faults("frames: [" + ", ".join("{nam: a}" for _ in range(300)) + "]")
     assert len(found) == MOST_SHOWN + 1
     assert found[-1] == "... and 550 more"
@@ -442,7 +445,9 @@ def test_a_flood_of_faults_is_cut_short(faults):
         'include: ["a\\nb"]',
     ],
 )
-def test_a_line_is_never_longer_than_a_person_reads_nor_more_than_one(faults, text):
+def test_a_line_is_never_longer_than_a_person_reads_nor_more_than_one(
+    faults: Callable[..., list[str]], text: str
+) -> None:
     for line in faults(text):
         assert len(line) < 400 + LONGEST_QUOTED
         assert line.isprintable()

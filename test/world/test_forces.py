@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,7 @@ from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 BALL = "bodies: [{name: ball, joint: free, geometry: [{sphere: 0.1, mass: 1}]}]\n"
 
 
-def test_every_key_of_every_force(read):
+def test_every_key_of_every_force(read: Callable[..., World]) -> None:
     world = read("""\
         bodies: [{name: ball, joint: free, geometry: [{sphere: 0.1, mass: 1}]}]
         forces:
@@ -35,15 +38,30 @@ def test_every_key_of_every_force(read):
             gusts: {intensity: [2, 1, 0.5], scale_length: 50, speed: 12}
         """)
     assert world.forces == (
-        ConstantForce("ball", [1, 2, 3], [4, 5, 6], [0, 0, 0.1], "body", 1_500_000_000, 2_000_000_001),
-        Drag("ball", [0.5] * 3, [1, 2, 3], [4] * 3, [0, 0, 5], [0.1, 0, 0]),
-        Buoyancy("ball", 0.2, 0.5, 1025, -1, [0, 0, 1], "sphere"),
+        ConstantForce(
+            "ball",
+            np.array([1, 2, 3]),
+            np.array([4, 5, 6]),
+            np.array([0, 0, 0.1]),
+            "body",
+            1_500_000_000,
+            2_000_000_001,
+        ),
+        Drag(
+            "ball",
+            np.array([0.5] * 3),
+            np.array([1, 2, 3]),
+            np.array([4] * 3),
+            np.array([0, 0, 5]),
+            np.array([0.1, 0, 0]),
+        ),
+        Buoyancy("ball", 0.2, 0.5, 1025, -1, np.array([0, 0, 1]), "sphere"),
     )
-    assert world.wind == Wind([3, 4, 0], 0.2, 6, Gusts([2, 1, 0.5], [50] * 3, 12))
+    assert world.wind == Wind(np.array([3, 4, 0]), 0.2, 6, Gusts(np.array([2, 1, 0.5]), np.array([50] * 3), 12))
     lay_out(world)
 
 
-def test_what_is_left_out_has_defaults(read):
+def test_what_is_left_out_has_defaults(read: Callable[..., World]) -> None:
     world = read(
         BALL
         + """\
@@ -54,16 +72,21 @@ forces:
 """
     )
     torque, lift = world.forces
-    assert torque == ConstantForce("ball", torque=[0, 0, 1])
+    assert torque == ConstantForce("ball", torque=np.array([0, 0, 1]))
     assert lift == Buoyancy("ball", 1, 1)
+    assert isinstance(lift, Buoyancy)
     assert (lift.density, lift.surface, lift.shape) == (1000.0, 0.0, "box")
+    assert world.wind is not None
+    assert world.wind.gusts is not None
     assert world.wind.gusts.speed == 5.0, "gusts are carried by the mean wind"
     assert (world.wind.exponent, world.wind.reference_height) == (0.0, 10.0)
     assert read(BALL).forces == ()
     assert read(BALL).wind is None
 
 
-def test_forces_of_an_included_world_go_with_its_bodies_and_its_wind_does_not(write, read):
+def test_forces_of_an_included_world_go_with_its_bodies_and_its_wind_does_not(
+    write: Callable[..., Path], read: Callable[..., World]
+) -> None:
     write(BALL + "forces: [{type: drag, body: ball, linear: 1}, {type: wind, velocity: [1, 0, 0]}]", "part.yaml")
     world = read("include: [{file: part.yaml, prefix: a}, {file: part.yaml, prefix: b}]")
     assert [force.body for force in world.forces] == ["a/ball", "b/ball"]
@@ -96,19 +119,19 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[text[:70] for text, _ in FAULTS])
-def test_a_fault_is_told_at_its_place(faults, text, line):
+def test_a_fault_is_told_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
     assert faults(text)[0].startswith(line)
     assert len(faults(text)) == 1
 
 
-def test_a_body_that_is_not_there_is_told_where_it_is_named(read):
+def test_a_body_that_is_not_there_is_told_where_it_is_named(read: Callable[..., World]) -> None:
     world = read(BALL + "forces: [{type: drag, body: bal, linear: 1}]")
     with pytest.raises(WorldError) as error:
         lay_out(world)
     assert error.value.lines() == ["w.yaml:2:29: forces[0].body: no body 'bal'; did you mean ball?"]
 
 
-def test_a_fault_that_only_the_layout_shows_is_told_at_the_force():
+def test_a_fault_that_only_the_layout_shows_is_told_at_the_force() -> None:
     world = World("w", forces=(Drag("ball", np.full(3, np.inf)),))
     with pytest.raises(WorldError) as error:
         lay_out(world)

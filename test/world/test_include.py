@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from sim_node.world import WorldError, lay_out, load
+from sim_node.world import World, WorldError, lay_out, load
 
 ROVER = """\
 world: rover
@@ -17,7 +20,7 @@ motions: [{frame: base_link/arm/hand, keyframes: [{t: 0}, {t: 1, position: [0, 0
 """
 
 
-def tree(world):
+def tree(world: World) -> dict[str, str]:
     """Each frame's parent by name."""
     table = lay_out(world).frames
     return {
@@ -26,7 +29,7 @@ def tree(world):
     }
 
 
-def test_a_path_alone_takes_the_frames_in_as_they_are(write):
+def test_a_path_alone_takes_the_frames_in_as_they_are(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     world = load(write("world: yard\ninclude: [rover.yaml]\nframes: [{name: base_link/lamp}]\n"))
     assert tree(world) == {
@@ -39,7 +42,7 @@ def test_a_path_alone_takes_the_frames_in_as_they_are(write):
     }
 
 
-def test_name_time_and_origin_are_the_including_worlds_own(write):
+def test_name_time_and_origin_are_the_including_worlds_own(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     world = load(write("world: yard\ntime: {start: 1}\ninclude: [rover.yaml]\n"))
     assert (world.name, world.time.start_ns, world.time.step_ns, world.origin) == (
@@ -51,7 +54,7 @@ def test_name_time_and_origin_are_the_including_worlds_own(write):
 
 
 @pytest.mark.parametrize("prefix", ["rover", "rover/"])
-def test_a_prefix_goes_before_every_name_but_the_fixed_frames(write, prefix):
+def test_a_prefix_goes_before_every_name_but_the_fixed_frames(write: Callable[..., Path], prefix: str) -> None:
     write(ROVER, "rover.yaml")
     world = load(write(f"include: [{{file: rover.yaml, prefix: {prefix}}}]"))
     assert tree(world) == {
@@ -63,7 +66,7 @@ def test_a_prefix_goes_before_every_name_but_the_fixed_frames(write, prefix):
     }
 
 
-def test_one_file_makes_many_vehicles(write):
+def test_one_file_makes_many_vehicles(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     entries = ", ".join(f"{{file: rover.yaml, prefix: fleet/{i}}}" for i in range(20))
     table = lay_out(load(write(f"include: [{entries}]"))).frames
@@ -71,14 +74,14 @@ def test_one_file_makes_many_vehicles(write):
     assert table.path("fleet/7/CAM_LEFT") == "map/fleet/7/base_link/CAM_LEFT"
 
 
-def test_with_a_parent_the_fixed_frame_is_that_frame(write):
+def test_with_a_parent_the_fixed_frame_is_that_frame(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     world = load(write("frames: [{name: ship}]\ninclude: [{file: rover.yaml, prefix: rover, parent: ship}]\n"))
     assert tree(world)["rover/base_link"] == "ship"
     assert "rover/map" not in tree(world)
 
 
-def test_with_a_pose_the_fixed_frame_becomes_a_frame_at_that_pose(write):
+def test_with_a_pose_the_fixed_frame_becomes_a_frame_at_that_pose(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     world = load(
         write("""\
@@ -95,14 +98,14 @@ def test_with_a_pose_the_fixed_frame_becomes_a_frame_at_that_pose(write):
     np.testing.assert_allclose(layout.poses[layout.frames.index("b/map"), :3], [2, 1, 3])
 
 
-def test_the_fixed_frame_of_an_included_world_may_have_another_name(write):
+def test_the_fixed_frame_of_an_included_world_may_have_another_name(write: Callable[..., Path]) -> None:
     write("fixed_frame: dock\nframes: [{name: crane}]\n", "harbour.yaml")
     assert tree(load(write("include: [harbour.yaml]"))) == {"map": "", "crane": "map"}
     placed = load(write("include: [{file: harbour.yaml, pose: {}}]", "placed.yaml"))
     assert tree(placed) == {"map": "", "dock": "map", "crane": "dock"}
 
 
-def test_includes_may_include(write):
+def test_includes_may_include(write: Callable[..., Path]) -> None:
     write("frames: [{name: wheel}]", "parts/wheels/wheel.yaml")
     write(
         "include: [{file: wheels/wheel.yaml, prefix: left}, {file: wheels/wheel.yaml, prefix: right}]",
@@ -112,13 +115,13 @@ def test_includes_may_include(write):
     assert set(tree(world)) == {"map", "cart/left/wheel", "cart/right/wheel"}
 
 
-def test_an_included_sensor_finds_the_base_link_of_the_world_around_it(write):
+def test_an_included_sensor_finds_the_base_link_of_the_world_around_it(write: Callable[..., Path]) -> None:
     write("sensors: [{name: CAM_FRONT}]", "payload.yaml")
     world = load(write("frames: [{name: drone/base_link}]\ninclude: [{file: payload.yaml, prefix: drone}]\n"))
     assert tree(world)["drone/CAM_FRONT"] == "drone/base_link"
 
 
-def test_frames_may_be_added_to_an_included_vehicle(write):
+def test_frames_may_be_added_to_an_included_vehicle(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     world = load(
         write("""\
@@ -131,13 +134,13 @@ def test_frames_may_be_added_to_an_included_vehicle(write):
     assert tree(world)["rover/base_link/flag"] == "rover/base_link"
 
 
-def test_worlds_in_packages_are_included_by_uri(write):
+def test_worlds_in_packages_are_included_by_uri(write: Callable[..., Path]) -> None:
     uri = "package://sim_node/config/worlds/two_vehicles.yaml"
     world = load(write(f"include: [{{file: '{uri}', prefix: demo}}]"))
     assert "demo/scout/base_link" in tree(world), "and what lies beside it there is read too"
 
 
-def test_static_patterns_of_its_own_come_along_with_a_vehicle(write):
+def test_static_patterns_of_its_own_come_along_with_a_vehicle(write: Callable[..., Path]) -> None:
     write("static_patterns: [SONAR_*]", "sub.yaml")
     write("frames: []", "plain.yaml")
     assert load(write("include: [sub.yaml]")).static_patterns[-1] == "SONAR_*"
@@ -148,23 +151,23 @@ def test_static_patterns_of_its_own_come_along_with_a_vehicle(write):
 # Faults
 
 
-def lines(path):
+def lines(path: str | Path) -> list[str]:
     with pytest.raises(WorldError) as error:
         load(path)
     return error.value.lines()
 
 
-def test_an_include_loop_is_told_by_its_members(write):
+def test_an_include_loop_is_told_by_its_members(write: Callable[..., Path]) -> None:
     write("include: [b.yaml]", "a.yaml")
     write("include:\n  - {file: a.yaml, prefix: x}\n", "b.yaml")
     assert lines("a.yaml") == ["b.yaml:2:12: include[0].file: includes itself: a.yaml -> b.yaml -> a.yaml"]
 
 
-def test_a_world_that_includes_itself(write):
+def test_a_world_that_includes_itself(write: Callable[..., Path]) -> None:
     assert lines(write("include: [./w.yaml]")) == ["w.yaml:1:11: include[0]: includes itself: w.yaml -> w.yaml"]
 
 
-def test_faults_of_an_included_file_are_located_in_it(write):
+def test_faults_of_an_included_file_are_located_in_it(write: Callable[..., Path]) -> None:
     write("frames:\n  - {name: a, parant: b}\n", "parts/rover.yaml")
     assert lines(write("include:\n  - parts/rover.yaml\nframs: []\n")) == [
         "w.yaml:3:1: frams: unknown key; did you mean frames? (known: world, fixed_frame, origin, time, "
@@ -174,19 +177,19 @@ def test_faults_of_an_included_file_are_located_in_it(write):
     ]
 
 
-def test_a_missing_file_is_one_fault_and_not_that_of_every_frame_in_it(write):
+def test_a_missing_file_is_one_fault_and_not_that_of_every_frame_in_it(write: Callable[..., Path]) -> None:
     write("{}", "rover.yaml")
     found = lines(write("include: [{file: rovr.yaml, prefix: r}]\nframes: [{name: a, parent: r/base_link}]\n"))
     assert found == ["w.yaml:1:18: include[0].file: no file 'rovr.yaml' beside w.yaml; did you mean rover.yaml?"]
 
 
-def test_a_parent_that_is_not_there_is_told_where_it_is_named(write):
+def test_a_parent_that_is_not_there_is_told_where_it_is_named(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     found = lines(write("frames: [{name: ship}]\ninclude:\n  - {file: rover.yaml, prefix: r, parent: shop}\n"))
     assert found == ["w.yaml:3:43: include[0].parent: 'shop' is no frame of this world; did you mean ship?"]
 
 
-def test_two_vehicles_without_prefixes_collide(write):
+def test_two_vehicles_without_prefixes_collide(write: Callable[..., Path]) -> None:
     write("frames: [{name: base_link}]", "rover.yaml")
     write("frames: [{name: base_link}]", "scout.yaml")
     assert lines(write("include: [rover.yaml, scout.yaml]")) == [
@@ -194,7 +197,7 @@ def test_two_vehicles_without_prefixes_collide(write):
     ]
 
 
-def test_a_place_needs_a_prefix_where_both_fixed_frames_have_one_name(write):
+def test_a_place_needs_a_prefix_where_both_fixed_frames_have_one_name(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     assert lines(write("include: [{file: rover.yaml, pose: {position: [1, 0, 0]}}]")) == [
         "w.yaml:1:36: include[0].pose: needs a prefix beside it: both worlds have a frame 'map'"
@@ -202,20 +205,20 @@ def test_a_place_needs_a_prefix_where_both_fixed_frames_have_one_name(write):
 
 
 @pytest.mark.parametrize("prefix", ["/rover", "'my rover'", "'//'", "a//b"])
-def test_prefixes_are_names(write, prefix):
+def test_prefixes_are_names(write: Callable[..., Path], prefix: str) -> None:
     write(ROVER, "rover.yaml")
     (line,) = lines(write(f"include: [{{file: rover.yaml, prefix: {prefix}}}]"))
     assert line.startswith(f"w.yaml:1:38: include[0].prefix: the prefix '{prefix.strip(chr(39))}' ")
 
 
-def test_only_world_files_are_included(write):
+def test_only_world_files_are_included(write: Callable[..., Path]) -> None:
     write("t,x,y,z\n", "path.csv")
     assert lines(write("include: [path.csv]")) == [
         "path.csv: worlds are read from .yaml, .yml, .xml, .urdf, .mjcf, .openplx, not from '.csv'"
     ]
 
 
-def test_a_chain_of_includes_ends_at_32(write):
+def test_a_chain_of_includes_ends_at_32(write: Callable[..., Path]) -> None:
     """It would end in Python's recursion limit."""
     for i in range(200):
         write(f"include: [part{i + 1}.yaml]", f"part{i}.yaml")
@@ -223,7 +226,7 @@ def test_a_chain_of_includes_ends_at_32(write):
     assert line == "part31.yaml:1:11: include[0]: one include too many; allowed: 32 deep, 1000 files in a world"
 
 
-def test_includes_that_double_end_at_a_thousand_files(write):
+def test_includes_that_double_end_at_a_thousand_files(write: Callable[..., Path]) -> None:
     """Thirty small files would be read 2^30 times."""
     for i in range(30):
         write(f"include: [part{i + 1}.yaml, part{i + 1}.yaml]", f"part{i}.yaml")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 import pytest
 
 from sim_node.world import WorldError, WorldWarning, load
@@ -10,8 +13,8 @@ KNOWN = "(known: t, x, y, z, qx, qy, qz, qw, roll, pitch, yaw, roll_deg, pitch_d
 
 
 @pytest.fixture
-def csv_faults(write):
-    def csv_faults(text):
+def csv_faults(write: Callable[..., Path]) -> Callable[..., list[str]]:
+    def csv_faults(text: bytes | str) -> list[str]:
         write(text, "parts/path.csv")
         with pytest.raises(WorldError) as error:
             load(write("motions: [{frame: a, keyframes: {csv: parts/path.csv}}]"))
@@ -71,11 +74,11 @@ def csv_faults(write):
         ),
     ],
 )
-def test_faults_are_located(csv_faults, text, lines):
+def test_faults_are_located(csv_faults: Callable[..., list[str]], text: bytes | str, lines: Sequence[str]) -> None:
     assert csv_faults(text) == lines
 
 
-def test_quaternions_of_few_digits_are_warned_of_once(write):
+def test_quaternions_of_few_digits_are_warned_of_once(write: Callable[..., Path]) -> None:
     """An export with four digits has thousands of them: the first, and how many more."""
     rows = "".join(f"{i},0,0,0.7074,0.7074\n" for i in range(1000))
     write("t,qx,qy,qz,qw\n-1,0,0,0,1\n" + rows, "path.csv")
@@ -85,7 +88,7 @@ def test_quaternions_of_few_digits_are_warned_of_once(write):
     assert [str(warning.message) for warning in caught] == [expected]
 
 
-def test_a_missing_csv_is_told_where_it_is_named(write):
+def test_a_missing_csv_is_told_where_it_is_named(write: Callable[..., Path]) -> None:
     write("t\n0\n", "paths.csv")
     with pytest.raises(WorldError) as error:
         load(write("motions:\n  - frame: a\n    keyframes: {csv: path.csv}\n"))
@@ -93,7 +96,7 @@ def test_a_missing_csv_is_told_where_it_is_named(write):
     assert error.value.lines() == [expected]
 
 
-def test_a_folder_is_no_csv(write, tmp_path):
+def test_a_folder_is_no_csv(write: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "path.csv").mkdir()
     with pytest.raises(
         WorldError, match=r"^w.yaml:1:39: motions\[0\].keyframes.csv: no file 'path.csv' beside w.yaml$"

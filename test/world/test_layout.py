@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
 from sim_node.world import (
     Motion,
@@ -28,11 +31,11 @@ from sim_node.world import (
 IDENTITY = [0.0, 0, 0, 0, 0, 0, 1]
 
 
-def at(x, y=0.0, z=0.0):
+def at(x: float, y: float = 0.0, z: float = 0.0) -> FloatArray:
     return np.array([x, y, z, 0, 0, 0, 1.0])
 
 
-def lines(world):
+def lines(world: World) -> list[str]:
     with pytest.raises(WorldError) as error:
         lay_out(world)
     return error.value.lines()
@@ -42,7 +45,7 @@ def lines(world):
 
 
 @st.composite
-def random_worlds(draw):
+def random_worlds(draw: st.DrawFn) -> World:
     """Trees of up to 30 frames in random order, with random poses."""
     count = draw(st.integers(1, 30))
     parents = ["map"] + [f"f{draw(st.integers(0, i - 1))}" if draw(st.booleans()) else "map" for i in range(1, count)]
@@ -53,7 +56,7 @@ def random_worlds(draw):
     return World("random", frames=tuple(draw(st.permutations(frames))))
 
 
-def homogeneous(pose):
+def homogeneous(pose: FloatArray) -> FloatArray:
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.from_quat(pose[3:]).as_matrix()
     matrix[:3, 3] = pose[:3]
@@ -61,7 +64,7 @@ def homogeneous(pose):
 
 
 @given(random_worlds())
-def test_parents_come_before_their_children(world):
+def test_parents_come_before_their_children(world: World) -> None:
     table = lay_out(world).frames
     assert table.parents[0] == -1
     assert table.names[0] == world.fixed_frame
@@ -72,7 +75,7 @@ def test_parents_come_before_their_children(world):
 
 
 @given(random_worlds(), st.data())
-def test_lookup_is_the_product_of_matrices(world, data):
+def test_lookup_is_the_product_of_matrices(world: World, data: st.DataObject) -> None:
     """tf2's lookup_transform(target, source): inv(root_target) root_source, by 4x4 matrices from scipy."""
     layout = lay_out(world)
     table = layout.frames
@@ -87,20 +90,20 @@ def test_lookup_is_the_product_of_matrices(world, data):
         np.testing.assert_allclose(homogeneous(everywhere[table.index(name)]), matrix, atol=1e-9)
 
 
-def test_siblings_keep_the_order_of_the_world():
-    world = World("w", frames=tuple(StaticFrame(name, "map", IDENTITY) for name in "cab"))
+def test_siblings_keep_the_order_of_the_world() -> None:
+    world = World("w", frames=tuple(StaticFrame(name, "map", np.array(IDENTITY)) for name in "cab"))
     assert lay_out(world).frames.names == ("map", "c", "a", "b")
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest():
-    table = lay_out(World("w", frames=(StaticFrame("drone/base_link", "map", IDENTITY),))).frames
+def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
+    table = lay_out(World("w", frames=(StaticFrame("drone/base_link", "map", np.array(IDENTITY)),))).frames
     with pytest.raises(UnknownFrame, match=r"^no frame 'drone/bas_link'; did you mean drone/base_link\?$"):
         table.index("drone/bas_link")
     with pytest.raises(KeyError):
         table.path("x")
 
 
-def test_a_chain_of_ten_thousand_frames_is_laid_out():
+def test_a_chain_of_ten_thousand_frames_is_laid_out() -> None:
     """No recursion, no path kept for each."""
     frames = [StaticFrame("f0", "map", at(1))] + [StaticFrame(f"f{i}", f"f{i - 1}", at(1)) for i in range(1, 10_000)]
     layout = lay_out(World("chain", frames=tuple(reversed(frames))))
@@ -111,19 +114,23 @@ def test_a_chain_of_ten_thousand_frames_is_laid_out():
 # Worlds made in Python
 
 
-def test_a_world_may_be_made_in_python_of_plain_lists():
+def test_a_world_may_be_made_in_python_of_plain_lists() -> None:
     world = World(
         "made",
-        frames=(StaticFrame("mast", "map", [1, 2, 3, 0, 0, 0, 1], scale=[1, 2, 3]),),
-        sensors=(Sensor("CAM_1", "mast", IDENTITY),),
-        motions=(Motion("bird", "mast", [0, 1_000_000_000], [[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]]),),
+        frames=(StaticFrame("mast", "map", np.array([1, 2, 3, 0, 0, 0, 1]), scale=np.array([1, 2, 3])),),
+        sensors=(Sensor("CAM_1", "mast", np.array(IDENTITY)),),
+        motions=(
+            Motion(
+                "bird", "mast", np.array([0, 1_000_000_000]), np.array([[0, 0, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 0, 1]])
+            ),
+        ),
     )
     simulation = Simulation(world)
     simulation.run(0.5)
     assert simulation.snapshot().poses[simulation.frames.index("bird"), 0] == pytest.approx(1.0, abs=1e-12)
 
 
-def test_the_callers_own_arrays_stay_writable():
+def test_the_callers_own_arrays_stay_writable() -> None:
     pose, times, poses = at(1), np.array([0, 1]), np.tile(at(1), (2, 1))
     frame, motion = StaticFrame("a", "map", pose), Motion("b", "map", times, poses)
     for array in (frame.pose, motion.poses, motion.times_ns):
@@ -132,9 +139,9 @@ def test_the_callers_own_arrays_stay_writable():
     pose[0] = times[0] = poses[0, 0] = 7
 
 
-def test_keyframes_are_brought_into_one_hemisphere():
+def test_keyframes_are_brought_into_one_hemisphere() -> None:
     poses = [[0, 0, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0, -1], [0, 0, 0, 0, 0, 0, 1]]
-    motion = Motion("a", "map", [0, 1, 2], poses)
+    motion = Motion("a", "map", np.array([0, 1, 2]), np.array(poses))
     assert motion.poses[:, 6].tolist() == [1, 1, 1]
     assert not motion.moves(), "q and -q are one rotation"
 
@@ -142,23 +149,40 @@ def test_keyframes_are_brought_into_one_hemisphere():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: StaticFrame("a", "map", [1, 2, 3]), r"'a': pose has shape \(3,\), needs \(7,\)"),
-        (lambda: StaticFrame("a", "map", "no"), r"'a': pose must be numbers of shape \(7,\), found 'no'"),
-        (lambda: StaticFrame("a", "map", IDENTITY, scale=[1, 2]), r"'a': scale has shape \(2,\), needs \(3,\)"),
-        (lambda: Motion("a", "map", [0, 1], [IDENTITY]), r"'a': poses has shape \(1, 7\), needs \(2, 7\)"),
-        (lambda: Motion("a", "map", [0.5], [IDENTITY]), "'a': times_ns must be one or more whole nanoseconds, found f"),
-        (lambda: TimeGrid(0, 1e7), "step_ns: 10000000.0 is not a whole number of nanoseconds"),
-        (lambda: TimeGrid(start_ns="0"), "start_ns: '0' is not a whole number of nanoseconds"),
-        (lambda: Motion("a", "map", [], []), "'a': times_ns must be one or more whole nanoseconds"),
-        (lambda: Motion("a", "map", [[0]], [IDENTITY]), r"whole nanoseconds, found int64 of shape \(1, 1\)"),
+        (lambda: StaticFrame("a", "map", np.array([1, 2, 3])), r"'a': pose has shape \(3,\), needs \(7,\)"),
+        (
+            lambda: StaticFrame("a", "map", "no"),  # type: ignore[arg-type]
+            r"'a': pose must be numbers of shape \(7,\), found 'no'",
+        ),
+        (
+            lambda: StaticFrame("a", "map", np.array(IDENTITY), scale=np.array([1, 2])),
+            r"'a': scale has shape \(2,\), needs \(3,\)",
+        ),
+        (
+            lambda: Motion("a", "map", np.array([0, 1]), np.array([IDENTITY])),
+            r"'a': poses has shape \(1, 7\), needs \(2, 7\)",
+        ),
+        (
+            lambda: Motion("a", "map", np.array([0.5]), np.array([IDENTITY])),
+            "'a': times_ns must be one or more whole nanoseconds, found f",
+        ),
+        (lambda: TimeGrid(0, 1e7), "step_ns: 10000000.0 is not a whole number of nanoseconds"),  # type: ignore[arg-type]
+        (lambda: TimeGrid(start_ns="0"), "start_ns: '0' is not a whole number of nanoseconds"),  # type: ignore[arg-type]
+        (lambda: Motion("a", "map", np.array([]), np.array([])), "'a': times_ns must be one or more whole nanoseconds"),
+        (
+            lambda: Motion("a", "map", np.array([[0]]), np.array([IDENTITY])),
+            r"whole nanoseconds, found int64 of shape \(1, 1\)",
+        ),
     ],
 )
-def test_arrays_of_the_wrong_shape_or_kind_are_refused_where_they_are_given(make, message):
+def test_arrays_of_the_wrong_shape_or_kind_are_refused_where_they_are_given(
+    make: Callable[..., Any], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def moving(**changes):
+def moving(**changes: Any) -> World:
     parts = {"frame": "a", "parent": "map", "times_ns": [0, 1], "poses": [IDENTITY, IDENTITY]} | changes
     return World("w", motions=(Motion(**parts),))
 
@@ -171,7 +195,7 @@ def moving(**changes):
             "a: pose: [nan, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0] is not finite",
         ),
         (
-            World("w", sensors=(Sensor("a", "map", [0, 0, 0, 0, 0, 0, 0.5]),)),
+            World("w", sensors=(Sensor("a", "map", np.array([0, 0, 0, 0, 0, 0, 0.5])),)),
             "a: pose: the quaternion's norm is 0.5, a rotation needs 1",
         ),
         (
@@ -179,7 +203,7 @@ def moving(**changes):
             "a: pose: position [10000000000000.0, 0.0, 0.0] is out of range; allowed: -1e+12 to 1e+12 m",
         ),
         (
-            World("w", frames=(StaticFrame("a", "map", IDENTITY, scale=[1, 0, 1]),)),
+            World("w", frames=(StaticFrame("a", "map", np.array(IDENTITY), scale=np.array([1, 0, 1])),)),
             "a: scale: [1.0, 0.0, 1.0] must be above zero and finite",
         ),
         (moving(times_ns=[5, 5]), "a: times_ns[1]: 5 after 5; times must increase"),
@@ -203,69 +227,76 @@ def moving(**changes):
         (World("w", origin=Origin(91, 0, 0)), "origin.latitude: 91 is out of range; allowed: -90 to 90"),
         (World("w", origin=Origin(0, 0, math.nan)), "origin.altitude: nan is out of range; allowed: -12000 to 1e+08"),
         (
-            World("w", frames=(StaticFrame("a", "mp", IDENTITY),)),
+            World("w", frames=(StaticFrame("a", "mp", np.array(IDENTITY)),)),
             "a: 'mp' is no frame of this world; did you mean map?",
         ),
-        (World("w", frames=(StaticFrame("a", "", IDENTITY),)), "a: '' is no frame of this world"),
-        (World("w", frames=(StaticFrame("a b", "map", IDENTITY),)), "'a b': the name 'a b' may have no white space"),
+        (World("w", frames=(StaticFrame("a", "", np.array(IDENTITY)),)), "a: '' is no frame of this world"),
         (
-            World("w", frames=(StaticFrame("map", "map", IDENTITY),)),
+            World("w", frames=(StaticFrame("a b", "map", np.array(IDENTITY)),)),
+            "'a b': the name 'a b' may have no white space",
+        ),
+        (
+            World("w", frames=(StaticFrame("map", "map", np.array(IDENTITY)),)),
             "map: 'map' is the fixed frame, which has no parent and no pose",
         ),
-        (World("w", frames=(StaticFrame("a", "map", IDENTITY),) * 2), "a: a second frame 'a'"),
-        (World("w", frames=(StaticFrame("a", "a", IDENTITY),)), "a: 'a' is its own ancestor: a below a"),
+        (World("w", frames=(StaticFrame("a", "map", np.array(IDENTITY)),) * 2), "a: a second frame 'a'"),
+        (World("w", frames=(StaticFrame("a", "a", np.array(IDENTITY)),)), "a: 'a' is its own ancestor: a below a"),
         (World("w", fixed_frame="/map"), "fixed_frame: the name '/map' begins with a slash"),
     ],
 )
-def test_what_cannot_be_simulated_is_refused_with_its_name(world, line):
+def test_what_cannot_be_simulated_is_refused_with_its_name(world: World, line: str) -> None:
     (found,) = lines(world)
     assert found.startswith(line)
     with pytest.raises(WorldError):
         Simulation(world)
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_told_at_once() -> None:
     world = World(
         "w",
         time=TimeGrid(0, 0),
-        frames=(StaticFrame("a", "b", IDENTITY), StaticFrame("b", "a", IDENTITY), StaticFrame("c", "x", at(math.nan))),
+        frames=(
+            StaticFrame("a", "b", np.array(IDENTITY)),
+            StaticFrame("b", "a", np.array(IDENTITY)),
+            StaticFrame("c", "x", at(math.nan)),
+        ),
     )
     assert len(lines(world)) == 4
 
 
-def test_one_fault_per_cycle_and_none_for_what_hangs_below_it():
+def test_one_fault_per_cycle_and_none_for_what_hangs_below_it() -> None:
     pairs = [("tail", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("x", "y"), ("y", "x"), ("fine", "map")]
-    assert lines(World("w", frames=tuple(StaticFrame(name, parent, IDENTITY) for name, parent in pairs))) == [
+    assert lines(World("w", frames=tuple(StaticFrame(name, parent, np.array(IDENTITY)) for name, parent in pairs))) == [
         "a: 'a' is its own ancestor: a below b below c below a",
         "x: 'x' is its own ancestor: x below y below x",
     ]
 
 
-def test_the_message_of_a_long_cycle_is_short():
-    frames = tuple(StaticFrame(f"f{i}", f"f{(i + 1) % 1000}", IDENTITY) for i in range(1000))
+def test_the_message_of_a_long_cycle_is_short() -> None:
+    frames = tuple(StaticFrame(f"f{i}", f"f{(i + 1) % 1000}", np.array(IDENTITY)) for i in range(1000))
     expected = (
         "f0: 'f0' is its own ancestor: f0 below f1 below f2 below f3 below f4 below f5 below ... 994 more ... below f0"
     )
     assert lines(World("w", frames=frames)) == [expected]
 
 
-def test_single_precision_quaternions_are_near_enough():
+def test_single_precision_quaternions_are_near_enough() -> None:
     q = Rotation.from_euler("xyz", [0.3, 0.2, 0.1]).as_quat().astype(np.float32)
-    lay_out(World("w", frames=(StaticFrame("a", "map", [0, 0, 0, *q]),)))
+    lay_out(World("w", frames=(StaticFrame("a", "map", np.array([0, 0, 0, *q])),)))
 
 
-def test_errors_and_frames_can_be_copied_and_sent():
+def test_errors_and_frames_can_be_copied_and_sent() -> None:
     """Between processes, as runs in parallel do."""
     with pytest.raises(WorldError) as error:
-        lay_out(World("w", frames=(StaticFrame("a", "x", IDENTITY),)))
+        lay_out(World("w", frames=(StaticFrame("a", "x", np.array(IDENTITY)),)))
     received = pickle.loads(pickle.dumps(error.value))
     assert received.problems == error.value.problems
     assert str(received) == str(error.value)
-    world = World("w", frames=(StaticFrame("a", "map", IDENTITY),))
+    world = World("w", frames=(StaticFrame("a", "map", np.array(IDENTITY)),))
     assert pickle.loads(pickle.dumps(world)) == world == copy.deepcopy(world)
 
 
-def test_each_frame_knows_its_path_and_its_parents(read):
+def test_each_frame_knows_its_path_and_its_parents(read: Callable[..., World]) -> None:
     table = lay_out(
         read("""\
         fixed_frame: world

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
+from mujoco import MjModel
 
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
-from sim_node.world import WorldError, load
+from sim_node.world import World, WorldError, load
 
 # A unit cube with a face left out, its corner at the origin.
 OPEN_CUBE = (
@@ -16,12 +21,13 @@ OPEN_CUBE = (
 FALLING = "bodies: [{{name: b, joint: free, geometry: [{{mesh: {file}, mass: 6{more}}}]}}]"
 
 
-def model_of(world):
+def model_of(world: World) -> MjModel:
     (engine,) = Simulation(world)._engines
+    assert isinstance(engine, RigidBodyEngine)
     return engine.model
 
 
-def test_a_mesh_weighs_as_its_hull_scaled(write):
+def test_a_mesh_weighs_as_its_hull_scaled(write: Callable[..., Path]) -> None:
     """m (b^2 + c^2) / 12 about the centre, though a face is missing."""
     write(OPEN_CUBE, "cube.obj")
     model = model_of(load(write(FALLING.format(file="cube.obj", more=", scale: [1, 2, 3]"))))
@@ -30,7 +36,7 @@ def test_a_mesh_weighs_as_its_hull_scaled(write):
     np.testing.assert_allclose(sorted(model.body("b").inertia), np.array([5, 10, 13]) / 2, rtol=1e-5)
 
 
-def test_a_mesh_rests_on_the_ground_by_its_hull(write):
+def test_a_mesh_rests_on_the_ground_by_its_hull(write: Callable[..., Path]) -> None:
     write(OPEN_CUBE, "cube.obj")
     world = load(
         write(
@@ -44,7 +50,7 @@ def test_a_mesh_rests_on_the_ground_by_its_hull(write):
     assert simulation.snapshot().poses[simulation.frames.index("b"), 2] == pytest.approx(0.0, abs=2e-3)
 
 
-def test_a_glb_is_no_part_of_the_physics(write):
+def test_a_glb_is_no_part_of_the_physics(write: Callable[..., Path]) -> None:
     write(b"glTF\2\0\0\0", "hull.glb")
     world = load(write("bodies: [{name: b, joint: px, geometry: [{mesh: hull.glb}, {sphere: 1, mass: 1}]}]"))
     assert world.bodies[0].geometry[0].is_shown_only
@@ -69,7 +75,7 @@ def test_a_glb_is_no_part_of_the_physics(write):
         ("{box: [1, 1, 1], scale: 2}", "bodies[0].geometry[0]: a box has sizes of its own; scale is for meshes"),
     ],
 )
-def test_a_fault_is_told_at_its_place(write, shape, line):
+def test_a_fault_is_told_at_its_place(write: Callable[..., Path], shape: str, line: str) -> None:
     write(OPEN_CUBE, "cube.obj")
     write(b"rubbish", "rubbish.stl")
     write(b"rubbish", "rubbish.glb")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import mujoco
 import numpy as np
+import numpy.typing as npt
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import WorldError, WorldWarning, lay_out, load
 
@@ -45,28 +51,29 @@ LEGGED = """\
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
-def rotation_of(quaternion):
+def rotation_of(quaternion: FloatArray) -> Rotation:
     """scipy's, of MuJoCo's [w x y z]."""
     return Rotation.from_quat(np.asarray(quaternion)[[1, 2, 3, 0]])
 
 
-def assert_pose(pose, position, rotation):
-    np.testing.assert_allclose(pose[:3], position, atol=1e-12)
+def assert_pose(pose: FloatArray, position: npt.ArrayLike, rotation: Rotation) -> None:
+    np.testing.assert_allclose(pose[:3], np.asarray(position), atol=1e-12)
     assert (Rotation.from_quat(pose[3:]).inv() * rotation).magnitude() < 1e-12
 
 
-def engine(simulation):
+def engine(simulation: Simulation) -> RigidBodyEngine:
     (found,) = simulation._engines
+    assert isinstance(found, RigidBodyEngine)
     return found
 
 
-def faults(path):
+def faults(path: str | Path) -> str:
     with pytest.raises(WorldError) as error:
         load(path)
     return str(error.value)
 
 
-def test_a_file_run_by_itself_is_raw_mujoco_to_the_bit_over_two_seconds(write):
+def test_a_file_run_by_itself_is_raw_mujoco_to_the_bit_over_two_seconds(write: Callable[..., Path]) -> None:
     """Contacts, elliptic cones, the medium's density, springs, an actuator: nothing is lost on the way."""
     path = write(LEGGED, "leg.xml")
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -80,7 +87,7 @@ def test_a_file_run_by_itself_is_raw_mujoco_to_the_bit_over_two_seconds(write):
     assert data.ncon > 0
 
 
-def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write):
+def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write: Callable[..., Path]) -> None:
     path = write(LEGGED, "leg.xml")
     simulation = Simulation(load(path))
     simulation.run(0.3)
@@ -106,7 +113,7 @@ def test_frames_are_where_mujoco_has_bodies_sites_and_anchors(write):
         np.testing.assert_allclose(axis, data.joint(name).xaxis, atol=1e-12)
 
 
-def test_the_layout_begins_where_the_run_does(write):
+def test_the_layout_begins_where_the_run_does(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     world = load(
         write("include: [{file: leg.xml, prefix: a, keyframe: home, pose: {position: [1, 2, 3], rpy: [1, 2, 3]}}]")
@@ -114,7 +121,7 @@ def test_the_layout_begins_where_the_run_does(write):
     np.testing.assert_allclose(lay_out(world).poses, Simulation(world).snapshot().poses, atol=1e-14)
 
 
-def test_a_keyframe_is_mujocos(write):
+def test_a_keyframe_is_mujocos(write: Callable[..., Path]) -> None:
     path = write(LEGGED, "leg.xml")
     model = mujoco.MjModel.from_xml_path(str(path))
     world = load(write("time: {step: 0.002}\ninclude: [{file: leg.xml, prefix: a, keyframe: home, q: {hip: 0.4}}]"))
@@ -125,7 +132,7 @@ def test_a_keyframe_is_mujocos(write):
     assert data.ctrl.tolist() == [0.5]
 
 
-def test_copies_under_prefixes_move_alike_and_apart(write):
+def test_copies_under_prefixes_move_alike_and_apart(write: Callable[..., Path]) -> None:
     """Gravity is plumb for both: turned about it and set aside, the second does what the first does."""
     write(LEGGED.replace('<geom type="plane" size="5 5 .1"/>', ""), "leg.xml")
     world = load(
@@ -149,7 +156,7 @@ def test_copies_under_prefixes_move_alike_and_apart(write):
     )
 
 
-def test_the_worlds_physics_counts_and_a_file_that_differs_is_warned_of(write):
+def test_the_worlds_physics_counts_and_a_file_that_differs_is_warned_of(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     with pytest.warns(
         WorldWarning, match=r"w.yaml:1:11: include\[0\]: the world's physics counts.* timestep 0.002 \(here 0.001\)"
@@ -158,7 +165,7 @@ def test_the_worlds_physics_counts_and_a_file_that_differs_is_warned_of(write):
     assert engine(Simulation(world)).model.opt.gravity.tolist() == [0.0, 0.0, -9.81]
 
 
-def test_a_base_is_fixed_and_let_loose(write):
+def test_a_base_is_fixed_and_let_loose(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     fixed = load(write("include: [{file: leg.xml, prefix: a, free: false}]"))
     assert engine(Simulation(fixed)).model.nv == 7
@@ -170,7 +177,7 @@ def test_a_base_is_fixed_and_let_loose(write):
     assert height == pytest.approx(5 - 9.81 / 2, abs=1e-9)
 
 
-def test_bodies_and_sensors_of_the_world_ride_on_links(write):
+def test_bodies_and_sensors_of_the_world_ride_on_links(write: Callable[..., Path]) -> None:
     """A lump on the shin weighs on it: the centre of mass of all that hangs there is MuJoCo's own sum."""
     write(LEGGED, "leg.xml")
     world = load(
@@ -191,7 +198,7 @@ def test_bodies_and_sensors_of_the_world_ride_on_links(write):
     )
 
 
-def test_a_world_goes_back_to_a_state_with_a_model_in_it(write):
+def test_a_world_goes_back_to_a_state_with_a_model_in_it(write: Callable[..., Path]) -> None:
     simulation = Simulation(load(write(LEGGED, "leg.xml")))
     simulation.run(0.2)
     state = simulation.state
@@ -205,7 +212,7 @@ def test_a_world_goes_back_to_a_state_with_a_model_in_it(write):
 # Files
 
 
-def test_meshes_textures_and_includes_are_found_beside_the_file(write):
+def test_meshes_textures_and_includes_are_found_beside_the_file(write: Callable[..., Path]) -> None:
     write(TETRAHEDRON, "assets/part.obj")
     write('<mujoco><asset><mesh file="part.obj"/></asset></mujoco>', "more/assets.xml")
     write(
@@ -223,7 +230,7 @@ def test_meshes_textures_and_includes_are_found_beside_the_file(write):
     assert engine(simulation).model.body("b").mass[0] == pytest.approx(1000 / 6)
 
 
-def test_a_model_in_a_model_brings_its_files(write):
+def test_a_model_in_a_model_brings_its_files(write: Callable[..., Path]) -> None:
     write(TETRAHEDRON, "inner/part.obj")
     write(
         '<mujoco><asset><mesh name="p" file="inner/part.obj"/></asset><worldbody><body name="b">'
@@ -251,7 +258,9 @@ def test_a_model_in_a_model_brings_its_files(write):
         ('<mesh file="missing.stl"/>', "no file 'missing.stl' beside m.xml"),
     ],
 )
-def test_what_lies_outside_is_refused_at_its_place(write, tmp_path, asset, message):
+def test_what_lies_outside_is_refused_at_its_place(
+    write: Callable[..., Path], tmp_path: Path, asset: str, message: str
+) -> None:
     (tmp_path.parent / "secret.stl").write_bytes(b"")
     write(f"<mujoco>\n<asset>\n{asset}</asset></mujoco>", "m.xml")
     found = faults("m.xml")
@@ -259,19 +268,19 @@ def test_what_lies_outside_is_refused_at_its_place(write, tmp_path, asset, messa
     assert message in found
 
 
-def test_a_meshdir_does_not_lead_out(write):
+def test_a_meshdir_does_not_lead_out(write: Callable[..., Path]) -> None:
     write('<mujoco><compiler meshdir="/etc"/>\n<asset><mesh file="passwd"/></asset></mujoco>', "m.xml")
     assert "m.xml:2:14: mesh.file: '/etc/passwd' is outside the world's folder" in faults("m.xml")
 
 
-def test_an_include_does_not_lead_out_nor_in_circles(write):
+def test_an_include_does_not_lead_out_nor_in_circles(write: Callable[..., Path]) -> None:
     write('<mujoco>\n<include file="../../x.xml"/></mujoco>', "m.xml")
     assert "m.xml:2:10: include.file: '../../x.xml' is outside" in faults("m.xml")
     write('<mujoco>\n<include file="m.xml"/></mujoco>', "m.xml")
     assert "m.xml:2:10: include.file: m.xml is included already" in faults("m.xml")
 
 
-def test_entity_bombs_are_refused(write):
+def test_entity_bombs_are_refused(write: Callable[..., Path]) -> None:
     write('<!DOCTYPE b [<!ENTITY a "aaaa"><!ENTITY c "&a;&a;">]>\n<mujoco model="&c;"/>', "m.xml")
     assert "a document type or entity" in faults("m.xml")
 
@@ -290,12 +299,12 @@ def test_entity_bombs_are_refused(write):
         ('<body name="a b"><geom size="1"/></body>', "m.xml:3:1: a b: the name 'a b' may have no white space"),
     ],
 )
-def test_a_fault_is_told_at_its_place(write, body, line):
+def test_a_fault_is_told_at_its_place(write: Callable[..., Path], body: str, line: str) -> None:
     write(f"<mujoco>\n<worldbody>\n{body}</worldbody></mujoco>", "m.xml")
     assert line in faults("m.xml")
 
 
-def test_a_fault_in_an_included_file_is_told_there(write):
+def test_a_fault_in_an_included_file_is_told_there(write: Callable[..., Path]) -> None:
     write('<mujoco>\n\n<worldbody><geom size="x"/></worldbody></mujoco>', "part.xml")
     write('<mujoco>\n<include file="part.xml"/></mujoco>', "m.xml")
     assert faults("m.xml").startswith("part.xml:3:12: MuJoCo: bad format")
@@ -311,20 +320,20 @@ def test_a_fault_in_an_included_file_is_told_there(write):
         ("{file: leg.xml, parent: torsoo}", "include[0].parent: 'torsoo' is no frame of this world"),
     ],
 )
-def test_a_fault_of_an_include_is_told(write, entry, line):
+def test_a_fault_of_an_include_is_told(write: Callable[..., Path], entry: str, line: str) -> None:
     write(LEGGED, "leg.xml")
     write("world: other", "other.yaml")
     assert line in faults(write(f"include: [{entry}]"))
     assert "w.yaml:1:" in faults(write(f"include: [{entry}]"))
 
 
-def test_a_mount_on_an_unknown_link_names_the_nearest(write):
+def test_a_mount_on_an_unknown_link_names_the_nearest(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     found = faults(write("include: [{file: leg.xml, prefix: a}]\nsensors: [{name: CAM, parent: a/shim}]"))
     assert "sensors[0].parent: 'a/shim' is no frame of this world; did you mean a/shin?" in found
 
 
-def test_a_floating_model_does_not_hang_on_what_moves(write):
+def test_a_floating_model_does_not_hang_on_what_moves(write: Callable[..., Path]) -> None:
     write(LEGGED, "leg.xml")
     found = write("include: [{file: leg.xml, prefix: a}, {file: leg.xml, prefix: b, parent: a/shin}]")
     with pytest.warns(WorldWarning), pytest.raises(WorldError, match="floats free hangs on the fixed frame"):

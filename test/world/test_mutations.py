@@ -6,7 +6,7 @@ import re
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -228,7 +228,7 @@ SEEDS = seeds()
 MAIN = {seed: next(iter(files)) for seed, files in SEEDS.items()}
 
 
-def replaced_tokens(draw: Callable, text: str) -> bytes:
+def replaced_tokens(draw: st.DrawFn, text: str) -> bytes:
     tokens = TOKEN.findall(text)
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(tokens) - 1))
@@ -237,7 +237,7 @@ def replaced_tokens(draw: Callable, text: str) -> bytes:
     return "".join(tokens).encode("utf-8", errors="surrogatepass")
 
 
-def shuffled_lines(draw: Callable, text: str) -> bytes:
+def shuffled_lines(draw: st.DrawFn, text: str) -> bytes:
     lines = text.splitlines(keepends=True)
     for _ in range(draw(st.integers(1, 4))):
         at, other = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
@@ -261,7 +261,7 @@ def shuffled_lines(draw: Callable, text: str) -> bytes:
     return "".join(lines).encode()
 
 
-def changed_bytes(draw: Callable, text: str) -> bytes:
+def changed_bytes(draw: st.DrawFn, text: str) -> bytes:
     data = bytearray(text.encode())
     for _ in range(draw(st.integers(1, 8))):
         at = draw(st.integers(0, max(len(data) - 1, 0)))
@@ -281,7 +281,7 @@ def changed_bytes(draw: Callable, text: str) -> bytes:
 
 
 @st.composite
-def mutated(draw: Callable) -> tuple[str, str, bytes]:
+def mutated(draw: st.DrawFn) -> tuple[str, str, bytes]:
     """A folder, which of its files is mutated (the world itself, mostly), and what it holds then."""
     seed = draw(st.sampled_from(sorted(SEEDS)))
     main = st.just(MAIN[seed])
@@ -306,7 +306,9 @@ def folders() -> Iterator[dict[str, Path]]:
 
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(mutated())
-def test_a_mutated_world_loads_or_gives_located_errors(folders, mutation):
+def test_a_mutated_world_loads_or_gives_located_errors(
+    folders: dict[str, Path], mutation: tuple[str, str, bytes]
+) -> None:
     seed, file, data = mutation
     path = folders[seed] / file
     path.write_bytes(data)
@@ -366,11 +368,11 @@ def check_runs(world: World) -> None:
 
 
 @pytest.mark.parametrize("seed", sorted(SEEDS))
-def test_the_worlds_are_sound_before_they_are_mutated(folders, seed):
+def test_the_worlds_are_sound_before_they_are_mutated(folders: dict[str, Path], seed: str) -> None:
     check_runs(load(folders[seed] / MAIN[seed]))
 
 
-def test_mutations_find_both_sound_and_broken_worlds(folders):
+def test_mutations_find_both_sound_and_broken_worlds(folders: dict[str, Path]) -> None:
     """Or the test above would show nothing. Every hundredth character is cut out once."""
     outcomes = set()
     for seed, files in SEEDS.items():

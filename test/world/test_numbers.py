@@ -19,7 +19,7 @@ written = st.one_of(decimals, st.tuples(decimals, st.integers(-15, 15)).map(lamb
 
 
 @given(written)
-def test_the_nearest_nanosecond_by_exact_fractions(text):
+def test_the_nearest_nanosecond_by_exact_fractions(text: str) -> None:
     """Python's Fraction reads the same decimals, and rounds half to even."""
     try:
         expected = round(Fraction(text) * 1_000_000_000)
@@ -44,11 +44,11 @@ def test_the_nearest_nanosecond_by_exact_fractions(text):
         ("-1700000000.123456789", -1_700_000_000_123_456_789),
     ],
 )
-def test_the_ends_of_the_range(text, nanoseconds):
+def test_the_ends_of_the_range(text: str, nanoseconds: int | None) -> None:
     assert as_nanoseconds(text) == nanoseconds
 
 
-def test_the_callers_precision_is_no_matter():
+def test_the_callers_precision_is_no_matter() -> None:
     with decimal.localcontext(decimal.Context(prec=3)):
         assert as_nanoseconds("1700000000.1234567891") == 1_700_000_000_123_456_789
 
@@ -56,11 +56,11 @@ def test_the_callers_precision_is_no_matter():
 @pytest.mark.parametrize(
     "text", ["", ".", "-", "1e", "e1", "1_0", "0x1", "１", "٣", "nan", ".inf", "1 2", "1,5", "1e999"]
 )
-def test_what_is_no_time(text):
+def test_what_is_no_time(text: str) -> None:
     assert as_nanoseconds(text) is None
 
 
 @pytest.mark.parametrize("text", ["", "1_0", "１", "0x1", "one", ".nan"])
-def test_what_is_no_number(text):
+def test_what_is_no_number(text: str) -> None:
     number = as_number(text)
     assert number != number

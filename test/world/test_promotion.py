@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from sim_node.tree import TransformTree
-from sim_node.world import lay_out, load
+from sim_node.world import World, lay_out, load
 
 STILL = "keyframes: [{t: 0, position: [1, 2, 3]}, {t: 5, position: [1, 2, 3]}]"
 
 
-def is_static(world, name):
+def is_static(world: World, name: str) -> bool:
     layout = lay_out(world)
     row = layout.frames.index(name)
     assert (row not in [moving for moving, _ in layout.moving]) == bool(layout.frames.static[row])
     return bool(layout.frames.static[row])
 
 
-def mounted(name, keyframes=STILL, parent="base_link"):
+def mounted(name: str, keyframes: str = STILL, parent: str = "base_link") -> str:
     return (
         f"frames: [{{name: base_link}}, {{name: mast}}]\nmotions: [{{frame: {name}, parent: {parent}, {keyframes}}}]\n"
     )
@@ -27,7 +30,7 @@ def mounted(name, keyframes=STILL, parent="base_link"):
 @pytest.mark.parametrize(
     "name", ["CAM_FRONT", "LIDAR_TOP", "RADAR_1", "IMU_MAIN", "GPS_MAIN", "GNSS_REAR", "CAM_", "drone/CAM_FRONT"]
 )
-def test_sensors_are_promoted_with_their_pose(read, name):
+def test_sensors_are_promoted_with_their_pose(read: Callable[..., World], name: str) -> None:
     world = read(mounted(name))
     assert is_static(world, name)
     layout = lay_out(world)
@@ -35,30 +38,30 @@ def test_sensors_are_promoted_with_their_pose(read, name):
 
 
 @pytest.mark.parametrize("name", ["cam_front", "CAM", "XCAM_1", "camera", "CAM_1/lens", "rotor"])
-def test_other_names_stay_in_motion(read, name):
+def test_other_names_stay_in_motion(read: Callable[..., World], name: str) -> None:
     assert not is_static(read(mounted(name)), name)
 
 
-def test_a_sensor_that_moves_stays_in_motion(read):
+def test_a_sensor_that_moves_stays_in_motion(read: Callable[..., World]) -> None:
     moving = "keyframes: [{t: 0}, {t: 1, rpy_deg: [0, 0, 0.001]}]"
     assert not is_static(read(mounted("CAM_FRONT", moving)), "CAM_FRONT")
 
 
-def test_one_keyframe_stands_still(read):
+def test_one_keyframe_stands_still(read: Callable[..., World]) -> None:
     assert is_static(read(mounted("CAM_FRONT", "keyframes: [{t: 0, position: [1, 0, 0]}]")), "CAM_FRONT")
 
 
-def test_a_whole_turn_is_where_it_began(read):
+def test_a_whole_turn_is_where_it_began(read: Callable[..., World]) -> None:
     """360 degrees are the rotation of 0 degrees but for rounding."""
     turned = "keyframes: [{t: 0, rpy_deg: [0, 0, 0]}, {t: 1, rpy_deg: [0, 0, 360]}]"
     assert is_static(read(mounted("CAM_FRONT", turned)), "CAM_FRONT")
 
 
-def test_only_below_a_base_link(read):
+def test_only_below_a_base_link(read: Callable[..., World]) -> None:
     assert not is_static(read(mounted("CAM_TOWER", parent="mast")), "CAM_TOWER")
 
 
-def test_at_any_depth_below_a_base_link_even_if_what_is_between_moves(read):
+def test_at_any_depth_below_a_base_link_even_if_what_is_between_moves(read: Callable[..., World]) -> None:
     world = read("""\
         motions:
           - {frame: drone/base_link, keyframes: [{t: 0}, {t: 1, position: [1, 0, 0]}]}
@@ -69,7 +72,7 @@ def test_at_any_depth_below_a_base_link_even_if_what_is_between_moves(read):
     assert not is_static(world, "gimbal")
 
 
-def test_the_patterns_may_be_others(write):
+def test_the_patterns_may_be_others(write: Callable[..., Path]) -> None:
     text = mounted("SONAR_1") + "  - {frame: CAM_1, parent: base_link, keyframes: [{t: 0}]}\n"
     text = text.replace("motions: [", "motions:\n  - ").replace("}]}]\n", "}]}\n")
     assert not is_static(load(write(text)), "SONAR_1")
@@ -82,7 +85,7 @@ def test_the_patterns_may_be_others(write):
 
 @pytest.mark.parametrize("name", ["CAM_FRONT", "cam_front", "drone/GNSS_1", "CAM_1/lens", "IMU_", "rotor"])
 @pytest.mark.parametrize("parent", ["base_link", "mast"])
-def test_the_transform_tree_promotes_the_same_frames(read, name, parent):
+def test_the_transform_tree_promotes_the_same_frames(read: Callable[..., World], name: str, parent: str) -> None:
     """What a file says and what a listener would conclude from the same transforms."""
     world = read(mounted(name, parent=parent))
     listener = TransformTree()

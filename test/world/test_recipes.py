@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from sim_node.world import Recipe, WorldWarning, load
+from sim_node.world import Recipe, World, WorldWarning, load
 
 
-def test_all_that_a_recipe_may_say(read):
+def test_all_that_a_recipe_may_say(read: Callable[..., World]) -> None:
     world = read("""
         recipes:
           px4:
@@ -29,7 +31,7 @@ def test_all_that_a_recipe_may_say(read):
 
 
 @pytest.mark.parametrize("text", ["./px4 -d 'two words' a\\ b", 'x "y z" ;rm $HOME', "px4  >log 2>&1 &"])
-def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read, text):
+def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read: Callable[..., World], text: str) -> None:
     quoted = text.replace("'", "''")
     (recipe,) = read(f"recipes: {{a: {{command: '{quoted}'}}}}\n").recipes
     assert recipe.command == tuple(shlex.split(text))
@@ -67,12 +69,12 @@ def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read, text):
         ),
     ],
 )
-def test_faults_are_told_where_they_stand(faults, text, message):
+def test_faults_are_told_where_they_stand(faults: Callable[..., list[str]], text: str, message: str) -> None:
     keys = "command, cwd, env, restart, log, delay"
     assert faults(f"recipes: {text}") == ["w.yaml:1:" + message.replace("KEYS", keys)]
 
 
-def test_an_include_brings_no_programs(write):
+def test_an_include_brings_no_programs(write: Callable[..., Path]) -> None:
     write("recipes: {px4: {command: px4}}\n", "part.yaml")
     whole = write("include:\n  - part.yaml\n  - {file: part.yaml, prefix: b}\n")
     with pytest.warns(WorldWarning, match=r"include\[[01]\].*: its recipes \(px4\) are left out") as told:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ CSV = "t,x,y,z\n0,1,2,3\n"
 
 
 @pytest.fixture
-def yard(write, tmp_path):
+def yard(write: Callable[..., Path], tmp_path: Path) -> Path:
     """A folder `yard` for worlds, and files outside it."""
     write(PART, "outside/part.yaml")
     write(CSV, "outside/path.csv")
@@ -23,14 +25,16 @@ def yard(write, tmp_path):
     return tmp_path / "yard"
 
 
-def refused(path, **options):
+def refused(path: str | Path, **options: Any) -> list[str]:
     with pytest.raises(WorldError) as error:
         load(path, **options)
     return error.value.lines()
 
 
 @pytest.mark.parametrize("reference", ["../outside/part.yaml", "inside/../../outside/part.yaml", "{outside}/part.yaml"])
-def test_includes_stay_in_the_folder_of_the_world(write, yard, tmp_path, reference):
+def test_includes_stay_in_the_folder_of_the_world(
+    write: Callable[..., Path], yard: Path, tmp_path: Path, reference: str
+) -> None:
     reference = reference.format(outside=tmp_path / "outside")
     world = write(f"include: ['{reference}']", "yard/w.yaml")
     (line,) = refused(world)
@@ -42,14 +46,16 @@ def test_includes_stay_in_the_folder_of_the_world(write, yard, tmp_path, referen
 
 
 @pytest.mark.parametrize("reference", ["../outside/path.csv", "{outside}/path.csv"])
-def test_csv_stays_in_the_folder_of_the_world(write, yard, tmp_path, reference):
+def test_csv_stays_in_the_folder_of_the_world(
+    write: Callable[..., Path], yard: Path, tmp_path: Path, reference: str
+) -> None:
     reference = reference.format(outside=tmp_path / "outside")
     world = write(f"motions: [{{frame: a, keyframes: {{csv: '{reference}'}}}}]", "yard/w.yaml")
     assert "is outside the world's folder" in refused(world)[0]
     assert load(world, allow=[tmp_path / "outside"]).motions[0].poses[0, 0] == 1
 
 
-def test_a_symlink_leads_no_further_than_a_path(write, yard, tmp_path):
+def test_a_symlink_leads_no_further_than_a_path(write: Callable[..., Path], yard: Path, tmp_path: Path) -> None:
     (yard / "link.yaml").symlink_to(tmp_path / "outside" / "part.yaml")
     (yard / "folder").symlink_to(tmp_path / "outside")
     for reference in ("link.yaml", "folder/part.yaml"):
@@ -58,7 +64,7 @@ def test_a_symlink_leads_no_further_than_a_path(write, yard, tmp_path):
     assert load(write("include: [inner.yaml]", "yard/w.yaml")).frames
 
 
-def test_paths_may_wander_inside_the_folder(write, yard):
+def test_paths_may_wander_inside_the_folder(write: Callable[..., Path], yard: Path) -> None:
     write("include: [../inside/part.yaml]", "yard/other/part.yaml")
     world = write(
         f"include: [inside/../other/part.yaml, {{file: '{yard}/inside/part.yaml', prefix: b}}]", "yard/w.yaml"
@@ -66,7 +72,7 @@ def test_paths_may_wander_inside_the_folder(write, yard):
     assert {frame.name for frame in load(world).frames} == {"secret", "b/secret"}
 
 
-def test_an_included_file_is_bound_by_the_folder_of_the_whole_world(write, yard):
+def test_an_included_file_is_bound_by_the_folder_of_the_whole_world(write: Callable[..., Path], yard: Path) -> None:
     write("include: [../../outside/part.yaml]", "yard/inside/bad.yaml")
     (line,) = refused(write("include: [inside/bad.yaml]", "yard/w.yaml"))
     assert line.startswith("yard/inside/bad.yaml:1:11: include[0]: '../../outside/part.yaml' is outside")
@@ -83,11 +89,13 @@ def test_an_included_file_is_bound_by_the_folder_of_the_whole_world(write, yard)
         ("package://sim_node/config/worlds/orbitt.yaml", "did you mean orbit.yaml?"),
     ],
 )
-def test_packages_are_not_climbed_out_of(write, uri, message):
+def test_packages_are_not_climbed_out_of(write: Callable[..., Path], uri: str, message: str) -> None:
     assert message in refused(write(f"include: ['{uri}']"))[0]
 
 
-def test_a_package_may_be_a_folder_of_links(write, tmp_path, monkeypatch):
+def test_a_package_may_be_a_folder_of_links(
+    write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """colcon build --symlink-install fills share folders with links to the sources."""
     write("include: [part.yaml]", "source/worlds/w.yaml")
     write(PART, "source/worlds/part.yaml")
@@ -115,20 +123,20 @@ def test_a_package_may_be_a_folder_of_links(write, tmp_path, monkeypatch):
         ("https://example.org/w.yaml", "no file 'https://example.org/w.yaml'"),
     ],
 )
-def test_references_that_lead_nowhere(write, yard, reference, message):
+def test_references_that_lead_nowhere(write: Callable[..., Path], yard: Path, reference: str, message: str) -> None:
     assert message in refused(write(f"include: [{{file: {reference}}}]", "yard/w.yaml"))[0]
 
 
 # What the user names
 
 
-def test_the_shipped_worlds_have_names():
+def test_the_shipped_worlds_have_names() -> None:
     assert {"orbit", "two_vehicles", "arm_on_cart"} <= set(shipped_worlds())
     assert load("orbit").name == "orbit"
     assert locate("package://sim_node/config/worlds/orbit.yaml") == shipped_worlds()["orbit"]
 
 
-def test_a_file_of_that_name_comes_first(write):
+def test_a_file_of_that_name_comes_first(write: Callable[..., Path]) -> None:
     write("world: mine", "orbit")
     with pytest.raises(
         WorldError,
@@ -137,7 +145,7 @@ def test_a_file_of_that_name_comes_first(write):
         load("orbit")
 
 
-def test_a_home_is_found(write, tmp_path, monkeypatch):
+def test_a_home_is_found(write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     write("world: mine", "w.yml")
     assert load("~/w.yml").name == "mine"
@@ -159,7 +167,7 @@ def test_a_home_is_found(write, tmp_path, monkeypatch):
         ("package://nope/x", "no package 'nope' is installed (is its workspace sourced?)"),
     ],
 )
-def test_worlds_that_are_not_there(write, tmp_path, reference, message):
+def test_worlds_that_are_not_there(write: Callable[..., Path], tmp_path: Path, reference: str, message: str) -> None:
     write("{}", "yard.yaml")
     (tmp_path / "folder").mkdir()
     (line,) = refused(reference)
@@ -170,7 +178,7 @@ def test_worlds_that_are_not_there(write, tmp_path, reference, message):
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs Linux' /proc")
 @pytest.mark.parametrize("text", ["include: [fails.yaml]", "motions: [{frame: a, keyframes: {csv: fails.csv}}]"])
-def test_a_file_whose_reading_fails(write, tmp_path, text):
+def test_a_file_whose_reading_fails(write: Callable[..., Path], tmp_path: Path, text: str) -> None:
     """The memory of a process is a file, and has nothing at its beginning."""
     for name in ("fails.yaml", "fails.csv"):
         (tmp_path / name).symlink_to("/proc/self/mem")
@@ -179,7 +187,7 @@ def test_a_file_whose_reading_fails(write, tmp_path, text):
     assert line.endswith(": cannot be read: Input/output error")
 
 
-def test_share_folders_are_found_where_ament_says(tmp_path, monkeypatch):
+def test_share_folders_are_found_where_ament_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path))
     (tmp_path / "share" / "yard").mkdir(parents=True)
     assert share("yard") == tmp_path / "share" / "yard"

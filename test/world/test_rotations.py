@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,18 +21,18 @@ AXES = [frame + order for frame in "sr" for order in ORDERS]
 angles = st.floats(-7, 7)
 
 
-def scipy_s(axes, three):
+def scipy_s(axes: str, three: Sequence[float]) -> Rotation:
     """scipy writes fixed axes in small letters and rotating ones in capitals."""
     return Rotation.from_euler(axes[1:] if axes[0] == "s" else axes[1:].upper(), three)
 
 
-def between(a, b):
+def between(a: Rotation, b: Rotation) -> float:
     """The angle from one Rotation to another."""
-    return (a.inv() * b).magnitude()
+    return float((a.inv() * b).magnitude())
 
 
 @given(st.sampled_from(AXES), angles, angles, angles)
-def test_euler_angles_are_scipy_s(axes, first, second, third):
+def test_euler_angles_are_scipy_s(axes: str, first: float, second: float, third: float) -> None:
     q = rotations.from_euler([first, second, third], axes)
     assert q.shape == (4,)
     assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-15)
@@ -38,7 +40,7 @@ def test_euler_angles_are_scipy_s(axes, first, second, third):
 
 
 @given(st.sampled_from(AXES), angles, angles, angles)
-def test_to_euler_describes_the_same_rotation(axes, first, second, third):
+def test_to_euler_describes_the_same_rotation(axes: str, first: float, second: float, third: float) -> None:
     """Away from the singularity, where transforms3d's angles lose digits as its distance shrinks."""
     assume(abs((np.cos if len(set(axes[1:])) == 3 else np.sin)(second)) > 1e-2)
     expected = scipy_s(axes, [first, second, third])
@@ -46,7 +48,7 @@ def test_to_euler_describes_the_same_rotation(axes, first, second, third):
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 3), (7, 3), (2, 4, 3)])
-def test_angles_come_in_any_number(shape):
+def test_angles_come_in_any_number(shape: tuple[int, ...]) -> None:
     three = np.random.default_rng(4).uniform(-3, 3, shape)
     found = rotations.from_euler(three)
     assert found.shape == (*shape[:-1], 4)
@@ -55,14 +57,14 @@ def test_angles_come_in_any_number(shape):
 
 
 @given(st.tuples(angles, angles, angles).filter(lambda axis: np.linalg.norm(axis) > 1e-3), angles)
-def test_axis_and_angle_are_scipy_s(axis, angle):
+def test_axis_and_angle_are_scipy_s(axis: Sequence[float], angle: float) -> None:
     found = rotations.from_axis_angle(axis, angle)
     expected = Rotation.from_rotvec(angle * np.array(axis) / np.linalg.norm(axis))
     assert between(Rotation.from_quat(found), expected) < 1e-14
 
 
 @pytest.mark.parametrize("angle", [np.inf, -np.inf, np.nan])
-def test_an_angle_that_is_not_finite_is_refused(angle):
+def test_an_angle_that_is_not_finite_is_refused(angle: float) -> None:
     with pytest.raises(ValueError, match=f"angles must be finite, found 0, {angle:g}, 0"):
         rotations.from_euler([0.0, angle, 0.0])
     with pytest.raises(ValueError, match=f"angles must be finite, found {angle:g}"):
@@ -78,7 +80,7 @@ def test_an_angle_that_is_not_finite_is_refused(angle):
         ("axis_angle: {axis: [0, 0, 1], angle: 1}", True),
     ],
 )
-def test_transforms3d_is_imported_for_angles_alone(write, pose, needed):
+def test_transforms3d_is_imported_for_angles_alone(write: Callable[..., Path], pose: str, needed: bool) -> None:
     path = write(f"frames: [{{name: a, pose: {{{pose}}}}}]")
     code = "import sys; from sim_node.world import load; load(sys.argv[1]); print('transforms3d' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)

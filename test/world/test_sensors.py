@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 
-from sim_node.world import Sensor
+from sim_node.world import Sensor, World
 
 
-def test_parameters_are_plain_values(read):
+def test_parameters_are_plain_values(read: Callable[..., World]) -> None:
     world = read("""\
         sensors:
           - name: drone/IMU
@@ -40,7 +43,7 @@ def test_parameters_are_plain_values(read):
     )
 
 
-def test_each_parameter_knows_the_place_of_its_key_and_of_its_value(read):
+def test_each_parameter_knows_the_place_of_its_key_and_of_its_value(read: Callable[..., World]) -> None:
     (sensor,) = read("""\
         sensors:
           - {name: a, parent: map, type: imu, rate: 250, gyroscope: {density: 2}}
@@ -56,14 +59,16 @@ def test_each_parameter_knows_the_place_of_its_key_and_of_its_value(read):
     }
 
 
-def test_an_included_sensor_keeps_its_type_and_parameters(write, read):
+def test_an_included_sensor_keeps_its_type_and_parameters(
+    write: Callable[..., Path], read: Callable[..., World]
+) -> None:
     write("fixed_frame: base\nsensors:\n  - {name: IMU, parent: base, type: imu, rate: 50}\n", "part.yaml")
     (sensor,) = read("include:\n  - {file: part.yaml, prefix: cart/, parent: map}\n").sensors
     assert (sensor.name, sensor.type, sensor.parameters) == ("cart/IMU", "imu", {"rate": 50.0})
     assert sensor.parameter_places["rate"].value.where.file.endswith("part.yaml")
 
 
-def test_equal_parameters_make_equal_sensors_wherever_they_stand(read):
+def test_equal_parameters_make_equal_sensors_wherever_they_stand(read: Callable[..., World]) -> None:
     flow = read("sensors: [{name: a, parent: map, type: imu, rate: 5}]").sensors
     block = read("sensors:\n  - name: a\n    rate: 5\n    type: imu\n    parent: map\n").sensors
     assert flow == block

@@ -9,23 +9,24 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.assembly import assemble
+from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
-from sim_node.world import lay_out, load
+from sim_node.world import Motion, lay_out, load
 from sim_node.world.locate import shipped_worlds
 
 
-def heading(motion):
+def heading(motion: Motion) -> FloatArray:
     """Yaw in degrees at each keyframe, by scipy."""
-    return Rotation.from_quat(motion.poses[:, 3:]).as_euler("ZYX", degrees=True)[:, 0]
+    return np.asarray(Rotation.from_quat(motion.poses[:, 3:]).as_euler("ZYX", degrees=True)[:, 0])
 
 
-def same_angles(found, expected, tolerance):
+def same_angles(found: FloatArray, expected: FloatArray, tolerance: float) -> bool:
     off = (np.asarray(found) - expected + 180) % 360 - 180
-    return np.abs(off).max() < tolerance
+    return bool(np.abs(off).max() < tolerance)
 
 
 @pytest.mark.parametrize("name", shipped_worlds())
-def test_each_loads_without_a_warning(name):
+def test_each_loads_without_a_warning(name: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         world = load(name)
@@ -35,7 +36,7 @@ def test_each_loads_without_a_warning(name):
     assert np.isfinite(layout.poses).all()
 
 
-def test_the_drone_of_orbit_flies_a_circle_with_its_nose_along_it():
+def test_the_drone_of_orbit_flies_a_circle_with_its_nose_along_it() -> None:
     world = load("orbit")
     orbit = next(motion for motion in world.motions if motion.frame == "drone/base_link")
     angle = np.radians(30) * orbit.times_ns / 1e9
@@ -44,7 +45,7 @@ def test_the_drone_of_orbit_flies_a_circle_with_its_nose_along_it():
     assert same_angles(heading(orbit), np.degrees(angle) + 90, 1e-9)
 
 
-def test_the_imu_of_orbit_is_mounted_upside_down_in_both_axes():
+def test_the_imu_of_orbit_is_mounted_upside_down_in_both_axes() -> None:
     """Given in FRD as half a turn about x, which FLU says the same way; z = 1 cm down in FRD is below."""
     layout = lay_out(assemble(load("orbit")))
     imu = layout.poses[layout.frames.index("drone/IMU_MAIN")]
@@ -52,7 +53,7 @@ def test_the_imu_of_orbit_is_mounted_upside_down_in_both_axes():
     assert imu[2] == -0.01
 
 
-def test_cameras_of_orbit_look_ahead_and_down():
+def test_cameras_of_orbit_look_ahead_and_down() -> None:
     """The optical z axis (REP 103): ten degrees below the nose, and straight down."""
     layout = lay_out(assemble(load("orbit")))
     looks = {}
@@ -64,7 +65,7 @@ def test_cameras_of_orbit_look_ahead_and_down():
     np.testing.assert_allclose(looks["drone/CAM_DOWN_optical"], [0, 0, -1], atol=1e-12)
 
 
-def test_the_scout_flies_a_figure_of_eight_from_csv():
+def test_the_scout_flies_a_figure_of_eight_from_csv() -> None:
     world = load("two_vehicles")
     scout = next(motion for motion in world.motions if motion.frame == "scout/base_link")
     phase = 2 * np.pi * scout.times_ns / 16e9
@@ -74,7 +75,7 @@ def test_the_scout_flies_a_figure_of_eight_from_csv():
     assert same_angles(heading(scout), np.degrees(np.arctan2(np.cos(2 * phase), np.cos(phase))), 0.01)
 
 
-def test_the_two_vehicles_have_their_own_prefixes_and_places():
+def test_the_two_vehicles_have_their_own_prefixes_and_places() -> None:
     world = load("two_vehicles")
     layout = lay_out(assemble(world))
     table = layout.frames
@@ -84,7 +85,7 @@ def test_the_two_vehicles_have_their_own_prefixes_and_places():
     assert {table.names[row] for row, _ in layout.moving} == {"rover/base_link", "scout/base_link"}
 
 
-def test_the_arm_hangs_link_below_link():
+def test_the_arm_hangs_link_below_link() -> None:
     table = lay_out(assemble(load("arm_on_cart"))).frames
     assert [table.names[row] for row in reversed(table.chain(table.index("tool0")))] == [
         "world",
@@ -99,17 +100,18 @@ def test_the_arm_hangs_link_below_link():
 
 
 @pytest.mark.parametrize(("name", "seconds"), [("quadrotor", 45.0), ("formation", 30.0)])
-def test_each_vehicle_flies_by_all_its_waypoints_and_touches_nothing(name, seconds):
+def test_each_vehicle_flies_by_all_its_waypoints_and_touches_nothing(name: str, seconds: float) -> None:
     """Without its sensors; within the radius that each waypoint gives, and in the air until the end."""
     world = load(name)
     simulation = Simulation(world, sensors=False)
     rows = [simulation.frames.index(vehicle.body) for vehicle in world.vehicles]
-    flown = []
+    places = []
     for _ in range(round(seconds / 0.05)):
         simulation.run(0.05)
-        flown.append(simulation.snapshot().poses[rows, :3])
-    flown = np.array(flown)
+        places.append(simulation.snapshot().poses[rows, :3])
+    flown = np.array(places)
     for place, vehicle in enumerate(world.vehicles):
+        assert vehicle.pilot is not None
         for waypoint in vehicle.pilot.waypoints:
             away = np.linalg.norm(flown[:, place] - waypoint.position, axis=1)
             assert away.min() < waypoint.radius, (vehicle.name, waypoint)

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from sim_node.world import (
     RedirectedMateConnector,
     RigidBody,
     System,
+    World,
     load,
 )
 
@@ -49,29 +52,29 @@ systems:
 """
 
 
-def test_every_key(read):
+def test_every_key(read: Callable[..., World]) -> None:
     world = read(EVERYTHING)
     (system,) = world.systems
     link = RigidBody(
         "link",
-        [1, 2, 3, 0, 0, 0, 1],
-        (ContactGeometry("geometry_0", Geometry("sphere", [0.1], 2700.0 * (4.0 / 3.0 * math.pi * 0.1**3))),),
+        np.array([1, 2, 3, 0, 0, 0, 1]),
+        (ContactGeometry("geometry_0", Geometry("sphere", np.array([0.1]), 2700.0 * (4.0 / 3.0 * math.pi * 0.1**3))),),
         (MateConnector("a"),),
         mass=2.0,
-        centre=[0, 0, 0.1],
+        centre=np.array([0, 0, 0.1]),
         inertia=np.diag([1, 2, 2.5]),
-        speed=[1, 0, 0, 0, 0, 2],
+        speed=np.array([1, 0, 0, 0, 0, 2]),
     )
     turn = Mate("turn", "cylindrical", ("top", "link/a"), (None, 0.3), (0.0, 1.0), (0.1, 0.2), 0.5)
     off = Mate("mates[1]", "lock", ("on", "link/a"), enabled=False, snap=False)
     assert system == System(
         "base/arm",
-        systems=(System("inner", [0, 0, 1, 0, 0, 0, 1]),),
+        systems=(System("inner", np.array([0, 0, 1, 0, 0, 0, 1])),),
         bodies=(link, RigidBody("foot", static=True)),
-        geometries=(ContactGeometry("geometry_0", Geometry("box", [1, 1, 1], 3.0)),),
+        geometries=(ContactGeometry("geometry_0", Geometry("box", np.array([1, 1, 1]), 3.0)),),
         connectors=(
-            MateConnector("top", [0, 0, 1]),
-            RedirectedMateConnector("on", main_axis=[1, 0, 0], normal=[0, 1, 0], body="link"),
+            MateConnector("top", np.array([0, 0, 1])),
+            RedirectedMateConnector("on", main_axis=np.array([1, 0, 0]), normal=np.array([0, 1, 0]), body="link"),
         ),
         mates=(turn, off),
         parent="base",
@@ -79,7 +82,7 @@ def test_every_key(read):
     assert world.attachments == (
         Attachment(
             "eye",
-            MateConnector("connector", [0, 0, 1]),
+            MateConnector("connector", np.array([0, 0, 1])),
             Mate("mate", "hinge", ("base/arm/top", "eye/connector"), (0.5,)),
         ),
     )
@@ -137,11 +140,11 @@ def test_every_key(read):
         ("systems: [{name: a, parent: b}]", "1:29: systems[0].parent: 'b' is no frame of this world"),
     ],
 )
-def test_faults_are_told_where_they_are(faults, text, message):
+def test_faults_are_told_where_they_are(faults: Callable[..., list[str]], text: str, message: str) -> None:
     assert faults(text) == [f"w.yaml:{message}"]
 
 
-def test_an_included_system_goes_under_the_prefix(write):
+def test_an_included_system_goes_under_the_prefix(write: Callable[..., Path]) -> None:
     write(EVERYTHING, "part.yaml")
     world = load(write("include: [{file: part.yaml, prefix: left}]\n"))
     assert [system.name for system in world.systems] == ["left/base/arm"]

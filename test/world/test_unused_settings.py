@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
+
+import pytest
 
 from sim_node.cli.main import main
 from sim_node.world import World, load
@@ -21,7 +25,7 @@ XXY = """<x_xy><options gravity="0 0 9.81" dt="0.002"/>
 <worldbody><body name="a" joint="px"><geom type="sphere" mass="1" dim="0.1"/></body></worldbody></x_xy>"""
 
 
-def told(path):
+def told(path: Path) -> list[str]:
     """The warnings of a world, with the folder of its files left out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -29,7 +33,7 @@ def told(path):
     return [str(each.message).replace(f"{path.parent}/", "") for each in caught]
 
 
-def test_each_setting_is_told_once_at_its_place(write):
+def test_each_setting_is_told_once_at_its_place(write: Callable[..., Path]) -> None:
     write(PART, "part.yaml")
     path = write("include: [{file: part.yaml, prefix: a}, {file: part.yaml, prefix: b}]\n")
     unused = "is not used in an included file; w.yaml has"
@@ -46,7 +50,7 @@ def test_each_setting_is_told_once_at_its_place(write):
     ]
 
 
-def test_what_both_say_alike_is_not_told(write):
+def test_what_both_say_alike_is_not_told(write: Callable[..., Path]) -> None:
     """The sections of the including file may stand before or behind its include."""
     write(PART, "part.yaml")
     body = PART.replace("world: part\n", "").replace("bodies: [", "include: [{file: part.yaml, prefix: a}]\nframes: [")
@@ -57,7 +61,7 @@ def test_what_both_say_alike_is_not_told(write):
     ]
 
 
-def test_the_file_that_is_run_counts_for_all_below_it(write):
+def test_the_file_that_is_run_counts_for_all_below_it(write: Callable[..., Path]) -> None:
     write("time: {step: 0.02}\n", "inner.yaml")
     write("time: {step: 0.05}\ninclude: [inner.yaml]\n", "middle.yaml")
     unused = "is not used in an included file; w.yaml has"
@@ -66,7 +70,7 @@ def test_the_file_that_is_run_counts_for_all_below_it(write):
     ]
 
 
-def test_files_of_other_formats_are_told_too(write):
+def test_files_of_other_formats_are_told_too(write: Callable[..., Path]) -> None:
     write(XXY, "m.xml")
     assert told(write("include: [m.xml]\n")) == [
         "m.xml:1:35: options.dt: is not used in an included file; w.yaml has 0.01 s"
@@ -74,7 +78,7 @@ def test_files_of_other_formats_are_told_too(write):
     assert told(write(XXY, "m.xml")) == []
 
 
-def test_check_prints_them_with_their_places(write, capsys):
+def test_check_prints_them_with_their_places(write: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     write("time: {step: 0.02}\n", "part.yaml")
     path = write("include: [part.yaml]\n")
     assert main(["check", str(path)]) == 0
@@ -89,6 +93,6 @@ OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/worl
 ASSEMBLED = {"loops", "touchless"}
 
 
-def test_nothing_of_a_world_is_dropped_in_silence():
+def test_nothing_of_a_world_is_dropped_in_silence() -> None:
     """A new field of World has to find its place here, and in `include`."""
     assert {each.name for each in fields(World)} == TAKEN | TOLD | OWN | ASSEMBLED

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from xml.etree.ElementTree import Element
 
 import numpy as np
 import pytest
+from mujoco import MjModel
 from scipy.spatial.transform import Rotation
 from transforms3d.affines import compose
 from transforms3d.axangles import axangle2mat
 from transforms3d.euler import euler2mat
 
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
-from sim_node.world import WorldError, WorldWarning, lay_out, load
+from sim_node.world import FrameTable, World, WorldError, WorldWarning, lay_out, load
 from sim_node.world.locate import share
 
-ARM = share("sim_node") / "config" / "models" / "arm.urdf"
+SHARE = share("sim_node")
+assert SHARE is not None
+ARM = SHARE / "config" / "models" / "arm.urdf"
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
 # One joint of each type, turned frames, an axis of no unit length.
 ZOO = f"""\
@@ -50,20 +57,20 @@ SMALL = (
 )
 
 
-def small(visual="", type="continuous", joint="", more=""):
+def small(visual: str = "", type: str = "continuous", joint: str = "", more: str = "") -> str:
     return SMALL.format(visual=visual, type=type, joint=joint, more=more)
 
 
-def numbers(element, key, default):
+def numbers(element: Element | None, key: str, default: str) -> FloatArray:
     return np.array([float(word) for word in element.get(key, default).split()]) if element is not None else np.zeros(3)
 
 
-def chain(text, q):
+def chain(text: str, q: Mapping[str, float]) -> dict[str, FloatArray]:
     """Every link's 4 x 4 in the root link: the origin of its joint, then q about or along the axis."""
     root = ET.fromstring(text)
-    joints = {joint.find("child").get("link"): joint for joint in root.findall("joint")}
+    joints = {joint.find("child").attrib["link"]: joint for joint in root.findall("joint")}  # type: ignore[union-attr]
 
-    def matrix(link):
+    def matrix(link: str) -> FloatArray:
         if link not in joints:
             return np.eye(4)
         joint = joints[link]
@@ -73,37 +80,40 @@ def chain(text, q):
         )
         along = np.array([1.0, 0.0, 0.0]) if axis is None else numbers(axis, "xyz", "1 0 0")
         along /= np.linalg.norm(along)
-        value, kind = q.get(joint.get("name"), 0.0), joint.get("type")
+        value, kind = q.get(joint.attrib["name"], 0.0), joint.get("type")
         moved = np.eye(4)
         if kind == "prismatic":
             moved[:3, 3] = along * value
         elif kind != "fixed":
             moved[:3, :3] = axangle2mat(along, value, is_normalized=True)
-        return matrix(joint.find("parent").get("link")) @ fixed @ moved
+        parent = joint.find("parent")
+        assert parent is not None
+        return np.asarray(matrix(parent.attrib["link"]) @ fixed @ moved)
 
-    return {link.get("name"): matrix(link.get("name")) for link in root.findall("link")}
+    return {link.attrib["name"]: matrix(link.attrib["name"]) for link in root.findall("link")}
 
 
-def assert_at(frames, poses, prefix, expected):
+def assert_at(frames: FrameTable, poses: FloatArray, prefix: str, expected: Mapping[str, FloatArray]) -> None:
     for link, matrix in expected.items():
         pose = frames.in_root(poses)[frames.index(prefix + link)]
         np.testing.assert_allclose(pose[:3], matrix[:3, 3], atol=1e-12)
         np.testing.assert_allclose(Rotation.from_quat(pose[3:]).as_matrix(), matrix[:3, :3], atol=1e-12)
 
 
-def model_of(world):
+def model_of(world: World) -> MjModel:
     (engine,) = Simulation(world)._engines
+    assert isinstance(engine, RigidBodyEngine)
     return engine.model
 
 
-def faults(path):
+def faults(path: Path) -> str:
     with pytest.raises(WorldError) as error:
         load(path)
     return str(error.value)
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_shipped_arm_is_where_its_own_numbers_say(write, seed):
+def test_the_shipped_arm_is_where_its_own_numbers_say(write: Callable[..., Path], seed: int) -> None:
     text = ARM.read_text()
     write(text, "arm.urdf")
     names = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
@@ -115,23 +125,24 @@ def test_the_shipped_arm_is_where_its_own_numbers_say(write, seed):
     assert_at(simulation.frames, simulation.snapshot().poses, "arm/", expected)
 
 
-def test_every_type_of_joint_is_where_transforms3d_has_it(write):
+def test_every_type_of_joint_is_where_transforms3d_has_it(write: Callable[..., Path]) -> None:
     q = {"turn": 0.7, "spin": 4.0, "reach": 0.3}
     write(ZOO, "zoo.urdf")
     simulation = Simulation(load(write(f"include: [{{file: zoo.urdf, q: {q}}}]")))
     assert_at(simulation.frames, simulation.snapshot().poses, "", chain(ZOO, {**q, "follower": -2 * 0.7 + 0.1}))
 
 
-def test_while_it_moves_it_stays_on_its_chain(write):
+def test_while_it_moves_it_stays_on_its_chain(write: Callable[..., Path]) -> None:
     simulation = Simulation(load(write(ZOO, "zoo.urdf")))
     simulation.run(0.5)
     (engine,) = simulation._engines
+    assert isinstance(engine, RigidBodyEngine)
     q = {name: float(engine.data.joint(name).qpos[0]) for name in ("turn", "spin", "reach", "follower")}
     assert max(map(abs, q.values())) > 0.1
     assert_at(simulation.frames, simulation.snapshot().poses, "", chain(ZOO, q))
 
 
-def test_limits_damping_friction_and_effort_are_the_files(write):
+def test_limits_damping_friction_and_effort_are_the_files(write: Callable[..., Path]) -> None:
     model = model_of(load(write(ZOO, "zoo.urdf")))
     turn, spin, reach = (model.joint(name) for name in ("turn", "spin", "reach"))
     assert (turn.range.tolist(), turn.limited[0], turn.damping[0], turn.frictionloss[0]) == ([-1, 2], True, 0.3, 0.2)
@@ -141,13 +152,13 @@ def test_limits_damping_friction_and_effort_are_the_files(write):
     assert model.neq == 1
 
 
-def test_links_are_the_frames_of_tf_and_fixed_ones_stay(write):
+def test_links_are_the_frames_of_tf_and_fixed_ones_stay(write: Callable[..., Path]) -> None:
     layout = lay_out(load(write(ZOO, "zoo.urdf")))
     assert set(layout.frames.names) == {"world", "base", "a", "b", "c", "d", "e"}
     assert layout.frames.static[layout.frames.index("d")]
 
 
-def test_an_inertial_is_turned_by_its_origin(write):
+def test_an_inertial_is_turned_by_its_origin(write: Callable[..., Path]) -> None:
     """R I R^T about the centre of mass, which a mass matrix holds: the moment about the joint's own axis."""
     inertial = (
         '<inertial><origin xyz="0.1 0.2 0.3" rpy="0.3 0.5 0.7"/><mass value="2"/>'
@@ -159,12 +170,12 @@ def test_an_inertial_is_turned_by_its_origin(write):
     assert model.dof_M0[0] == pytest.approx(moments[2, 2] + 2 * (0.1**2 + 0.2**2), rel=1e-9)
 
 
-def test_a_link_without_inertial_weighs_nothing(write):
+def test_a_link_without_inertial_weighs_nothing(write: Callable[..., Path]) -> None:
     visual = '<collision><geometry><sphere radius="1"/></geometry></collision>'
     assert model_of(load(write(small(visual), "m.urdf"))).body("base").mass[0] == 0.0
 
 
-def test_a_planar_joint_moves_in_the_plane_across_its_axis(write):
+def test_a_planar_joint_moves_in_the_plane_across_its_axis(write: Callable[..., Path]) -> None:
     model = model_of(load(write(small(type="planar", joint='<axis xyz="0 1 0"/>'), "m.urdf")))
     slides = model.jnt_axis[:2]
     assert model.nv == 3
@@ -172,7 +183,7 @@ def test_a_planar_joint_moves_in_the_plane_across_its_axis(write):
     np.testing.assert_allclose(np.abs(model.jnt_axis[2]), [0, 1, 0], atol=1e-12)
 
 
-def test_a_base_floats_on_demand_and_falls(write):
+def test_a_base_floats_on_demand_and_falls(write: Callable[..., Path]) -> None:
     write(small().replace('<link name="base">', '<link name="base">' + INERTIAL), "m.urdf")
     world = load(write("include: [{file: m.urdf, prefix: r, free: true, pose: {position: [1, 2, 3]}}]"))
     simulation = Simulation(world)
@@ -185,7 +196,7 @@ def test_a_base_floats_on_demand_and_falls(write):
 # Meshes
 
 
-def cube_stl():
+def cube_stl() -> bytes:
     """A unit cube's twelve triangles, as binary STL has them."""
     corners = np.array(np.meshgrid([0, 1], [0, 1], [0, 1], indexing="ij")).reshape(3, -1).T
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
@@ -194,12 +205,14 @@ def cube_stl():
     return b"\0" * 80 + len(rows).to_bytes(4, "little") + b"".join(rows)
 
 
-def collision(reference, scale="1 1 1"):
+def collision(reference: str, scale: str = "1 1 1") -> str:
     mesh = f'<geometry><mesh filename="{reference}" scale="{scale}"/></geometry>'
     return f"<collision>{mesh}</collision>"
 
 
-def test_a_package_mesh_is_found_in_its_share_folder(write, tmp_path, monkeypatch):
+def test_a_package_mesh_is_found_in_its_share_folder(
+    write: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write(cube_stl(), "prefix/share/parts/meshes/cube.STL")
     monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "prefix"))
     model = model_of(load(write(small(collision("package://parts/meshes/cube.STL", "2 1 1")), "robots/m.urdf")))
@@ -220,23 +233,26 @@ def test_a_package_mesh_is_found_in_its_share_folder(write, tmp_path, monkeypatc
         ("cube.dae", "'cube.dae' cannot be collided; allowed: .stl, .obj"),
     ],
 )
-def test_a_mesh_that_cannot_be_had_is_told_at_its_place(write, reference, message):
+def test_a_mesh_that_cannot_be_had_is_told_at_its_place(
+    write: Callable[..., Path], reference: str, message: str
+) -> None:
     write(cube_stl(), "cube.stl")
     found = faults(write(small(collision(reference)), "m.urdf"))
     assert found.startswith("m.urdf:2:")
     assert message in found
 
 
-def test_a_mesh_that_cannot_be_read_is_told_at_its_place(write):
+def test_a_mesh_that_cannot_be_read_is_told_at_its_place(write: Callable[..., Path]) -> None:
     write(b"rubbish", "cube.stl")
     assert "m.urdf:2:" in faults(write(small(collision("cube.stl")), "m.urdf"))
 
 
-def test_a_glb_is_shown_and_not_collided(write):
+def test_a_glb_is_shown_and_not_collided(write: Callable[..., Path]) -> None:
     write(b"glTF\2\0\0\0", "hull.glb")
     with pytest.warns(WorldWarning, match=r"m.urdf:2:\d+: base: a .glb mesh is shown and not collided"):
         world = load(write(small(collision("hull.glb", "2 2 2")), "m.urdf"))
     ((link, geometry),) = world.models[0].shown
+    assert geometry.file is not None
     assert (link, geometry.file.name, geometry.size.tolist()) == ("base", "hull.glb", [2, 2, 2])
     assert model_of(world).ngeom == 0
 
@@ -258,11 +274,11 @@ def test_a_glb_is_shown_and_not_collided(write):
         ("<robott/>", "m.urdf:1:1: the root element is <robott>"),
     ],
 )
-def test_a_fault_is_told(write, text, line):
+def test_a_fault_is_told(write: Callable[..., Path], text: str, line: str) -> None:
     assert line in faults(write(text, "m.urdf"))
 
 
-def test_the_arms_frames_are_named_as_others_expect():
+def test_the_arms_frames_are_named_as_others_expect() -> None:
     frames = lay_out(load("arm")).frames
     assert frames.path("arm/tool0").endswith("wrist_3_link/flange/tool0")
     assert frames.parent_path("arm/CAM_WRIST").endswith("flange")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ sensors: [{name: IMU, type: imu, rate: 100}]
 """
 
 
-def test_a_vehicle_is_a_body_with_rotors_frames_and_sensors_below_its_name(write):
+def test_a_vehicle_is_a_body_with_rotors_frames_and_sensors_below_its_name(write: Callable[..., Path]) -> None:
     write(MODEL, "models/two.yaml")
     world = load(write("vehicles:\n  - {name: a/b, model: models/two.yaml, pose: {position: [1, 2, 3]}}\n"))
     table = lay_out(world).frames
@@ -38,18 +41,18 @@ def test_a_vehicle_is_a_body_with_rotors_frames_and_sensors_below_its_name(write
         "a/b/IMU": "a/b/base_link",
     }
     (body,) = world.bodies
-    assert (body.joint, body.q.tolist(), body.own_mass()) == ("free", [1, 2, 3, 0, 0, 0, 1], 1.0)
+    assert (body.joint, np.asarray(body.q).tolist(), body.own_mass()) == ("free", [1, 2, 3, 0, 0, 0, 1], 1.0)
     (vehicle,) = world.vehicles
     assert (vehicle.name, vehicle.body, vehicle.pilot) == ("a/b", "a/b/base_link", None)
-    common = {"thrust_coefficient": 1e-5, "moment_coefficient": 0.02, "max_speed": 900.0}
+    common: dict[str, Any] = {"thrust_coefficient": 1e-5, "moment_coefficient": 0.02, "max_speed": 900.0}
     assert vehicle.rotors == (
-        Rotor([0.1, 0, 0], "ccw", **common, time_constant_up=0.01, time_constant_down=0.02),
+        Rotor(np.array([0.1, 0, 0]), "ccw", **common, time_constant_up=0.01, time_constant_down=0.02),
         Rotor(
-            [-0.1, 0, 0],
+            np.array([-0.1, 0, 0]),
             "cw",
             **common,
             min_speed=50.0,
-            axis=[0, 0, -1],
+            axis=np.array([0, 0, -1]),
             time_constant_up=0.05,
             time_constant_down=0.05,
         ),
@@ -59,7 +62,7 @@ def test_a_vehicle_is_a_body_with_rotors_frames_and_sensors_below_its_name(write
     assert (sensor.type, sensor.parameters) == ("imu", {"rate": 100.0})
 
 
-def test_a_rotor_frame_thrusts_along_its_z(write):
+def test_a_rotor_frame_thrusts_along_its_z(write: Callable[..., Path]) -> None:
     write(MODEL.replace("axis: [0, 0, -2]", "axis: [1, 1, 1]"), "m.yaml")
     layout = lay_out(load(write("vehicles: [{name: v, model: m.yaml}]")))
     pose = layout.poses[layout.frames.index("v/rotor_1")]
@@ -68,12 +71,12 @@ def test_a_rotor_frame_thrusts_along_its_z(write):
     np.testing.assert_allclose(thrust, np.full(3, 3**-0.5), atol=1e-15)
 
 
-def test_sensors_of_a_model_may_be_left_out(write):
+def test_sensors_of_a_model_may_be_left_out(write: Callable[..., Path]) -> None:
     write(MODEL, "m.yaml")
     assert load(write("vehicles: [{name: v, model: m.yaml, sensors: false}]")).sensors == ()
 
 
-def test_a_pilot_with_its_mission(read):
+def test_a_pilot_with_its_mission(read: Callable[..., World]) -> None:
     world = read("""
         vehicles:
           - name: v
@@ -89,11 +92,11 @@ def test_a_pilot_with_its_mission(read):
                 - [1, 2, 3]
                 - {position: [4, 5, 6], yaw_deg: 180, speed: 2, hold: 3, radius: 0.1}
     """)
-    waypoints = (Waypoint([1, 2, 3]), Waypoint([4, 5, 6], np.pi, 2.0, 3.0, 0.1))
+    waypoints = (Waypoint(np.array([1, 2, 3])), Waypoint(np.array([4, 5, 6]), np.pi, 2.0, 3.0, 0.1))
     assert world.vehicles[0].pilot == Pilot(waypoints, "loop", 2.0, 5.0, speed=7.0, rate=100.0)
 
 
-def test_included_vehicles_get_the_prefix_and_fly_relative_to_their_place(write):
+def test_included_vehicles_get_the_prefix_and_fly_relative_to_their_place(write: Callable[..., Path]) -> None:
     """A mission on an included map: 90 degrees turned, its x is the world's y."""
     write("""
         world: part
@@ -116,12 +119,12 @@ def test_included_vehicles_get_the_prefix_and_fly_relative_to_their_place(write)
 
 
 @pytest.mark.parametrize("model", shipped_vehicles())
-def test_shipped_models_fly_and_weigh_what_they_say(read, model):
+def test_shipped_models_fly_and_weigh_what_they_say(read: Callable[..., World], model: str) -> None:
     world = read(f"vehicles: [{{name: v, model: {model}, sensors: false}}]")
     assert world.bodies[0].inertial is not None
     lift = sum(r.thrust_coefficient * r.max_speed**2 for r in world.vehicles[0].rotors)
     assert 1.5 < lift / (world.bodies[0].own_mass() * 9.81) < 5.0
-    assert np.abs(sum(r.position for r in world.vehicles[0].rotors)[:2]).max() < 1e-9
+    assert np.abs(np.sum([r.position for r in world.vehicles[0].rotors], axis=0)[:2]).max() < 1e-9
     assert sum({"ccw": 1, "cw": -1}[r.spin] for r in world.vehicles[0].rotors) == 0
 
 
@@ -176,7 +179,7 @@ def test_shipped_models_fly_and_weigh_what_they_say(read, model):
         ),
     ],
 )
-def test_faults_of_a_vehicle(faults, text, line):
+def test_faults_of_a_vehicle(faults: Callable[..., list[str]], text: str, line: str) -> None:
     assert faults(f"vehicles: [{text}]") == [f"w.yaml:{line}"]
 
 
@@ -202,34 +205,38 @@ def test_faults_of_a_vehicle(faults, text, line):
         ),
     ],
 )  # fmt: skip
-def test_faults_of_a_model_are_located_in_its_file(write, faults, old, new, line):
+def test_faults_of_a_model_are_located_in_its_file(
+    write: Callable[..., Path], faults: Callable[..., list[str]], old: str, new: str, line: str
+) -> None:
     write(MODEL.replace(old, new, 1), "models/m.yaml")
     found = faults("vehicles: [{name: v, model: models/m.yaml}]")
     assert f"models/m.yaml:{line}" in found
 
 
-def test_an_empty_model(write, faults):
+def test_an_empty_model(write: Callable[..., Path], faults: Callable[..., list[str]]) -> None:
     write("", "m.yaml")
     assert faults("vehicles: [{name: v, model: m.yaml}]") == ["m.yaml: is empty; a vehicle has at least rotors"]
 
 
-def test_a_model_outside_the_worlds_folder_is_refused(write, faults):
+def test_a_model_outside_the_worlds_folder_is_refused(
+    write: Callable[..., Path], faults: Callable[..., list[str]]
+) -> None:
     assert "is outside the world's folder" in faults("vehicles: [{name: v, model: ../m.yaml}]")[0]
 
 
 # Worlds made in Python
 
 
-def problems(vehicle, *bodies):
+def problems(vehicle: Multirotor, *bodies: Body) -> list[str]:
     with pytest.raises(WorldError) as error:
         lay_out(World("w", bodies=bodies, vehicles=(vehicle,)))
     return [f"{problem.key}: {problem.message}" for problem in error.value.problems]
 
 
-ROTOR = Rotor([0, 0, 0], "ccw", 1e-5, 0.02, 900.0)
+ROTOR = Rotor(np.array([0, 0, 0]), "ccw", 1e-5, 0.02, 900.0)
 
 
-def test_a_vehicle_needs_a_body_on_a_free_joint():
+def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
     vehicle = Multirotor("v", "v/base_lnk", (ROTOR,))
     body = Body("v/base_link", "map")
     assert problems(vehicle, body) == [
@@ -251,7 +258,7 @@ def test_a_vehicle_needs_a_body_on_a_free_joint():
         ),
         ({"drag_linear": [0, -1, 0]}, "vehicles.v.drag_linear: [0.0, -1.0, 0.0] is out of range; allowed: 0 to 1e+06"),
         (
-            {"pilot": Pilot((Waypoint([0, 0, 1], hold=-1.0),))},
+            {"pilot": Pilot((Waypoint(np.array([0, 0, 1]), hold=-1.0),))},
             "vehicles.v.pilot.waypoints[0].hold: -1.0 is out of range; allowed: 0 to 1e+09",
         ),
         ({"pilot": Pilot(after="fly")}, "vehicles.v.pilot.after: found 'fly'; allowed: land, hold, loop"),
@@ -262,7 +269,7 @@ def test_a_vehicle_needs_a_body_on_a_free_joint():
         ),
     ],
 )
-def test_numbers_out_of_range(change, line):
+def test_numbers_out_of_range(change: dict[str, Any], line: str) -> None:
     vehicle = replace(Multirotor("v", "v/base_link", (ROTOR,)), **change)
     body = Body("v/base_link", "map", "free")
     assert line in problems(vehicle, body)

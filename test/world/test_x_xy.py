@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import (
     Body,
@@ -53,23 +56,23 @@ INV_PENDULUM = """\
 
 
 @pytest.fixture
-def model(write):
+def model(write: Callable[..., Path]) -> Callable[..., World]:
     """The world of a text, of which a worldbody's inside is enough."""
 
-    def model(inside, *, options="", defaults=""):
+    def model(inside: str, *, options: str = "", defaults: str = "") -> World:
         text = inside if inside.startswith("<") and "<x_xy" in inside else _around(inside, options, defaults)
         return load(write(text, "m.xml"))
 
     return model
 
 
-def _around(inside, options="", defaults=""):
+def _around(inside: str, options: str = "", defaults: str = "") -> str:
     return f'<x_xy model="m">{options}{defaults}<worldbody>{inside}</worldbody></x_xy>'
 
 
 @pytest.fixture
-def told(write):
-    def told(text):
+def told(write: Callable[..., Path]) -> Callable[..., list[str]]:
+    def told(text: str) -> list[str]:
         with pytest.raises(WorldError) as error:
             lay_out(load(write(text, "m.xml")))
         return error.value.lines()
@@ -77,32 +80,34 @@ def told(write):
     return told
 
 
-def test_the_example_of_the_documentation(model):
+def test_the_example_of_the_documentation(model: Callable[..., World]) -> None:
     world = model(INV_PENDULUM)
     assert (world.name, world.fixed_frame, world.time) == ("inv_pendulum", "world", TimeGrid(0, 10_000_000))
     assert world.physics == Physics(
-        10_000_000, "euler", [0, 0, -9.81], contact=False, armature=1e-6, place=world.physics.place
+        10_000_000, "euler", np.array([0, 0, -9.81]), contact=False, armature=1e-6, place=world.physics.place
     )
     cart, pendulum = world.bodies
-    assert (cart.name, cart.parent, cart.joint, cart.damping.tolist()) == ("cart", "world", "px", [0.01])
+    assert (cart.name, cart.parent, cart.joint, np.asarray(cart.damping).tolist()) == ("cart", "world", "px", [0.01])
     assert (pendulum.parent, pendulum.joint) == ("cart", "ry")
     (box,) = pendulum.geometry
-    assert box == Geometry("box", [1, 0.1, 0.1], 0.5, [0.5, 0, 0, 0, 0, 0, 1], [1, 1, 1, 1])
+    assert box == Geometry(
+        "box", np.array([1, 0.1, 0.1]), 0.5, np.array([0.5, 0, 0, 0, 0, 0, 1]), np.array([1, 1, 1, 1])
+    )
     frames = lay_out(world).frames
     assert frames.path("pendulum") == "world/cart/pendulum/joint/pendulum"
 
 
-def test_what_a_file_leaves_out_is_what_the_toolbox_takes(model):
+def test_what_a_file_leaves_out_is_what_the_toolbox_takes(model: Callable[..., World]) -> None:
     world = model("<x_xy><worldbody/></x_xy>")
     assert (world.name, world.time.step_ns) == ("m", 10_000_000)
     assert world.physics.gravity.tolist() == [0, 0, -9.81]
 
 
-def test_the_name_may_be_called_name(model):
+def test_the_name_may_be_called_name(model: Callable[..., World]) -> None:
     assert model('<x_xy name="example_model"><worldbody/></x_xy>').name == "example_model"
 
 
-def test_every_attribute(model):
+def test_every_attribute(model: Callable[..., World]) -> None:
     world = model(
         """<geom type="cylinder" mass="0" dim="0.1 2"/>
         <body name="a" joint="spherical" pos="1 2 3" euler="10 20 30" damping="1 2 3" armature="4 5 6"
@@ -115,44 +120,52 @@ def test_every_attribute(model):
     )
     ground, body = world.bodies
     assert (ground.name, ground.parent, ground.joint) == ("worldbody", "world", "frozen")
-    assert (body.damping.tolist(), body.armature.tolist(), body.spring_stiff.tolist()) == (
+    assert (
+        np.asarray(body.damping).tolist(),
+        np.asarray(body.armature).tolist(),
+        np.asarray(body.spring_stiff).tolist(),
+    ) == (
         [1, 2, 3],
         [4, 5, 6],
         [7, 7, 7],
     )
-    np.testing.assert_allclose(body.spring_zero, [0, -0.6, 0, 0.8], atol=1e-15)
-    assert body.position_range.tolist() == [[0, 0, 0], [1, 1, 1]]
+    np.testing.assert_allclose(np.asarray(body.spring_zero), [0, -0.6, 0, 0.8], atol=1e-15)
+    assert np.asarray(body.position_range).tolist() == [[0, 0, 0], [1, 1, 1]]
+    assert body.marker is not None
     assert (body.marker.name, body.marker.number, body.marker.position) == ("S_1", 2, (0.0, 0.1, 0.0))
     capsule, sphere, arrows = body.geometry
-    assert (capsule.colour.tolist(), capsule.edge_colour) == ([0.1, 0.2, 0.3, 1], "black")
-    assert (sphere.colour.tolist(), arrows.size.tolist(), arrows.mass) == ([1, 0, 0, 1], [1], 0)
+    assert (np.asarray(capsule.colour).tolist(), capsule.edge_colour) == ([0.1, 0.2, 0.3, 1], "black")
+    assert (np.asarray(sphere.colour).tolist(), arrows.size.tolist(), arrows.mass) == ([1, 0, 0, 1], [1], 0)
     assert body.pose[:3].tolist() == [1, 2, 3], "drawn only when asked"
 
 
 # Conventions
 
 
-def test_euler_angles_turn_about_the_fixed_axes_in_degrees(model):
+def test_euler_angles_turn_about_the_fixed_axes_in_degrees(model: Callable[..., World]) -> None:
     (body,) = model('<body name="a" joint="frozen" euler="10 20 30"/>').bodies
     expected = Rotation.from_euler("xyz", [10, 20, 30], degrees=True)
     assert (expected.inv() * Rotation.from_quat(body.pose[3:])).magnitude() < 1e-15
 
 
-def test_a_quaternion_is_passive_and_begins_with_w(model):
+def test_a_quaternion_is_passive_and_begins_with_w(model: Callable[..., World]) -> None:
     """(cos 45, sin 45, 0, 0) turns by -90 degrees about x: the body's y axis points down."""
     (body,) = model('<body name="a" joint="frozen" quat="0.70710678118 0.70710678118 0 0"/>').bodies
     np.testing.assert_allclose(Rotation.from_quat(body.pose[3:]).apply([0, 1, 0]), [0, 0, -1], atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", ["cylinder", "capsule"])
-def test_cylinders_lie_along_x(model, shape):
+def test_cylinders_lie_along_x(model: Callable[..., World], shape: str) -> None:
     """The moment about x is the small one: it takes the energy of 1/2 m r^2 w^2 / 2 for a cylinder."""
     energies = []
     for axis in "xyz":
         world = model(f'<body name="a" joint="r{axis}"><geom type="{shape}" mass="1" dim="0.1 2"/></body>')
         (body,) = world.bodies
-        spinning = replace(world, bodies=(replace(body, qd=[1.0]),), physics=replace(world.physics, armature=0.0))
+        spinning = replace(
+            world, bodies=(replace(body, qd=np.array([1.0])),), physics=replace(world.physics, armature=0.0)
+        )
         (engine,) = Simulation(spinning)._engines
+        assert isinstance(engine, RigidBodyEngine)
         energies.append(engine.energy())
     assert energies[0] < energies[1] == pytest.approx(energies[2], rel=1e-12)
     if shape == "cylinder":
@@ -160,23 +173,23 @@ def test_cylinders_lie_along_x(model, shape):
         assert energies[1] == pytest.approx((3 * 0.1**2 + 2**2) / 24, rel=1e-12)
 
 
-def test_what_a_free_joint_lists_is_rotation_first(model):
+def test_what_a_free_joint_lists_is_rotation_first(model: Callable[..., World]) -> None:
     (body,) = model(
         '<body name="a" joint="free" damping="1 2 3 4 5 6" spring_stiff="7 7 7 8 8 8" spring_zero="0.6 0.8 0 0 1 2 3">'
         '<geom type="sphere" mass="1" dim="1"/></body>'
     ).bodies
-    assert body.damping.tolist() == [4, 5, 6, 1, 2, 3]
-    np.testing.assert_allclose(body.spring_zero, [1, 2, 3, -0.8, 0, 0, 0.6], atol=1e-15)
+    assert np.asarray(body.damping).tolist() == [4, 5, 6, 1, 2, 3]
+    np.testing.assert_allclose(np.asarray(body.spring_zero), [1, 2, 3, -0.8, 0, 0, 0.6], atol=1e-15)
 
 
-def test_what_free_2d_lists_is_rotation_first(model):
+def test_what_free_2d_lists_is_rotation_first(model: Callable[..., World]) -> None:
     (body,) = model(
         '<body name="a" joint="free_2d" damping="1 2 3"><geom type="sphere" mass="1" dim="1"/></body>'
     ).bodies
-    assert body.damping.tolist() == [2, 3, 1]
+    assert np.asarray(body.damping).tolist() == [2, 3, 1]
 
 
-def test_bodies_fall_down_where_gravity_is_positive(model):
+def test_bodies_fall_down_where_gravity_is_positive(model: Callable[..., World]) -> None:
     world = model('<body name="a" joint="pz"><geom type="sphere" mass="1" dim="1"/></body>')
     simulation = Simulation(world)
     simulation.run(1.0)
@@ -184,7 +197,7 @@ def test_bodies_fall_down_where_gravity_is_positive(model):
     assert simulation.snapshot().poses[1, 2] == pytest.approx(-9.81 / 2 * 1.01 / (1 + 1e-6), rel=1e-12)
 
 
-def test_gravity_that_points_up_is_warned_of(write):
+def test_gravity_that_points_up_is_warned_of(write: Callable[..., Path]) -> None:
     text = _around("", '<options gravity="0 0 -9.81"/>')
     with pytest.warns(
         WorldWarning, match=r"m.xml:1:26: options.gravity: points up: .*0 0 9.81 falls down.*physics.gravity"
@@ -193,7 +206,7 @@ def test_gravity_that_points_up_is_warned_of(write):
     assert world.physics.gravity.tolist() == [0, 0, 9.81]
 
 
-def test_a_damped_pendulum_steps_as_the_toolbox_does(model):
+def test_a_damped_pendulum_steps_as_the_toolbox_does(model: Callable[..., World]) -> None:
     """Semi-implicit Euler, damping implicit, 1e-6 on the mass matrix; the recursion written out."""
     world = model(
         '<body name="a" joint="ry" damping="0.05" armature="0.01"><geom type="sphere" mass="1.5" dim="0.1" pos="0.4 0 0"/></body>',
@@ -211,21 +224,24 @@ def test_a_damped_pendulum_steps_as_the_toolbox_does(model):
     assert 2 * np.arctan2(quaternion[1], quaternion[3]) == pytest.approx(q, abs=1e-9)
 
 
-def test_defaults_stand_where_an_element_says_nothing(model):
+def test_defaults_stand_where_an_element_says_nothing(model: Callable[..., World]) -> None:
     world = model(
         '<body name="a" joint="rx"><geom type="sphere" dim="1"/></body>'
         '<body name="b" joint="ry" damping="2" quat="1 0 0 0"><geom type="sphere" dim="1" mass="3" color="blue"/></body>',
         defaults='<defaults><geom mass="0.5" color="red"/><body damping="1" euler="0 0 90"/></defaults>',
     )
     a, b = world.bodies
-    assert (a.damping.tolist(), b.damping.tolist()) == ([1], [2])
+    assert (np.asarray(a.damping).tolist(), np.asarray(b.damping).tolist()) == ([1], [2])
     assert (a.geometry[0].mass, b.geometry[0].mass) == (0.5, 3)
-    assert (a.geometry[0].colour.tolist(), b.geometry[0].colour.tolist()) == ([1, 0, 0, 1], [0, 0, 1, 1])
+    assert (np.asarray(a.geometry[0].colour).tolist(), np.asarray(b.geometry[0].colour).tolist()) == (
+        [1, 0, 0, 1],
+        [0, 0, 1, 1],
+    )
     np.testing.assert_allclose(a.pose[3:], [0, 0, np.sqrt(0.5), np.sqrt(0.5)], atol=1e-15)
     assert b.pose[3:].tolist() == [0, 0, 0, 1], "its own rotation, though the default is written otherwise"
 
 
-def test_ranges_are_drawn_when_asked(model):
+def test_ranges_are_drawn_when_asked(model: Callable[..., World]) -> None:
     world = model('<body name="a" joint="frozen" pos="9 9 9" pos_min="0 1 2" pos_max="1 1 4"/>')
     places = np.array([randomised(world, seed).bodies[0].pose[:3] for seed in range(200)])
     assert (places >= [0, 1, 2]).all()
@@ -235,7 +251,7 @@ def test_ranges_are_drawn_when_asked(model):
     assert world.bodies[0].pose[:3].tolist() == [9, 9, 9]
 
 
-def test_a_model_is_included_under_other_physics(write):
+def test_a_model_is_included_under_other_physics(write: Callable[..., Path]) -> None:
     write(INV_PENDULUM, "pendulum.xml")
     world = load(
         write(
@@ -290,7 +306,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[line for _, line in FAULTS])
-def test_a_fault_is_told_at_its_place(told, text, line):
+def test_a_fault_is_told_at_its_place(told: Callable[..., list[str]], text: str, line: str) -> None:
     lines = told(text)
     assert lines[0].startswith(line)
     assert len(lines) == 1
@@ -304,20 +320,20 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_entities_and_document_types_are_refused(told, bomb):
+def test_entities_and_document_types_are_refused(told: Callable[..., list[str]], bomb: str) -> None:
     (line,) = told(BOMBS[bomb])
     assert line.startswith("m.xml:1:")
     assert "a document type or entity, which are refused" in line
 
 
-def test_deep_nesting_is_refused(told):
+def test_deep_nesting_is_refused(told: Callable[..., list[str]]) -> None:
     depth = 5000
     bodies = "".join(f'<body name="b{i}" joint="frozen">' for i in range(depth)) + "</body>" * depth
     (line,) = told(_around(bodies))
     assert "nested deeper than 200 levels" in line
 
 
-def test_a_hundred_links_in_a_row_are_read(model):
+def test_a_hundred_links_in_a_row_are_read(model: Callable[..., World]) -> None:
     bodies = "".join(
         f'<body name="b{i}" joint="rx" pos="0 1 0"><geom type="sphere" dim="0.1" mass="1"/>' for i in range(100)
     )
@@ -326,7 +342,7 @@ def test_a_hundred_links_in_a_row_are_read(model):
     Simulation(world).run(0.1)
 
 
-def test_a_colour_of_an_unknown_name_is_left_out_with_a_warning(write):
+def test_a_colour_of_an_unknown_name_is_left_out_with_a_warning(write: Callable[..., Path]) -> None:
     text = _around('<geom type="sphere" dim="1" mass="0" color="oragne"/>')
     with pytest.warns(
         WorldWarning, match=r"m.xml:1:65: worldbody.geom.color: no colour 'oragne' is known; did you mean orange\?"
@@ -337,7 +353,7 @@ def test_a_colour_of_an_unknown_name_is_left_out_with_a_warning(write):
 # The way back
 
 
-def test_a_written_model_reads_back_as_it_was(write):
+def test_a_written_model_reads_back_as_it_was(write: Callable[..., Path]) -> None:
     """Every joint type, shape and attribute of the shipped model, to the bit but for turned cylinders."""
     world = load("all_joints")
     assert {body.joint for body in world.bodies} == set(JOINT_TYPES.split())
@@ -353,7 +369,7 @@ def test_a_written_model_reads_back_as_it_was(write):
         assert same == list(there.geometry)
 
 
-def test_a_world_in_yaml_is_written_where_x_xy_has_words_for_it(write):
+def test_a_world_in_yaml_is_written_where_x_xy_has_words_for_it(write: Callable[..., Path]) -> None:
     world = load("cart_pole")
     bodies = tuple(replace(body, q=None) for body in world.bodies)
     sayable = replace(world, frames=(), sensors=(), bodies=bodies, physics=replace(world.physics, integrator="euler"))
@@ -361,16 +377,22 @@ def test_a_world_in_yaml_is_written_where_x_xy_has_words_for_it(write):
     assert [(b.name, b.joint, b.parent) for b in again.bodies] == [(b.name, b.joint, b.parent) for b in bodies]
 
 
-def test_what_x_xy_has_no_words_for_is_named():
+def test_what_x_xy_has_no_words_for_is_named() -> None:
     axis = Body(
-        "b", "map", "hinge", axes=[[0, 0, 1]], inertial=Inertial(1, np.eye(3)), q=[1], geometry=(Geometry("plane", []),)
+        "b",
+        "map",
+        "hinge",
+        axes=np.array([[0, 0, 1]]),
+        inertial=Inertial(1, np.eye(3)),
+        q=np.array([1]),
+        geometry=(Geometry("plane", np.array([])),),
     )
     world = World(
         "w",
-        frames=(StaticFrame("f", "map", [0, 0, 0, 0, 0, 0, 1]),),
+        frames=(StaticFrame("f", "map", np.array([0, 0, 0, 0, 0, 0, 1])),),
         bodies=(axis,),
-        forces=(Drag("b", [1, 1, 1]),),
-        wind=Wind([1, 0, 0]),
+        forces=(Drag("b", np.array([1, 1, 1])),),
+        wind=Wind(np.array([1, 0, 0])),
     )
     with pytest.raises(
         ValueError,
@@ -380,7 +402,7 @@ def test_what_x_xy_has_no_words_for_is_named():
         to_x_xy(world)
 
 
-def test_the_shipped_model_is_found_by_its_name():
+def test_the_shipped_model_is_found_by_its_name() -> None:
     assert shipped_worlds()["all_joints"].suffix == ".xml"
     with warnings.catch_warnings():
         warnings.simplefilter("error")

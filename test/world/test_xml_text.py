@@ -15,12 +15,12 @@ TEXTS = st.text(st.one_of(st.sampled_from("\n\r\t&<>\"'"), st.characters(min_cod
 
 
 @given(TEXTS)
-def test_texts_are_written_as_the_standard_library_does(text):
+def test_texts_are_written_as_the_standard_library_does(text: str) -> None:
     assert (escape(text), quoteattr(text)) == (saxutils.escape(text), saxutils.quoteattr(text))
     assert unescape(escape(text)) == text
     assert unescape(text) == saxutils.unescape(text)
 
 
 @given(TEXTS)
-def test_attributes_are_read_back_as_they_were(text):
+def test_attributes_are_read_back_as_they_were(text: str) -> None:
     assert ElementTree.fromstring(f"<a b={quoteattr(text)}/>").get("b") == text

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from sim_node.autopilot.axes import yaw_of
 from sim_node.autopilot.builtin.craft import Craft
@@ -19,7 +18,7 @@ from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel_cache import CACHE
+from sim_node.geometry.kernel import kernel
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
@@ -261,7 +260,7 @@ class Flight:
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
 
 
-@njit(cache=CACHE, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
+@kernel(nogil=True, error_model="numpy")
 def observe(
     position: FloatArray,
     attitude: FloatArray,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+from pathlib import Path
 
 import pytest
 
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.openplx.evaluate import evaluate
-from sim_node.world.readers.openplx.library import BUILT_IN, Library, Namespace
+from sim_node.world.readers.openplx.library import BUILT_IN, Definition, Library, Namespace
 from sim_node.world.readers.openplx.models import Models
 from sim_node.world.readers.openplx.objects import Instances, Object
 from sim_node.world.readers.openplx.parse import parse
@@ -16,7 +17,7 @@ from sim_node.world.readers.openplx.reader import check
 from sim_node.world.readers.report import Report
 
 
-def read_all(namespace: Namespace, definitions: list) -> list:
+def read_all(namespace: Namespace, definitions: list[Definition]) -> list[Definition]:
     for file in namespace.files():
         namespace._read_file(file)
     definitions += namespace.definitions.values()
@@ -27,7 +28,7 @@ def read_all(namespace: Namespace, definitions: list) -> list:
     return definitions
 
 
-def test_all_files_parse(bundle_files):
+def test_all_files_parse(bundle_files: list[Path]) -> None:
     files = bundle_files
     assert importlib.metadata.version("openplx-bundles") != "0.19.0" or len(files) == 465
     for file in files:
@@ -36,11 +37,11 @@ def test_all_files_parse(bundle_files):
 
 
 @pytest.mark.usefixtures("bundles")
-def test_every_line_of_every_model_can_be_worked_out():
+def test_every_line_of_every_model_can_be_worked_out() -> None:
     """Each name found, each type known, each value of the type that it is assigned to: 490 models and constants."""
     report = Report("")
     found = Library(Roots(()), report)
-    definitions: list = []
+    definitions: list[Definition] = []
     for name in sorted(found.bundle_names()):
         bundle = found.bundle(name)
         assert bundle is not None
@@ -59,7 +60,7 @@ UNSET = {"Physics3D.Bodies.Inertia.mass", "Physics3D.Bodies.Inertia.tensor"}
 
 
 @pytest.mark.parametrize("name", BUILT_IN_BUNDLES)
-def test_built_in_types_are_those_of_the_bundles(name, bundles, monkeypatch):
+def test_built_in_types_are_those_of_the_bundles(name: str, bundles: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each model, its attributes, their types and the values that they start with."""
     report = Report("")
     real, ours = Library(Roots(()), report), Library(Roots(()), report)
@@ -75,10 +76,12 @@ def test_built_in_types_are_those_of_the_bundles(name, bundles, monkeypatch):
     assert definitions
     monkeypatch.setenv("OPENPLX_BUNDLE_PATH", str(bundles))
     for definition in definitions:
-        at = namespaces
+        at: Namespace | None = namespaces
         *inner, last = definition.name.split(".")[1:]
         for part in inner:
+            assert at is not None
             at = at.inner(part)
+        assert at is not None
         there = at.definition(last, anywhere=True)
         assert there is not None, definition.name
         if definition.statement.value is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from sim_node.world import WorldError, WorldWarning, load
 
 
-def told(write, text: str) -> list[str]:
+def told(write: Callable[..., Path], text: str) -> list[str]:
     """The faults of a file, without the file's name."""
     path = write(text, "w.openplx")
     with pytest.raises(WorldError) as raised:
@@ -37,7 +39,7 @@ SYNTAX = [
 
 
 @pytest.mark.parametrize(("text", "expected"), SYNTAX, ids=[text[:30] for text, _ in SYNTAX])
-def test_syntax(write, text, expected):
+def test_syntax(write: Callable[..., Path], text: str, expected: str) -> None:
     assert told(write, text) == [expected]
 
 
@@ -96,12 +98,12 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("text", "expected"), MODELS, ids=[text[-30:] for text, _ in MODELS])
-def test_models(write, text, expected):
+def test_models(write: Callable[..., Path], text: str, expected: str) -> None:
     assert expected in told(write, text)
 
 
 @pytest.mark.parametrize(("line", "expected"), VALUES, ids=[line for line, _ in VALUES])
-def test_values(write, line, expected):
+def test_values(write: Callable[..., Path], line: str, expected: str) -> None:
     assert expected in told(write, f"{S}:\n    {line}\n")
 
 
@@ -141,7 +143,7 @@ PHYSICS = [
 
 
 @pytest.mark.parametrize(("line", "expected"), PHYSICS, ids=[line for line, _ in PHYSICS])
-def test_physics(write, line, expected):
+def test_physics(write: Callable[..., Path], line: str, expected: str) -> None:
     assert told(write, f"{RIG}    {line}\n") == [expected]
 
 
@@ -157,14 +159,14 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize(("line", "expected"), LEFT_OUT, ids=[line for line, _ in LEFT_OUT])
-def test_what_is_left_out_is_told(write, line, expected):
+def test_what_is_left_out_is_told(write: Callable[..., Path], line: str, expected: str) -> None:
     path = write(f"{RIG}    {line}\n", "w.openplx")
     with pytest.warns(WorldWarning) as caught:
         load(path)
     assert [str(one.message).startswith(f"w.openplx:{expected}") for one in caught] == [True], caught[0].message
 
 
-def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write):
+def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[..., Path]) -> None:
     assert told(write, "A is Physics3D.Systm\n") == [
         " no model in it is a Physics3D.System, so that there is nothing to simulate",
         "1:6: A: Physics3D.Systm is not known here and left out; did you mean Physics3D.System?",
@@ -172,7 +174,7 @@ def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write):
 
 
 @pytest.mark.usefixtures("bundles")
-def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write):
+def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write: Callable[..., Path]) -> None:
     text = f"{S}:\n    body is Physics3D.Bodies.RigidBdy\n    v is Math.Vec3: Math.Foo.bar\n"
     assert told(write, text) == [
         "2:13: A.body: no type Physics3D.Bodies.RigidBdy; did you mean Physics3D.Bodies.RigidBody?",
@@ -189,11 +191,11 @@ def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write):
         ('import $"x"', "no 'x' on the search path of bundles (OPENPLX_BUNDLE_PATH)"),
     ],
 )  # fmt: skip
-def test_imports(write, tmp_path, line, expected):
+def test_imports(write: Callable[..., Path], tmp_path: Path, line: str, expected: str) -> None:
     assert told(write, f"{line}\n{S}\n") == [f"1:8: import: {expected.format(tmp_path)}"]
 
 
-def test_faults_of_an_imported_file_are_told_where_they_stand(write):
+def test_faults_of_an_imported_file_are_told_where_they_stand(write: Callable[..., Path]) -> None:
     write("B:\n    x is Real: 1 +\n", "parts/b.openplx")
     path = write(f'import @"parts/b.openplx"\n{S}\n', "w.openplx")
     with pytest.raises(WorldError) as raised:
@@ -201,12 +203,12 @@ def test_faults_of_an_imported_file_are_told_where_they_stand(write):
     assert "parts/b.openplx:2:19: found the end of the line; allowed here: a value" in raised.value.lines()
 
 
-def test_files_that_import_each_other(write):
+def test_files_that_import_each_other(write: Callable[..., Path]) -> None:
     write('import @"w.openplx"\nB\n', "b.openplx")
     assert told(write, f'import @"b.openplx"\n{S}\n') == ["b.openplx:1:8: import: 'w.openplx' imports this file"]
 
 
-def test_every_fault_of_a_file_is_told_at_once(write):
+def test_every_fault_of_a_file_is_told_at_once(write: Callable[..., Path]) -> None:
     text = f"{S}:\n    x is Real: y\n    z is Real: true\nB is Foo\n"
     assert told(write, text) == [
         "2:16: A.x: nothing is called y",
@@ -218,18 +220,18 @@ def test_every_fault_of_a_file_is_told_at_once(write):
 # What would take long or much memory
 
 
-def test_a_value_that_leads_on_and_on(write):
+def test_a_value_that_leads_on_and_on(write: Callable[..., Path]) -> None:
     lines = "".join(f"    x{i} is Real: x{i + 1}\n" for i in range(5000))
     found = told(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
     assert "values that lead to each other more than 100 deep" in found[0]
 
 
-def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write):
+def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write: Callable[..., Path]) -> None:
     lines = "".join(f"    x{i + 1} is Real: x{i} + 1\n" for i in range(5000))
     load(write(f"{S}:\n    x0 is Real: 0\n{lines}", "w.openplx"))
 
 
-def test_a_model_that_multiplies(write):
+def test_a_model_that_multiplies(write: Callable[..., Path]) -> None:
     """Ten of the next in each, eight deep: a hundred million objects."""
     text = "".join(
         f"S{i} is Physics3D.System:\n" + "".join(f"    a{j} is S{i - 1}\n" for j in range(10)) for i in range(8, 0, -1)
@@ -238,26 +240,26 @@ def test_a_model_that_multiplies(write):
     assert "more than 200000 objects" in found
 
 
-def test_models_that_inherit_on_and_on(write):
+def test_models_that_inherit_on_and_on(write: Callable[..., Path]) -> None:
     text = "".join(f"S{i} is S{i + 1}\n" for i in range(2000))
     found = told(write, f"{text}S2000 is Physics3D.System\n")
     assert "inherits from models that inherit, more than 60 deep" in found[0]
 
 
-def test_systems_in_systems_on_and_on(write):
+def test_systems_in_systems_on_and_on(write: Callable[..., Path]) -> None:
     text = "".join(f"S{i} is Physics3D.System:\n    s is S{i + 1}\n" for i in range(200))
     found = told(write, f"{text}S200 is Physics3D.System\nWhole is Physics3D.System:\n    s is S0\n")
     assert "objects in objects more than 60 deep; does one contain itself?" in found[0]
 
 
-def test_a_file_that_is_too_long(write):
+def test_a_file_that_is_too_long(write: Callable[..., Path]) -> None:
     assert told(write, "# " + "x" * (9 * 1024 * 1024)) == [" has 9 million characters; allowed: up to 8"]
 
 
 @pytest.mark.parametrize(
     "text", ["1" + " + 1" * 20_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "[" + "1, " * 20_000 + "]"]
 )
-def test_long_expressions_need_no_stack(write, text):
+def test_long_expressions_need_no_stack(write: Callable[..., Path], text: str) -> None:
     path = write(f"{S}:\n    a is Real: 1\n    x is Real: {text}\n", "w.openplx")
     with warnings.catch_warnings():
         warnings.simplefilter("error")

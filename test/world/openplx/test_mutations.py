@@ -7,6 +7,7 @@ import re
 import time
 import warnings
 from pathlib import Path
+from random import Random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -192,7 +193,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("seed", SEEDS, ids=["snap_parent", "clock", "rich"])
-def test_seeds_load(seed, folder):
+def test_seeds_load(seed: str, folder: Path) -> None:
     path = folder / "w.openplx"
     path.write_text(seed, encoding="utf-8")
     assert loads_or_says_why(path) is not None
@@ -200,7 +201,7 @@ def test_seeds_load(seed, folder):
 
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(SEEDS), st.randoms(use_true_random=False))
-def test_mutated_models(folder, seed, random):
+def test_mutated_models(folder: Path, seed: str, random: Random) -> None:
     path = folder / "w.openplx"
     path.write_text(mutated(seed, random), encoding="utf-8", newline="")
     loads_or_says_why(path)
@@ -208,7 +209,7 @@ def test_mutated_models(folder, seed, random):
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
-def test_pieces_in_any_order(folder, text):
+def test_pieces_in_any_order(folder: Path, text: str) -> None:
     path = folder / "w.openplx"
     path.write_text(text, encoding="utf-8", newline="")
     loads_or_says_why(path)
@@ -216,7 +217,7 @@ def test_pieces_in_any_order(folder, text):
 
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
-def test_any_bytes(folder, data):
+def test_any_bytes(folder: Path, data: bytes) -> None:
     path = folder / "w.openplx"
     path.write_bytes(data)
     loads_or_says_why(path)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from sim_node.world import WorldError, WorldWarning, load
 from sim_node.world.readers.openplx.values import Vec3
 
 
-def test_a_path_is_the_blocks_around_it(objects):
+def test_a_path_is_the_blocks_around_it(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects(
         """\
         Inner:
@@ -28,7 +33,7 @@ def test_a_path_is_the_blocks_around_it(objects):
     assert found["One"].at(["inner", "at"]) == found["Two"].at(["inner", "at"]) == Vec3(1, 2, 0)
 
 
-def test_the_more_special_model_and_the_outer_owner_have_the_last_word(objects):
+def test_the_more_special_model_and_the_outer_owner_have_the_last_word(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects(
         """\
         A:
@@ -46,7 +51,7 @@ def test_the_more_special_model_and_the_outer_owner_have_the_last_word(objects):
     assert [found["Owner"].at(["b", "y"]), found["Owners"].at(["b", "y"])] == [12, 13]
 
 
-def test_a_name_is_the_model_s_before_the_block_s(objects):
+def test_a_name_is_the_model_s_before_the_block_s(objects: Callable[..., dict[str, Any]]) -> None:
     """`position: x: x` of a connector with an x of its own, as Physics3D writes it."""
     found = objects(
         """\
@@ -67,12 +72,14 @@ def test_a_name_is_the_model_s_before_the_block_s(objects):
     assert found["Pin"].at(["inside", "size"]) == 7
 
 
-def test_this_is_the_object_of_the_model_that_the_line_is_in(objects):
+def test_this_is_the_object_of_the_model_that_the_line_is_in(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects("A:\n    b is B:\n        owner: this\nB:\n    owner is A\n")
     assert found["A"].at(["b", "owner"]) is found["A"]
 
 
-def test_an_attribute_becomes_something_more_special_and_keeps_what_was_said(objects):
+def test_an_attribute_becomes_something_more_special_and_keeps_what_was_said(
+    objects: Callable[..., dict[str, Any]],
+) -> None:
     found = objects(
         """\
         Motor:
@@ -91,7 +98,7 @@ def test_an_attribute_becomes_something_more_special_and_keeps_what_was_said(obj
     assert (motor.model.name, motor.value("power"), motor.value("volts")) == ("Electric", 50, 600)
 
 
-def test_traits_bring_attributes_and_lines(objects):
+def test_traits_bring_attributes_and_lines(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects(
         """\
         trait Fast:
@@ -109,7 +116,7 @@ def test_traits_bring_attributes_and_lines(objects):
     assert [found["Racer"].value("speed"), found["Owner"].at(["cart", "speed"])] == [6, 10]
 
 
-def test_constants_and_const_models(objects):
+def test_constants_and_const_models(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects(
         """\
         LIMIT is Real: 2 * Math.PI
@@ -124,7 +131,7 @@ def test_constants_and_const_models(objects):
     assert [found["A"].value("limit"), found["A"].value("mode")] == [2, 2]
 
 
-def test_several_types_arrays_and_references(objects):
+def test_several_types_arrays_and_references(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects(
         """\
         A:
@@ -148,24 +155,24 @@ def test_several_types_arrays_and_references(objects):
     assert a.value("name") == 'a "b"'
 
 
-def test_keywords_are_names_where_they_can_be(objects):
+def test_keywords_are_names_where_they_can_be(objects: Callable[..., dict[str, Any]]) -> None:
     found = objects("A:\n    reference is Real: 1\n    is is Real: reference + 2\n")
     assert found["A"].value("is") == 3
 
 
-def test_annotations_do_not_count_for_indentation(objects):
+def test_annotations_do_not_count_for_indentation(objects: Callable[..., dict[str, Any]]) -> None:
     """As in Physics3D.Interactions.World: .doc at 2, the block at 4."""
     found = objects('A:\n  .doc: """\ntext\n"""\n    x is Real: 1\n    y is Real: 2\nB is A\n')
     assert [found["B"].value("x"), found["B"].value("y")] == [1, 2]
 
 
-def test_brackets_comments_and_windows_line_ends(objects):
+def test_brackets_comments_and_windows_line_ends(objects: Callable[..., dict[str, Any]]) -> None:
     text = "A: # a model\r\n\r\n  x is Real[]: [ # first\r\n 1,\r\n    2, # second\r\n]\r\n# done\r\n  y is Real: 3"
     a = objects(text)["A"]
     assert [a.value("x"), a.value("y")] == [[1, 2], 3]
 
 
-def test_imports_of_files(objects, write):
+def test_imports_of_files(objects: Callable[..., dict[str, Any]], write: Callable[..., Path]) -> None:
     write("Wheel:\n    radius is Real: 0.3\n", "parts/wheel.openplx")
     write('import @"wheel.openplx"\nAxle:\n    left is Wheel\n', "parts/axle.openplx")
     found = objects(
@@ -185,7 +192,13 @@ BUNDLE = 'config is BundleConfig:\n    name: "Tools"\n'
 
 
 @pytest.mark.parametrize("imported", ["", 'import @"bundles/Tools"\n', 'import @"bundles/Tools" as Tools\n'])
-def test_bundles_and_their_namespaces(objects, write, imported, monkeypatch, tmp_path):
+def test_bundles_and_their_namespaces(
+    objects: Callable[..., dict[str, Any]],
+    write: Callable[..., Path],
+    imported: str,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
     if not imported:
         monkeypatch.setenv("OPENPLX_BUNDLE_PATH", str(tmp_path / "bundles"))
     write(BUNDLE, "bundles/Tools/config.openplx")
@@ -197,7 +210,9 @@ def test_bundles_and_their_namespaces(objects, write, imported, monkeypatch, tmp
     assert found["Mine"].model.ancestors == {"Mine", "Tools.Box"}
 
 
-def test_a_bundle_beside_the_file_needs_no_search_path(objects, write):
+def test_a_bundle_beside_the_file_needs_no_search_path(
+    objects: Callable[..., dict[str, Any]], write: Callable[..., Path]
+) -> None:
     write(BUNDLE, "Tools/config.openplx")
     write("Box:\n    size is Real: 2\n", "Tools/Box.openplx")
     assert objects("Mine is Tools.Box\n")["Mine"].value("size") == 2
@@ -211,7 +226,9 @@ def test_a_bundle_beside_the_file_needs_no_search_path(objects, write):
         ("Tools/Box.openplx", pytest.raises(WorldError, match=r"no type Tools\.Box")),
     ],
 )
-def test_links_out_of_a_bundle_or_a_world_are_not_followed(write, tmp_path, link, told):
+def test_links_out_of_a_bundle_or_a_world_are_not_followed(
+    write: Callable[..., Path], tmp_path: Path, link: str, told: AbstractContextManager[Any]
+) -> None:
     """A file of a stranger reads nothing beside its folder, whatever links come with it."""
     outside = tmp_path / "outside"
     write(BUNDLE, "world/Tools/config.openplx")
@@ -227,7 +244,9 @@ def test_links_out_of_a_bundle_or_a_world_are_not_followed(write, tmp_path, link
         load(path)
 
 
-def test_a_file_in_a_bundle_is_in_its_namespace(objects, write):
+def test_a_file_in_a_bundle_is_in_its_namespace(
+    objects: Callable[..., dict[str, Any]], write: Callable[..., Path]
+) -> None:
     write(BUNDLE, "Tools/config.openplx")
     write("Bit:\n    size is Real: 4\n", "Tools/Drills/Bit.openplx")
     found = objects("Box:\n    bit is Drills.Bit\n", "Tools/Boxes/Box.openplx")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +32,17 @@ def wxyz(q: Quat) -> np.ndarray:
     return np.array([q.w, q.x, q.y, q.z])
 
 
-def call(name: str, *arguments):
+def only_value(document: syntax.Document | None) -> Any:
+    """The value of the one assignment of the one model."""
+    assert document is not None
+    model = document.statements[0]
+    assert isinstance(model, syntax.Assignment)
+    line = model.block[0]
+    assert isinstance(line, syntax.Assignment)
+    return line.value
+
+
+def call(name: str, *arguments: float | Sequence[float] | Quat | Vec3) -> Any:
     return FUNCTIONS[f"Math.{name}"].call(*arguments)
 
 
@@ -41,7 +53,7 @@ def call(name: str, *arguments):
         *("2 * 3 - 4 / 5", "--2", "1 - 2 * 3 / 4 + 5", "+3", "0.1 + 0.2", "7 / 2", "((((1))))", "3 * -2"),
     ],
 )
-def test_operators_bind_as_in_arithmetic(value, text):
+def test_operators_bind_as_in_arithmetic(value: Callable[..., Any], text: str) -> None:
     assert value(text) == eval(text)
 
 
@@ -50,15 +62,14 @@ def test_operators_bind_as_in_arithmetic(value, text):
         st.floats(0, 100).map(repr), lambda inner: st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner)
     )
 )
-def test_any_expression_is_what_python_makes_of_it(text):
+def test_any_expression_is_what_python_makes_of_it(text: str) -> None:
     """Sums, differences and products within each other."""
     from sim_node.world.readers.openplx.evaluate import evaluate
 
     report = Report("")
     tree = parse(f"M:\n    a: {text}\n", report)
     assert report.errors == []
-    line = tree.statements[0].block[0]
-    assert evaluate(line.value, None) == eval(text)
+    assert evaluate(only_value(tree), None) == eval(text)  # type: ignore[arg-type]
 
 
 expressions = st.recursive(
@@ -78,7 +89,7 @@ expressions = st.recursive(
 )
 
 
-def written(node) -> str:
+def written(node: Any) -> str:
     """An expression as text, with all brackets."""
     if isinstance(node, syntax.Number):
         return repr(node.value)
@@ -106,12 +117,12 @@ def written(node) -> str:
 
 
 @given(expressions)
-def test_expressions_come_back_from_their_text(text):
-    def tree(text: str):
+def test_expressions_come_back_from_their_text(text: str) -> None:
+    def tree(text: str) -> Any:
         report = Report("")
         document = parse(f"M:\n    a: {text}\n", report)
         assert report.errors == []
-        return document.statements[0].block[0].value
+        return only_value(document)
 
     first = tree(text)
     again = tree(written(first))
@@ -120,7 +131,7 @@ def test_expressions_come_back_from_their_text(text):
 
 
 @given(vectors, vectors, numbers)
-def test_vectors_are_numpy_s(a, b, factor):
+def test_vectors_are_numpy_s(a: Vec3, b: Vec3, factor: float) -> None:
     x, y = np.array(components(a)), np.array(components(b))
     np.testing.assert_allclose(components(a + b), x + y)
     np.testing.assert_allclose(components(a - b), x - y)
@@ -133,7 +144,7 @@ def test_vectors_are_numpy_s(a, b, factor):
 
 
 @given(rotations, rotations, vectors)
-def test_quaternions_are_transforms3d_s(a, b, v):
+def test_quaternions_are_transforms3d_s(a: Quat, b: Quat, v: Vec3) -> None:
     np.testing.assert_allclose(wxyz(a * b), transforms3d.quaternions.qmult(wxyz(a), wxyz(b)), atol=1e-14)
     expected = transforms3d.quaternions.qmult(wxyz(a), transforms3d.quaternions.qinverse(wxyz(b)))
     np.testing.assert_allclose(wxyz(a / b), expected, atol=1e-12)
@@ -143,14 +154,14 @@ def test_quaternions_are_transforms3d_s(a, b, v):
 
 
 @given(directions, st.floats(-6, 6))
-def test_angle_axis_is_scipy_s(axis, angle):
+def test_angle_axis_is_scipy_s(axis: Vec3, angle: float) -> None:
     found = Rotation.from_quat(components(call("Quat.angle_axis", angle, axis)))
     expected = Rotation.from_rotvec(angle * np.array(components(axis)) / axis.length())
     assert (found.inv() * expected).magnitude() < 1e-14
 
 
 @given(directions, directions)
-def test_from_to_takes_one_direction_to_the_other_by_the_shortest_arc(a, b):
+def test_from_to_takes_one_direction_to_the_other_by_the_shortest_arc(a: Vec3, b: Vec3) -> None:
     turn = call("Quat.from_to", a, b)
     np.testing.assert_allclose(components(turn.rotate(a.normal())), components(b.normal()), atol=1e-12)
     angle = 2 * math.atan2(math.hypot(turn.x, turn.y, turn.z), abs(turn.w))
@@ -159,7 +170,7 @@ def test_from_to_takes_one_direction_to_the_other_by_the_shortest_arc(a, b):
 
 
 @pytest.mark.parametrize("away", [0.0, 1e-15, 1e-9, 1e-4])
-def test_from_to_turns_about_between_opposite_directions(away):
+def test_from_to_turns_about_between_opposite_directions(away: float) -> None:
     turn = call("Quat.from_to", Vec3(1.0), Vec3(-1.0, away))
     np.testing.assert_allclose(components(turn.rotate(Vec3(1.0))), components(Vec3(-1.0, away).normal()), atol=1e-12)
     assert turn.norm() == pytest.approx(1.0, abs=1e-15)
@@ -170,7 +181,7 @@ ORDERS = ["".join(axes) for axes in itertools.product("xyz", repeat=3) if axes[0
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("suffix", ["s", "r"])
-def test_euler_angles_are_scipy_s(order, suffix):
+def test_euler_angles_are_scipy_s(order: str, suffix: str) -> None:
     """scipy writes static axes in small letters and rotating ones in capitals."""
     angles, sequence = (0.3, -0.7, 1.1), order if suffix == "s" else order.upper()
     found = call(f"Quat.from_euler_angles_{order}{suffix}", *angles)
@@ -182,11 +193,11 @@ def test_euler_angles_are_scipy_s(order, suffix):
 
 def matrix(t: AffineTransform) -> np.ndarray:
     turn = transforms3d.quaternions.quat2mat(wxyz(t.rotation))
-    return transforms3d.affines.compose(components(t.position), turn, np.ones(3))
+    return np.asarray(transforms3d.affines.compose(components(t.position), turn, np.ones(3)))
 
 
 @given(st.builds(AffineTransform, vectors, rotations), st.builds(AffineTransform, vectors, rotations), vectors)
-def test_transforms_are_their_matrices(a, b, v):
+def test_transforms_are_their_matrices(a: AffineTransform, b: AffineTransform, v: Vec3) -> None:
     np.testing.assert_allclose(matrix(a * b), matrix(a) @ matrix(b), atol=1e-12)
     np.testing.assert_allclose(matrix(a.inverse()), np.linalg.inv(matrix(a)), atol=1e-12)
     np.testing.assert_allclose(
@@ -199,7 +210,7 @@ def test_transforms_are_their_matrices(a, b, v):
 
 
 @given(directions, directions)
-def test_from_axes_puts_z_and_x_where_it_is_told(z, x):
+def test_from_axes_puts_z_and_x_where_it_is_told(z: Vec3, x: Vec3) -> None:
     across = np.cross(components(z.normal()), components(x.normal()))
     if np.linalg.norm(across) < 1e-3:
         return
@@ -210,13 +221,13 @@ def test_from_axes_puts_z_and_x_where_it_is_told(z, x):
 
 
 @given(directions)
-def test_orthogonal_unit_vectors_are_both(v):
+def test_orthogonal_unit_vectors_are_both(v: Vec3) -> None:
     found = METHODS[Vec3]["get_orthogonal_unit_vector"].call(v)
     assert found.length() == pytest.approx(1, abs=1e-14)
     assert found.dot(v.normal()) == pytest.approx(0, abs=1e-14)
 
 
-def test_matrices_are_numpy_s():
+def test_matrices_are_numpy_s() -> None:
     rows = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 10.0]]
     a = call("Matrix3x3.from_rows", *rows)
     np.testing.assert_array_equal(a.array(), rows)
@@ -226,7 +237,7 @@ def test_matrices_are_numpy_s():
     np.testing.assert_array_equal(components(a * Vec3(1, 2, 3)), np.array(rows) @ [1, 2, 3])
     np.testing.assert_array_equal(call("Matrix3x3.diag", 1, 2, 3).array(), np.diag([1, 2, 3]))
     turn = transforms3d.quaternions.axangle2quat([1, 2, 3], 0.5)
-    m = call("Matrix4x4.from_vec3_quat", Vec3(1, 2, 3), Quat(*turn[1:], turn[0]))
+    m = call("Matrix4x4.from_vec3_quat", Vec3(1, 2, 3), Quat(turn[1], turn[2], turn[3], turn[0]))
     expected = transforms3d.affines.compose([1, 2, 3], transforms3d.quaternions.quat2mat(turn), np.ones(3))
     np.testing.assert_allclose(m.array(), expected, atol=1e-15)
     np.testing.assert_allclose(wxyz(METHODS[Matrix4x4]["get_affine_rotation"].call(m)), turn, atol=1e-15)
@@ -263,19 +274,19 @@ def test_matrices_are_numpy_s():
         ("[1, [2, 3]][1][0]", 2),
     ],
 )
-def test_functions_of_the_bundle(value, text, expected):
+def test_functions_of_the_bundle(value: Callable[..., Any], text: str, expected: float) -> None:
     assert value(text) == pytest.approx(expected, abs=1e-15)
 
 
 @pytest.mark.parametrize(
     ("old", "new"), [("angleAxis", "angle_axis"), ("fromTo", "from_to"), ("from_xyz", "from_xyz"), ("X_AXIS", "X_AXIS")]
 )
-def test_old_spellings_are_read(old, new):
+def test_old_spellings_are_read(old: str, new: str) -> None:
     assert new_spelling(old) == new
 
 
 @pytest.mark.usefixtures("bundles")
-def test_no_function_of_the_math_bundle_is_missing(objects):
+def test_no_function_of_the_math_bundle_is_missing(objects: Callable[..., dict[str, Any]]) -> None:
     """Every method that the installed Math bundle declares."""
     found = objects("M is Robotics.Robots.Robot\n")["M"].instances.models
     library = found.library
@@ -285,8 +296,8 @@ def test_no_function_of_the_math_bundle_is_missing(objects):
         for line in definition.statement.block:
             if isinstance(line, syntax.Method):
                 declared += 1
-                kind = next((kind for kind in METHODS if kind.__name__ == name), None)
-                takes = FUNCTIONS.get(f"Math.{name}.{line.name}") if line.static else METHODS[kind].get(line.name)
+                methods = next((METHODS[kind] for kind in METHODS if kind.__name__ == name), {})
+                takes = FUNCTIONS.get(f"Math.{name}.{line.name}") if line.static else methods.get(line.name)
                 assert takes is not None, f"Math.{name}.{line.name}"
                 assert len(takes.takes) == len(line.parameters) + (not line.static), line.name
     assert declared > 100

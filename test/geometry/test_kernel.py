@@ -1,0 +1,99 @@
+"""Kernels work wherever the machine code can be kept, and where it cannot be kept at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+KERNELS = """
+from numba import types
+
+from sim_node.geometry.kernel import kernel
+
+
+@kernel(nogil=True)
+def lazy(x):
+    return 3.0 * x
+
+
+@kernel(types.float64(types.float64))
+def eager(x):
+    return lazy(x) + 1.0
+
+
+if __name__ == "__main__":
+    print(lazy(2.0), eager(2.0))
+"""
+ANSWER = "6.0 7.0\n"
+WARNING = "compiled kernels cannot be kept"
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    path = tmp_path / "script.py"
+    path.write_text(KERNELS)
+    return path
+
+
+def run(script: Path, *before: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*before, sys.executable, str(script)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_machine_code_is_kept_beside_the_source(script: Path) -> None:
+    ran = run(script)
+    assert (ran.stdout, ran.stderr) == (ANSWER, "")
+    assert {path.suffix for path in (script.parent / "__pycache__").iterdir()} >= {".nbi", ".nbc"}
+
+
+def test_without_a_folder_to_keep_it_in_it_is_compiled_anew(script: Path) -> None:
+    """Where __pycache__ is a file nobody can write into it, whoever they are."""
+    (script.parent / "__pycache__").touch()
+    ran = run(script, HOME="/proc/nonexistent", XDG_CACHE_HOME="/proc/nonexistent")
+    assert (ran.stdout, ran.returncode) == (ANSWER, 0), ran.stderr
+    assert ran.stderr.count(WARNING) == 1
+    assert str(script.parent / "__pycache__") in ran.stderr
+
+
+def test_the_user_s_cache_folder_stands_in_for_a_read_only_source(script: Path, tmp_path: Path) -> None:
+    (script.parent / "__pycache__").touch()
+    ran = run(script, XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert (ran.stdout, ran.stderr) == (ANSWER, "")
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+
+
+@pytest.mark.parametrize("kept", [0, 20])
+def test_damaged_machine_code_is_compiled_anew(script: Path, kept: int) -> None:
+    run(script)
+    for path in (script.parent / "__pycache__").glob("*.nb?"):
+        path.write_bytes(path.read_bytes()[:kept])
+    ran = run(script)
+    assert (ran.stdout, ran.returncode) == (ANSWER, 0), ran.stderr
+
+
+def test_a_full_disk_stops_no_kernel(script: Path, tmp_path: Path) -> None:
+    """An empty file can be made on a full disk, which is all that numba tries beforehand."""
+    full = tmp_path / "full"
+    full.mkdir()
+    mount = f'mount -t tmpfs -o size=4k none {full} && head -c 4096 /dev/zero > {full}/filler && exec "$@"'
+    namespace = ("unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]))
+    before = (*namespace, "sh", "-c", mount, "sh")
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*before, "true"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this machine allows no mount in a namespace")
+    ran = run(script, *before, NUMBA_CACHE_DIR=str(full))
+    assert (ran.stdout, ran.returncode) == (ANSWER, 0), ran.stderr
+    assert "No space left on device" in ran.stderr
+    assert ran.stderr.count(WARNING) == 1
