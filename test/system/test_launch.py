@@ -135,7 +135,6 @@ def test_an_unknown_argument_starts_nothing(name: str) -> None:
     assert "process started" not in running.output
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_a_launch_file_that_includes_ours_may_have_arguments_of_its_own(tmp_path: Path) -> None:
     site = tmp_path / "site.launch.yaml"
@@ -146,7 +145,6 @@ def test_a_launch_file_that_includes_ours_may_have_arguments_of_its_own(tmp_path
         interrupt(running)
 
 
-@needs_launch
 @pytest.mark.usefixtures("ros_domain")
 def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> None:
     installed = install("colcon", tmp_path_factory.mktemp("ws"))
