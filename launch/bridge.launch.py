@@ -1,6 +1,7 @@
 """Autopilots over MAVLink: ros2 launch sim_node bridge.launch.py urls:="['udpin:127.0.0.1:14540']"."""
 
 from pathlib import Path
+from runpy import run_path
 from typing import List  # noqa: UP035 - launch compares with typing's own
 
 from launch.actions import DeclareLaunchArgument
@@ -14,6 +15,7 @@ from launch import LaunchDescription
 HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "bridge"
+refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -49,7 +51,7 @@ def generate_launch_description() -> LaunchDescription:
             },
         ],
     )
-    return LaunchDescription([*arguments, bridge])
+    return refusing_unknown_arguments(LaunchDescription([*arguments, bridge]))
 
 
 def executable() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A world that PX4 flies, PX4 and the bridge: ros2 launch sim_node px4.launch.py px4_dir:=~/PX4-Autopilot."""
 
 from pathlib import Path
+from runpy import run_path
 
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition
@@ -14,6 +15,7 @@ from launch import LaunchDescription
 # This file lies in share/sim_node/launch, or in launch/ of a checkout; in a symlink install it is a link.
 HERE = Path(__file__).absolute().parents[1]
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
+refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -70,7 +72,7 @@ def generate_launch_description() -> LaunchDescription:
         }.items(),
         condition=IfCondition(LaunchConfiguration("bridge")),
     )
-    return LaunchDescription([*arguments, simulation, bridge])
+    return refusing_unknown_arguments(LaunchDescription([*arguments, simulation, bridge]))
 
 
 def executable() -> dict[str, str]:

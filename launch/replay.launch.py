@@ -1,6 +1,7 @@
 """A bag on its recorded topics, with rviz if wanted: ros2 launch sim_node replay.launch.py bag:=run clock:=true."""
 
 from pathlib import Path
+from runpy import run_path
 from typing import List  # noqa: UP035 - launch compares with typing's own
 
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
@@ -16,6 +17,7 @@ from launch import LaunchDescription
 HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "replay"
+refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -78,7 +80,7 @@ def generate_launch_description() -> LaunchDescription:
         }.items(),
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return LaunchDescription([*arguments, replay, rviz])
+    return refusing_unknown_arguments(LaunchDescription([*arguments, replay, rviz]))
 
 
 def executable() -> dict[str, str]:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from runpy import run_path
 
 from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnShutdown
@@ -21,6 +22,7 @@ PYTHONS = (
     HERE / ".venv" / "bin" / "python3" if (HERE / "scripts").exists() else HERE.parents[1] / "bin" / "python3",
     Path(shutil.which("python3") or sys.executable),
 )
+refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -31,7 +33,7 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument("use_sim_time", default_value="true", description="Go by /clock"),
         DeclareLaunchArgument("rviz_config", default_value="", description="A configuration (default: made for it)"),
     ]
-    return LaunchDescription([*arguments, OpaqueFunction(function=start_rviz)])
+    return refusing_unknown_arguments(LaunchDescription([*arguments, OpaqueFunction(function=start_rviz)]))
 
 
 def start_rviz(context: LaunchContext) -> list[Action]:

@@ -1,6 +1,7 @@
 """A world on the TF tree, with rviz if wanted: ros2 launch sim_node simulation.launch.py world:=orbit."""
 
 from pathlib import Path
+from runpy import run_path
 
 from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
 from launch.conditions import IfCondition
@@ -15,12 +16,13 @@ from launch import LaunchDescription
 HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
+refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
 
 
 def generate_launch_description() -> LaunchDescription:
     arguments = [
         DeclareLaunchArgument(
-            "world", default_value="orbit", description="A path, a package:// URI or the name of a shipped world"
+            "world", default_value="guided", description="A path, a package:// URI or the name of a shipped world"
         ),
         DeclareLaunchArgument("namespace", default_value="", description="Namespace of the node and its services"),
         DeclareLaunchArgument(
@@ -73,7 +75,7 @@ def generate_launch_description() -> LaunchDescription:
         }.items(),
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return LaunchDescription([*arguments, simulation, rviz])
+    return refusing_unknown_arguments(LaunchDescription([*arguments, simulation, rviz]))
 
 
 def executable() -> dict[str, str]:

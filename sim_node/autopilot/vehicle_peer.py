@@ -15,7 +15,7 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
     """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
 
     tell: takes a line for people whenever one is waited for, comes, or goes. Raises WorldError where a vehicle is not
-    fit for its autopilot, or a port is taken; nothing stays open then.
+    fit for its autopilot, a package is missing, or a port is taken; nothing stays open then.
     """
     peers: list[VehiclePeer] = []
     problems: list[Problem] = []
@@ -25,6 +25,8 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
                 peers.append(VehiclePeer(simulation, vehicle, tell))
             except WorldError as error:
                 problems.extend(error.problems)
+            except ImportError as error:
+                problems.append(missing(vehicle, error))
     if problems:
         for peer in peers:
             peer.close()
@@ -33,6 +35,13 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
         simulation.attach(peer)
         tell(peer.wait.said())
     return tuple(peers)
+
+
+def missing(vehicle: Multirotor, error: ImportError) -> Problem:
+    """Why a vehicle's autopilot cannot be spoken to here: a package is not installed."""
+    place = vehicle.place
+    message = f"autopilots need a package that cannot be imported ({error}); run: pip install 'sim_node[autopilot]'"
+    return Problem(place.where, f"{place.key}.autopilot", message)
 
 
 class VehiclePeer:

@@ -10,13 +10,12 @@ from sim_node.cli.ros_parameters import refuse_world
 from sim_node.cli.views import add_view
 from sim_node.cli.worlds import add_randomised, add_world, loaded
 from sim_node.world.instants import nanoseconds
-
-DEMO = "guided"
+from sim_node.world.locate import DEFAULT_WORLD
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD and how to run it."""
-    add_world(parser, default=DEMO)
+    add_world(parser, default=DEFAULT_WORLD)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
     add_randomised(parser)

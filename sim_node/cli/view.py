@@ -13,8 +13,7 @@ from sim_node.cli.views import opened, port_number
 from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Loop, Simulation
-
-DEMO = "quadrotor"
+from sim_node.world.locate import DEFAULT_WORLD
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
     add_randomised(parser)
-    parser.epilog = f"Without WORLD: {DEMO}. A bag (its folder, or an .mcap or .db3 file) is played instead of a world."
+    parser.epilog = (
+        f"Without WORLD: {DEFAULT_WORLD}. A bag (its folder, or an .mcap or .db3 file) is played instead of a world."
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -39,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _world(arguments: argparse.Namespace) -> int:
-    arguments.world = arguments.world or DEMO
+    arguments.world = arguments.world or DEFAULT_WORLD
     world = loaded(arguments)
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
     viewer = opened(arguments.port, world.name)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_node.world import World
+from sim_node.autopilot.vehicle_peer import missing
+from sim_node.world import World, WorldError
 
 if TYPE_CHECKING:
     from sim_node.nodes.bridge import BridgeNode
@@ -41,11 +42,13 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
 
 
 def parameters_beside(world: World) -> tuple[str, ...]:
-    """The parameters of the bridge that bridges_for makes; none where it makes none."""
+    """The parameters of the bridge that bridges_for makes; none where it makes none. Raises WorldError."""
     if not flown_by_builtin(world):
         return ()
-    from sim_node.nodes.bridge_parameters import SPECS
-
+    try:
+        from sim_node.nodes.bridge_parameters import SPECS
+    except ImportError as error:
+        raise WorldError([missing(vehicle, error) for vehicle in world.vehicles if vehicle.autopilot]) from None
     return tuple(SPECS)
 
 

@@ -12,6 +12,7 @@ from rclpy.node import Node
 
 from sim_node.recording.settings import COMPRESSIONS, WHEN_FULL
 from sim_node.text import did_you_mean
+from sim_node.world.locate import DEFAULT_WORLD
 
 STAMPS = ("sim", "wall")
 MESSAGES = ("serialised", "typed")
@@ -53,7 +54,9 @@ class Spec:
 
 
 SPECS = {
-    "world": Spec("orbit", "World to simulate: a path, a package:// URI or the name of a shipped world.", fixed=True),
+    "world": Spec(
+        DEFAULT_WORLD, "World to simulate: a path, a package:// URI or the name of a shipped world.", fixed=True
+    ),
     "publish_rate": Spec(60.0, "Ticks of /tf and /clock per simulated second (Hz).", low=0.1, high=10_000.0),
     "real_time_factor": Spec(
         1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", low=0.0, high=1_000.0

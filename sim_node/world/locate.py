@@ -13,6 +13,10 @@ from sim_node.world.problems import quoted, quoted_path
 PACKAGE = "sim_node"
 
 
+# What runs, is viewed or launched where no world is named.
+DEFAULT_WORLD = "guided"
+
+
 class LocateError(Exception):
     """A reference that leads to no file; the message says what was looked for and what is near."""
 

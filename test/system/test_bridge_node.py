@@ -246,7 +246,7 @@ def test_external_vision_reaches_the_autopilot_in_its_own_axes() -> None:
     ("arguments", "words"),
     [
         (["--url", "udpim:14540"], "unknown kind 'udpim'; did you mean udpin?"),
-        (["--url", "udpin:14540", "--tlog", "x"], "exclude each other"),
+        (["--url", "udpin:14540", "--tlog", "x"], "--tlog takes no --url"),
         (["--tlog", "nowhere.tlog"], "no such file"),
         (["--speed", "2"], "--speed goes with --tlog"),
         (["--ros-args", "-p", "tf_rate:=60"], "did you mean 60.0?"),

@@ -128,6 +128,25 @@ def test_the_arguments_are_described(launched: tuple[list[str], dict[str, str]],
 
 
 @pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("name", sorted(path.name for path in LAUNCH_FILE.parent.glob("*.launch.py")))
+def test_an_unknown_argument_starts_nothing(name: str) -> None:
+    with program(["ros2", "launch", str(LAUNCH_FILE.parent / name), "namespase:=a", "of:=x", "bag:=x"]) as running:
+        assert running.wait() == 1
+    assert "unknown launch argument namespase; did you mean namespace? (known: " in running.output
+    assert "process started" not in running.output
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_launch_file_that_includes_ours_may_have_arguments_of_its_own(tmp_path: Path) -> None:
+    site = tmp_path / "site.launch.yaml"
+    included = f"  - include: {{file: {LAUNCH_FILE}, arg: [{{name: world, value: $(var yard)}}]}}\n"
+    site.write_text("launch:\n  - arg: {name: yard, default: orbit}\n" + included)
+    with program(["ros2", "launch", str(site), "yard:=two_vehicles"]) as running:
+        running.wait_for("two_vehicles: node /simulation")
+        interrupt(running)
+
+
+@pytest.mark.usefixtures("ros_domain")
 def test_ros2_run_starts_the_node(tmp_path_factory: pytest.TempPathFactory) -> None:
     installed = install("colcon", tmp_path_factory.mktemp("ws"))
     environment = {**installed.environment, "ROS_DOMAIN_ID": os.environ["ROS_DOMAIN_ID"]}
