@@ -63,7 +63,7 @@ def test_the_command_line_works(read_only: Run, tmp_path: Path) -> None:
 
 
 def test_the_node_works(read_only: Run, ros_domain: int, tmp_path: Path) -> None:
-    ran = read_only(sys.executable, "-m", "sim_node.cli.main", "run", "quadrotor", "--duration", "0.1")
+    ran = read_only(sys.executable, "-m", "sim_node.cli.main", "run", "orbit", "--duration", "0.1")
     assert ran.returncode == 0, ran.stderr
     assert f"{NOWHERE}/HOME/.ros/log cannot be written; ROS logs go to {tmp_path}/" in ran.stderr
 
