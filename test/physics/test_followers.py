@@ -22,7 +22,7 @@ def at(*position, yaw=0.0):
 
 def world(*bodies, motions=(), frames=(), step_ns=10 * MS, **more):
     physics = Physics(integrator="implicitfast")
-    return World("w", "map", None, TimeGrid(0, step_ns), frames, (), motions, physics, bodies, **more)
+    return World("w", time=TimeGrid(0, step_ns), frames=frames, motions=motions, physics=physics, bodies=bodies, **more)
 
 
 def ray(simulation, start, along):
