@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -228,6 +229,27 @@ class World:
         kind = kind_of(part_type)
         parts: tuple[P, ...] = self.parts.get(kind.name, ())
         return parts if kind.type is part_type else tuple(each for each in parts if isinstance(each, part_type))
+
+    def at(self, path: str) -> float | int | Decimal:
+        """Return the number at a key path, as in bodies[ball].inertial.mass or motions[0].keyframes[2].position[1].
+
+        Entries of lists are given by index or by name. A path leads through what `to_yaml` writes of the world; times
+        are in seconds. A Decimal is returned for a time that a float cannot say to the nanosecond. Raises WorldError
+        for a path that leads to no number, naming the nearest key.
+        """
+        from sim_node.world.values import value_at
+
+        return value_at(self, path)
+
+    def with_values(self, values: Mapping[str, float | int | Decimal]) -> World:
+        """Return this world with other numbers at the key paths of `at`. The parts that they leave alone are shared.
+
+        They are read as from a world file: WorldError is raised at the key of a number that is out of range, and for a
+        path that leads nowhere.
+        """
+        from sim_node.world.values import with_values
+
+        return with_values(self, values)
 
 
 def _by_kind(parts: Mapping[str, Iterable[Any]], kinds: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
