@@ -61,6 +61,7 @@ class Parser(argparse.ArgumentParser):
 
     def _ended(self, words: list[str]) -> list[str]:
         """The words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
+        self._taken.clear()
         ended: list[str] = []
         at = 0
         while at < len(words):

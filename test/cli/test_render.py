@@ -153,7 +153,6 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
         (["-o", "a.png", "--follow", "bas"], "no frame 'bas'; did you mean base?"),
         (["-o", "a.png", "--fps", "30"], "--fps is of films; a picture has --at"),
         (["--video", "a.mp4", "--at", "3"], "--at is of pictures; a film has --from and --duration"),
-        (["--video", "a.mp4", "--duration", "0"], "a time above zero is needed"),
         (["--video", "a.mp4", "--duration", "1e9"], "allowed: up to 200000"),
         (["--video", "a.mp4", "--size", "321x180", "--duration", "0.1"], "even width and height, found 321x180"),
     ],
@@ -199,8 +198,9 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
 ) -> None:
     """Or no matter, where nothing is drawn and MuJoCo can do without."""
     environment = {**os.environ, "MUJOCO_GL": chosen}
-    environment.pop("DISPLAY", None)
-    environment.pop("WAYLAND_DISPLAY", None)
+    # What drew in this process set the last one.
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "PYOPENGL_PLATFORM"):
+        environment.pop(name, None)
     ran = subprocess.run(
         [sys.executable, "-m", "sim_node.cli.main", *command.format(world=world).split()],
         cwd=tmp_path,

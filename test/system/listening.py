@@ -42,11 +42,11 @@ class Listener:
         client = self.node.create_client(kind, name)
         self.spin_until(client.service_is_ready, what=f"service {name}")
         calls = [client.call_async(request)]
-        again = time.monotonic() + 5.0
+        asked = time.monotonic()
 
         def replied() -> bool:
-            # A server that has not found this client yet answers nobody.
-            if len(calls) == 1 and time.monotonic() > again:
+            # A server that has not found this client yet answers nobody; one that is only slow is not to do it twice.
+            if time.monotonic() > asked + 20.0 * len(calls):
                 calls.append(client.call_async(request))
             return any(call.done() for call in calls)
 

@@ -127,7 +127,7 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
     [
         (["run", "orbitt"], "no world 'orbitt'; did you mean orbit?"),
         (["run", "orbit", "--speed", "fast"], "'fast' is no speed"),
-        (["run", "orbit", "--duration", "-1"], "a time above zero is needed"),
+        (["run", "orbit", "--duration", "-1"], "seconds above zero are needed"),
         (["run", "orbit", "--duration", "nan"], "--duration"),
         (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1"], "exclude each other"),
         (["run", "orbit", "--ros-args", "-p", "publish_rate:=30"], "did you mean 30.0?"),

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from waiting import PATIENCE
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.tree import Extrapolation, TransformTree
@@ -59,7 +60,7 @@ def test_readers_see_whole_transforms(readers: int) -> None:
             tree.set_transform("map", f"late{tick}", tick * TICK, consistent(tick, 1)[0])
     done.set()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert not failures, failures[0]
     assert not any(thread.is_alive() for thread in threads)
     assert min(looked_up) >= 100
