@@ -18,6 +18,7 @@ from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.registry import PluginFault
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
@@ -80,6 +81,9 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     except ParameterFault as fault:
         print(f"sim_node: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
+    except PluginFault as fault:
+        print(f"sim_node: {fault}", file=sys.stderr)
+        return FAILED
     except BagError as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE

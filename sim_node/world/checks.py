@@ -27,6 +27,7 @@ from sim_node.world.model_checks import model_problems
 from sim_node.world.models import Model, ModelLink, links_of
 from sim_node.world.pose_checks import pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, did_you_mean, quoted, shortened, shown_key
+from sim_node.world.sensor_types import is_optical
 from sim_node.world.systems import System
 from sim_node.world.vehicle_checks import vehicle_problems
 
@@ -62,7 +63,7 @@ def entries_of(world: World) -> list[Entry]:
     return [
         root,
         *(Entry(f.name, f.parent, f, f.place, f.parent_place) for f in (*world.frames, *world.sensors)),
-        *(_optical_entry(sensor) for sensor in world.sensors if sensor.type in names.CAMERAS),
+        *(_optical_entry(sensor) for sensor in world.sensors if is_optical(sensor.type)),
         *(Entry(m.frame, m.parent, m, m.place, m.parent_place) for m in world.motions),
         *(entry for body in world.bodies for entry in _body_entries(body)),
         *(entry for system in world.systems for entry in _system_entries(system, world.fixed_frame)),
