@@ -27,7 +27,12 @@ class Channels:
     at: Index = ...
 
     def start(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """Return the field's numbers before the first reading, of a sensor whose readings have a shape."""
+        """Return the field's numbers before the first reading, of a sensor whose readings have a shape.
+
+        Raises IndexError for channels that a reading does not have.
+        """
+        if isinstance(self.of, slice) and self.of.stop is not None and self.of.stop > shape[0]:
+            raise IndexError(f"channel {self.of.stop - 1} is the last that is needed, there are {shape[0]}")
         return np.zeros(np.broadcast_to(0.0, shape)[self.of].shape) if self.within is None else self.within
 
 

@@ -243,7 +243,7 @@ def test_a_time_that_stamps_do_not_hold_is_refused():
 @pytest.mark.parametrize(
     ("field", "told", "shape"),
     [
-        (channels(0, 3), "angular_velocity needs 3 of them, found 2", (2,)),
+        (channels(0, 3), "a reading of shape .2,.: channel 2 is the last that is needed, there are 2", (2,)),
         (channels(0), "angular_velocity needs 3 of them, found 1", (2,)),
         (Channels("speed"), "channels do not fit a reading of shape .3,.: only integers, slices", (3,)),
         (Channels(slice(0, 2), within=np.zeros(3)), r"needs shape .3,., slice.0, 2, None. of a reading .3,. is", (3,)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sim_node.simulation import Loop, Snapshot
 from sim_node.viewing.browser.instruments import Instrument, instruments_of
+from sim_node.viewing.browser.readouts import labels_of
 from sim_node.viewing.browser.stream import Stream, Told
 from sim_node.viewing.browser.transport import LoopTransport
 from sim_node.viewing.browser.viewer import Viewer
@@ -20,6 +21,7 @@ class ViewSink:
         self._viewer = viewer
         self._stream: Stream | None = None
         self._instruments: dict[str, Instrument] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
 
     def steer(self, loop: Loop) -> None:
         """Gives the page's buttons the loop that this is a sink of; before it is started."""
@@ -30,7 +32,9 @@ class ViewSink:
         layout = lay_out(world)
         places = places_of(world, layout)
         self._instruments = instruments_of(world, frames)
-        self._viewer.stage(frames, layout.poses, shapes_of(world, frames), places, self._instruments)
+        shapes = shapes_of(world, frames)
+        self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
+        self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:
@@ -41,6 +45,8 @@ class ViewSink:
             for row, name in enumerate(batch.names if len(batch.values) else ()):
                 if name in self._instruments:
                     told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
+                elif name in self._labels:
+                    told[name] = batch.values[-1, row].copy(), snapshot.poses
         self._stream.offer(snapshot.time_ns, snapshot.poses, told)
 
     def close(self) -> None:
