@@ -76,7 +76,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         module: the module that adds it; by default the one from which this is called.
         Raises ValueError for a name that is taken, naming the modules of both.
         """
-        module = module or sys._getframe(1).f_globals["__name__"]
+        module = module or sys._getframe(1).f_globals.get("__name__", "__main__")
 
         def enter(entry: E) -> E:
             if _rank(module, self._shipped) is None:

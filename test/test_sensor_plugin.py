@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 from rosbags.rosbag2 import Reader
-from rosbags.typesys import Stores, get_typestore
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 THERMOMETER = '''
 from dataclasses import dataclass
@@ -97,6 +97,27 @@ def test_its_readings_are_in_a_bag(installed):
     assert len(found) in (20, 21)
     assert [each.temperature for each in found] == pytest.approx([20.0 - 0.65 * stamp for stamp in stamps])
     assert {(each.header.frame_id, each.variance) for each in found} == {("kite/thermometer", 0.0)}
+
+
+def test_a_message_of_its_own_package_is_recorded_with_its_definition(installed, monkeypatch):
+    code = THERMOMETER.replace('"sensor_msgs/msg/Temperature"', '"thermo_msgs/msg/Warmth"').replace(
+        'ature": ch', '": ch'
+    )
+    code = code.replace('"temper": channels(0), "variance"', '"celsius": channels(0), "off"')
+    world = installed(code)
+    share = world.parent / "share" / "thermo_msgs" / "msg"
+    share.mkdir(parents=True)
+    (share / "Warmth.msg").write_text('uint8 COLD=0\nfloat32 celsius  # of the air\nfloat64 off 7.0\nstring by "me"\n')
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(world.parent))
+    run = sim_node(world, "run", "weather.yaml", "--no-ros", "--duration", "1", "--speed", "max", "--record", "bag")
+    assert run.returncode == 0, run.stderr
+    types = get_typestore(Stores.ROS2_JAZZY)
+    with Reader(world.parent / "bag") as bag:
+        [connection] = [each for each in bag.connections if each.msgtype == "thermo_msgs/msg/Warmth"]
+        types.register(get_types_from_msg(connection.msgdef.data, connection.msgtype))
+        found = [types.deserialize_cdr(data, connection.msgtype) for _, _, data in bag.messages([connection])]
+    assert [each.celsius for each in found[:2]] == pytest.approx([20.0, 20.0 - 0.065])
+    assert {(each.off, each.by) for each in found} == {(0.0, "me")}
 
 
 def test_rviz_shows_it(installed):
