@@ -63,6 +63,10 @@ class Layout:
         view: npt.NDArray[Any] = np.ndarray(shape, dtype, self._buffer, 8 + place.start)
         return view
 
+    def has_doubles(self, view: npt.NDArray[Any]) -> bool:
+        """Return whether an array is a row of one or more float64 of this message, and not a copy of them."""
+        return view.ndim == 1 and view.size > 0 and view.dtype == float and np.may_share_memory(view, self.doubles)
+
     def places_of(self, view: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
         """Return where in `doubles` the numbers (n,) of a view from `at` are: several are written fastest at once."""
         first, memory = (array.__array_interface__["data"][0] for array in (view, self.doubles))

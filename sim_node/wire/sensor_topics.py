@@ -85,7 +85,7 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
     layout = Layout(message.type, {**head, **message.fields, **starts})
     # By each: which part of which view of the message, and of which part of the reading it is told.
     moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
-    if len(moves) > 1 and len(shape) == 1 and all(view.dtype == layout.doubles.dtype for view, _, _ in moves):
+    if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
         # Numbers here and there are written fastest at once.
         to = np.concatenate([layout.places_of(view[at]) for view, at, _ in moves])
         of = np.concatenate([np.arange(*shape)[of] for _, _, of in moves])

@@ -256,6 +256,16 @@ def test_channels_that_do_not_fit_are_refused(field, told, shape):
         writer(Message("m", "sensor_msgs/msg/Imu", {"angular_velocity": field}), shape, "imu")
 
 
+def test_channels_may_be_put_anywhere():
+    """Into picked places of one field and the whole of another; what is not picked stays as it was."""
+    picked = Channels(slice(0, 2), within=np.full(9, 0.5), at=np.array([8, 0]))
+    fields = {"angular_velocity": channels(2, 5), "angular_velocity_covariance": picked}
+    write = writer(Message("m", "sensor_msgs/msg/Imu", fields), (5,), "imu")
+    got = deserialize_message(write(0, np.arange(5.0)), Imu)
+    assert got.angular_velocity_covariance.tolist() == [1.0, *[0.5] * 7, 0.0]
+    assert xyz(got.angular_velocity) == [2.0, 3.0, 4.0]
+
+
 def test_latency_and_rate_do_not_change_the_layout():
     """Covariances may: they are those of one reading at the rate."""
     slow, fast = sensors.GroundTruth(), replace(sensors.GroundTruth(), rate=500.0, latency=0.1)
