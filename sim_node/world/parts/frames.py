@@ -12,6 +12,7 @@ from sim_node.world.frame_checks import motion_problems, static_problems
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, part
 from sim_node.world.problems import Problem
+from sim_node.world.sensor_types import is_optical
 from sim_node.world.writers.values import plain, pose_words, seconds
 
 # z ahead, x to the right, y down, in a frame of x ahead, y to the left, z up.
@@ -43,7 +44,7 @@ class Sensors(Kind[Sensor]):
         """Return the sensors, then the frames of cameras' pictures: z ahead, x to the right (REP 103)."""
         yield from super().entries(world)
         for camera in self.parts(world):
-            if camera.type in names.CAMERAS:
+            if is_optical(camera.type):
                 name = camera.name + names.OPTICAL
                 of = StaticFrame(name, camera.name, OPTICAL_POSE)
                 yield Entry(name, camera.name, of, camera.place, camera.place)
