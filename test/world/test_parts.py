@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world import Body, Drag, Motion, Sensor, StaticFrame, Wind, World, WorldError, lay_out, load
-from sim_node.world.part import PARTS, Entry, Kind
+from sim_node.world.part import PARTS, Entry, Kind, Mobility
 from sim_node.world.problems import NO_PLACE, Place, Problem
-from sim_node.world.readers.yaml_section import SECTIONS, named
+from sim_node.world.readers.yaml_section import SECTIONS, Context, named
+from sim_node.world.readers.yaml_values import Value
 
-IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 BALL = Body("ball", "map", "free")
 
 
-def test_parts_are_attributes_and_keywords():
-    wind = Wind((1.0, 0.0, 0.0))
+def test_parts_are_attributes_and_keywords() -> None:
+    wind = Wind(np.array([1.0, 0.0, 0.0]))
     world = World("w", bodies=[BALL], wind=wind)
     assert world.bodies == (BALL,)
     assert world.of(Body) == (BALL,)
@@ -29,7 +33,7 @@ def test_parts_are_attributes_and_keywords():
     assert dict(world.parts) == {"bodies": (BALL,), "wind": (wind,)}
 
 
-def test_a_class_below_that_of_a_kind_selects():
+def test_a_class_below_that_of_a_kind_selects() -> None:
     drag, frame = Drag("ball"), StaticFrame("a", "map", IDENTITY)
     world = World("w", forces=(drag,), frames=(frame,), sensors=(Sensor("s", "map", IDENTITY),))
     assert world.of(Drag) == (drag,)
@@ -38,7 +42,7 @@ def test_a_class_below_that_of_a_kind_selects():
         world.of(int)
 
 
-def test_replace_takes_kinds():
+def test_replace_takes_kinds() -> None:
     world = World("w", bodies=(BALL,), frames=(StaticFrame("a", "map", IDENTITY),))
     other = replace(world, bodies=(), name="v")
     assert (other.name, other.bodies, other.frames) == ("v", (), world.frames)
@@ -47,12 +51,12 @@ def test_replace_takes_kinds():
 
 
 @pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))])
-def test_copies_are_equal(way):
-    world = World("w", bodies=(BALL,), wind=Wind((1.0, 0.0, 0.0)))
+def test_copies_are_equal(way: Callable[[World], World]) -> None:
+    world = World("w", bodies=(BALL,), wind=Wind(np.array([1.0, 0.0, 0.0])))
     assert way(world) == world
 
 
-def test_what_is_no_kind_is_told_with_the_nearest():
+def test_what_is_no_kind_is_told_with_the_nearest() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'bodis'; did you mean bodies\?"):
         World("w", bodis=())
     with pytest.raises(TypeError, match=r"'frmes'; did you mean frames\?"):
@@ -61,8 +65,8 @@ def test_what_is_no_kind_is_told_with_the_nearest():
         World("w").bodie  # noqa: B018
 
 
-def test_where_a_world_was_read_is_no_part_of_what_it_says():
-    assert World("w", source="a.yaml", files=("a.yaml",)) == World("w")
+def test_where_a_world_was_read_is_no_part_of_what_it_says() -> None:
+    assert World("w", source="a.yaml", files=(Path("a.yaml"),)) == World("w")
     assert World("w") != World("v")
 
 
@@ -77,30 +81,30 @@ class Belt:
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
-    def start(self):
+    def start(self) -> FloatArray:
         return np.array([0.0, 0.0, self.height, 0.0, 0.0, 0.0, 1.0])
 
     @property
-    def mobility(self):
+    def mobility(self) -> Mobility:
         return "dynamic"
 
 
 class Belts(Kind[Belt]):
     frame = "name"
 
-    def entries(self, world):
+    def entries(self, world: World) -> Iterator[Entry]:
         for entry in super().entries(world):
             yield entry
             top = f"{entry.name}/top"
             yield Entry(top, entry.name, StaticFrame(top, entry.name, IDENTITY), entry.place, entry.place)
 
-    def problems(self, world):
+    def problems(self, world: World) -> Iterator[Problem]:
         for belt in self.parts(world):
             if belt.height < 0.0:
                 yield Problem(belt.place.where, belt.place.key, f"{belt.height:g} m is below the floor")
 
 
-def read_belts(value, context):
+def read_belts(value: Value, context: Context) -> None:
     for entry in value.items():
         table = entry.table(("name", "parent", "height"), required=("name", "height"))
         name, place = named(table, "name")
@@ -109,13 +113,13 @@ def read_belts(value, context):
 
 
 @pytest.fixture
-def belts():
+def belts() -> Iterator[None]:
     with PARTS.extended({"belts": Belts("belts", Belt)}), SECTIONS.extended({"belts": read_belts}):
         yield
 
 
 @pytest.mark.usefixtures("belts")
-def test_a_kind_of_part_from_elsewhere(tmp_path):
+def test_a_kind_of_part_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "hall.yaml").write_text("belts: [{name: first, height: 1.5}, {name: first/second, height: 0.5}]")
     path = tmp_path / "factory.yaml"
     path.write_text("include: [{file: hall.yaml, prefix: hall, parent: dock}]\nframes: [{name: dock}]")
@@ -134,7 +138,7 @@ def test_a_kind_of_part_from_elsewhere(tmp_path):
 
 
 @pytest.mark.usefixtures("belts")
-def test_faults_of_a_kind_from_elsewhere_stand_where_they_are(tmp_path):
+def test_faults_of_a_kind_from_elsewhere_stand_where_they_are(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
     path.write_text("belts:\n- {name: first, height: -1}")
     with pytest.raises(WorldError, match=r"w\.yaml:2:10: belts\[0\]\.name: -1 m is below the floor"):
@@ -143,16 +147,16 @@ def test_faults_of_a_kind_from_elsewhere_stand_where_they_are(tmp_path):
         lay_out(World("w", belts=(Belt("b", "mp", 0.0),)))
 
 
-def test_kinds_that_are_gone_are_unknown_again():
+def test_kinds_that_are_gone_are_unknown_again() -> None:
     assert "belts" not in PARTS
     with pytest.raises(TypeError, match="'belts'"):
         World("w", belts=())
 
 
-def test_frames_of_a_motion_that_stands_still_are_static_where_they_are_mounted():
-    still = {"times_ns": np.array([0]), "poses": np.array([IDENTITY])}
+def test_frames_of_a_motion_that_stands_still_are_static_where_they_are_mounted() -> None:
+    still = np.array([0]), np.array([IDENTITY])
     base = Motion("base_link", "map", np.array([0, 1]), np.array([IDENTITY, (1.0, *IDENTITY[1:])]))
-    world = World("w", motions=(base, Motion("CAM_A", "base_link", **still), Motion("arm", "base_link", **still)))
+    world = World("w", motions=(base, Motion("CAM_A", "base_link", *still), Motion("arm", "base_link", *still)))
     layout = lay_out(world)
     assert dict(zip(layout.frames.names, layout.frames.static.tolist(), strict=True)) == {
         **{"map": True, "base_link": False, "CAM_A": True, "arm": False},

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from decimal import Decimal
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +17,18 @@ from sim_node.assembly import assemble
 from sim_node.world import Body, Drag, Inertial, StaticFrame, TimeGrid, Wind, World, WorldError, lay_out, load
 from sim_node.world.bodies import Marker
 from sim_node.world.locate import shipped_worlds
-from sim_node.world.values import numbers_of
+from sim_node.world.values import Number, numbers_of
 
 WORLDS = sorted(shipped_worlds())
 
 
 @cache
-def world_of(name):
+def world_of(name: str) -> World:
     return load(name)
 
 
 @cache
-def numbers_in(name):
+def numbers_in(name: str) -> dict[str, Number]:
     return numbers_of(world_of(name))
 
 
@@ -53,31 +54,31 @@ def numbers_in(name):
         ("sensor_rig", "sensors[car/CAM_RIGHT].mate.angle", -0.2),
     ],
 )
-def test_numbers_are_those_of_the_file(name, path, expected):
+def test_numbers_are_those_of_the_file(name: str, path: str, expected: float) -> None:
     assert world_of(name).at(path) == expected
 
 
 @pytest.mark.parametrize("name", WORLDS)
-def test_every_number_put_back_is_the_same_world(name):
+def test_every_number_put_back_is_the_same_world(name: str) -> None:
     world = world_of(name)
     assert numbers_in(name)
     assert world.with_values(numbers_in(name)) == world
 
 
-def test_the_same_path_gives_the_same_number():
+def test_the_same_path_gives_the_same_number() -> None:
     assert {path: world_of("buoys").at(path) for path in numbers_in("buoys")} == numbers_in("buoys")
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_exactly_one_number_changes(data):
+def test_exactly_one_number_changes(data: st.DataObject) -> None:
     """All others are what they were: to the last bit, wherever they are."""
     name = data.draw(st.sampled_from(WORLDS), "world")
     path = data.draw(st.sampled_from(sorted(numbers_in(name))), "path")
     # These make up a direction, and are made unit together.
     assume(not any(word in path for word in ("quaternion", "axis", "joint.q[")))
     before = numbers_in(name)[path]
-    after = round(before / 2, 6) if before else data.draw(st.sampled_from([0.25, 1]))
+    after: Any = round(before / 2, 6) if before else data.draw(st.sampled_from([0.25, 1]))
     try:
         changed = world_of(name).with_values({path: after})
     except WorldError as error:
@@ -88,7 +89,7 @@ def test_exactly_one_number_changes(data):
     assert {**numbers_of(changed), path: before} == numbers_in(name)
 
 
-def test_what_is_left_alone_is_the_same_object():
+def test_what_is_left_alone_is_the_same_object() -> None:
     world = load("quadrotor")
     other = world.with_values({"bodies[drone/base_link].inertial.mass": 2.0, "physics.gravity[2]": -1.62})
     assert other.bodies[0] is world.bodies[0]
@@ -102,8 +103,10 @@ def test_what_is_left_alone_is_the_same_object():
     lay_out(other)
 
 
-def test_what_files_have_no_words_for_stays():
-    body = Body("b", "map", "free", inertial=Inertial(1.0, np.eye(3)), marker=Marker("m", 1), anchor=[0, 0, 1])
+def test_what_files_have_no_words_for_stays() -> None:
+    body = Body(
+        "b", "map", "free", inertial=Inertial(1.0, np.eye(3)), marker=Marker("m", 1), anchor=np.array([0.0, 0.0, 1.0])
+    )
     world = World("w", bodies=(body,), touchless=(("b", "c"),))
     other = world.with_values({"bodies[b].inertial.mass": 3})
     assert other == World("w", bodies=(replace(body, inertial=Inertial(3.0, np.eye(3))),), touchless=(("b", "c"),))
@@ -111,7 +114,7 @@ def test_what_files_have_no_words_for_stays():
     assert assembled.with_values({"physics.timestep": 0.0005}).loops == assembled.loops
 
 
-def test_numbers_beside_it_keep_what_reading_would_mend():
+def test_numbers_beside_it_keep_what_reading_would_mend() -> None:
     pose = np.array([0.1, 0.2, 0.3, 0.1, 0.2, 0.3, 0.9273618], dtype=np.float32).astype(float)
     world = World("w", frames=(StaticFrame("a", "map", pose), StaticFrame("b", "map", pose)))
     other = world.with_values({"frames[a].pose.position[0]": 7})
@@ -119,8 +122,8 @@ def test_numbers_beside_it_keep_what_reading_would_mend():
     assert other.frames[1] is world.frames[1]
 
 
-def test_a_key_that_is_left_to_its_default_may_be_given():
-    world = World("w", wind=Wind([1, 0, 0]), bodies=(Body("b", "map", "px"),))
+def test_a_key_that_is_left_to_its_default_may_be_given() -> None:
+    world = World("w", wind=Wind(np.array([1.0, 0.0, 0.0])), bodies=(Body("b", "map", "px"),))
     assert world.with_values({"physics.timestep": 0.002}).physics.timestep_ns == 2_000_000
     assert world.with_values({"bodies[b].joint.damping": 0.5}).bodies[0].damping.tolist() == [0.5]
     assert world.with_values({"wind.exponent": 0.1}).wind.exponent == 0.1
@@ -129,7 +132,7 @@ def test_a_key_that_is_left_to_its_default_may_be_given():
     assert arm.models[0].source is not None
 
 
-def test_times_are_exact():
+def test_times_are_exact() -> None:
     world = World("w", time=TimeGrid(1_700_000_000_123_456_789))
     assert world.at("time.start") == Decimal("1700000000.123456789")
     assert world.with_values({"time.start": world.at("time.start")}) == world
@@ -153,10 +156,10 @@ def test_times_are_exact():
         ("", "is no key path; one is, for example, bodies[ball].inertial.mass"),
     ],
 )
-def test_paths_that_lead_nowhere(path, expected):
+def test_paths_that_lead_nowhere(path: str, expected: str) -> None:
     inertial = Inertial(1.0, np.eye(3))
     bodies = tuple(Body(name, "map", "free", inertial=inertial) for name in ("ball", "cube"))
-    world = World("w", bodies=bodies, forces=(Drag("ball", [1, 1, 1]), Drag("ball")))
+    world = World("w", bodies=bodies, forces=(Drag("ball", np.ones(3)), Drag("ball")))
     with pytest.raises(WorldError) as error:
         world.at(path)
     assert str(error.value).startswith(f"{path}: {expected}" if path else expected)
@@ -174,14 +177,14 @@ def test_paths_that_lead_nowhere(path, expected):
         ("origin", 3, "origin: is no number but a mapping (latitude, longitude, altitude)"),
     ],
 )
-def test_values_that_cannot_be(path, value, expected):
+def test_values_that_cannot_be(path: str, value: float, expected: str) -> None:
     with pytest.raises(WorldError) as error:
         world_of("buoys").with_values({path: value})
     assert str(error.value).startswith(expected)
 
 
-def test_what_is_no_number_is_refused():
+def test_what_is_no_number_is_refused() -> None:
     with pytest.raises(TypeError, match=r"time\.step: a number is needed, found '0\.1'"):
-        World("w").with_values({"time.step": "0.1"})
+        World("w").with_values({"time.step": "0.1"})  # type: ignore[dict-item]  # refused when it runs, too
     with pytest.raises(TypeError, match="found True"):
         World("w").with_values({"time.step": True})

@@ -289,12 +289,12 @@ ROTORS = "rotors: [{position: [0, 0, 0], spin: ccw, thrust_coefficient: 1e-5, mo
         ("{name: v, body: b, rotors: [{position: [0, 0, 0]}]}", "2:40: vehicles[0].rotors[0]: max_speed is missing"),
     ],
 )
-def test_faults_of_a_vehicle_on_a_body(faults, text, line):
+def test_faults_of_a_vehicle_on_a_body(faults: Callable[..., list[str]], text: str, line: str) -> None:
     bodies = "bodies: [{name: b, joint: free, inertial: {mass: 1, inertia: [1, 1, 1]}}]"
     assert f"w.yaml:{line}" in faults(f"{bodies}\nvehicles: [{text}]")
 
 
-def test_a_vehicle_on_a_body_that_cannot_carry_it(read):
+def test_a_vehicle_on_a_body_that_cannot_carry_it(read: Callable[..., World]) -> None:
     world = read(f"bodies: [{{name: b}}]\nvehicles: [{{name: v, body: b, {ROTORS}}}, {{name: w, body: c, {ROTORS}}}]")
     with pytest.raises(WorldError) as error:
         lay_out(world)
