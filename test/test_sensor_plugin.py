@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,12 @@ sensors:
   - {name: kite/thermometer, parent: kite, type: temperature, ground: 20.0, noise: {deviation: 0.0}}
 """
 
+# Of a sensor's code and a world with one: the world's file.
+Install = Callable[..., Path]
+
 
 @pytest.fixture
-def installed(tmp_path):
+def installed(tmp_path: Path) -> Install:
     """Returns what installs a package `thermo` with the code of a sensor, and a world with one."""
 
     def install(code: str = THERMOMETER, world: str = WORLD) -> Path:
@@ -80,7 +84,7 @@ def sim_node(world: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=world.parent)
 
 
-def test_its_readings_are_in_a_bag(installed):
+def test_its_readings_are_in_a_bag(installed: Install) -> None:
     """Height is 100 m/s t: each second is 0.65 degrees colder, from 20."""
     world = installed()
     checked = sim_node(world, "check", "weather.yaml")
@@ -99,7 +103,9 @@ def test_its_readings_are_in_a_bag(installed):
     assert {(each.header.frame_id, each.variance) for each in found} == {("kite/thermometer", 0.0)}
 
 
-def test_a_message_of_its_own_package_is_recorded_with_its_definition(installed, monkeypatch):
+def test_a_message_of_its_own_package_is_recorded_with_its_definition(
+    installed: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code = THERMOMETER.replace('"sensor_msgs/msg/Temperature"', '"thermo_msgs/msg/Warmth"').replace(
         'ature": ch', '": ch'
     )
@@ -120,7 +126,7 @@ def test_a_message_of_its_own_package_is_recorded_with_its_definition(installed,
     assert {(each.off, each.by) for each in found} == {(0.0, "me")}
 
 
-def test_rviz_shows_it(installed):
+def test_rviz_shows_it(installed: Install) -> None:
     done = sim_node(installed(), "rviz", "weather.yaml")
     assert (done.returncode, done.stderr) == (0, "")
     [sensors] = [
@@ -131,7 +137,7 @@ def test_rviz_shows_it(installed):
     assert display["Topic"]["Value"] == "/kite/thermometer/temperature"
 
 
-def test_rviz_says_where_it_has_no_display(installed):
+def test_rviz_says_where_it_has_no_display(installed: Install) -> None:
     code = THERMOMETER.replace('"sensor_msgs/msg/Temperature"', '"std_msgs/msg/Float64"').replace(
         '{"temperature": channels(0), "variance": self.noise.variance(self.rate)}', '{"data": channels(0)}'
     )
@@ -140,14 +146,14 @@ def test_rviz_says_where_it_has_no_display(installed):
     assert done.stderr == "sim_node: no display for std_msgs/msg/Float64 (kite/thermometer/temperature)\n"
 
 
-def test_a_typo_in_its_parameters_is_an_error_at_its_place(installed):
+def test_a_typo_in_its_parameters_is_an_error_at_its_place(installed: Install) -> None:
     done = sim_node(installed(world=WORLD.replace("ground:", "grund:")), "check", "weather.yaml")
     assert done.returncode == 2
     told = "weather.yaml:6:63: sensors[0].grund: unknown key; did you mean ground?"
     assert done.stderr.startswith(told)
 
 
-def test_an_unknown_type_is_answered_with_its_name(installed):
+def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
     done = sim_node(installed(world=WORLD.replace("type: temperature", "type: temprature")), "check", "weather.yaml")
     assert done.returncode == 2
     assert "did you mean temperature?" in done.stderr
@@ -169,7 +175,7 @@ def test_an_unknown_type_is_answered_with_its_name(installed):
         ("def messages", "def mesages", "check", "TypeError: Can't instantiate abstract class Thermometer"),
     ],
 )
-def test_its_mistakes_are_told_as_its_own(installed, old, new, command, told):
+def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str, command: str, told: str) -> None:
     """The package, its version, the sensor and the line; without a traceback; the run failed, not the user."""
     assert old in THERMOMETER
     code = THERMOMETER.replace(old, new)

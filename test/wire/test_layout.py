@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from cdr_reading import SECOND
@@ -35,7 +39,7 @@ NUMBERS = {
 }
 
 
-def drawn(data, type):
+def drawn(data: st.DataObject, type: str) -> tuple[Any, dict[str, Any]]:
     """A message of rosbags, and the fields to lay out the same one."""
     parts = {name: value(data, *of) for name, of in STORE.fielddefs[type][1] if name != DUMMY}
     dummy = {name: 0 for name, _ in STORE.fielddefs[type][1] if name == DUMMY}
@@ -43,7 +47,7 @@ def drawn(data, type):
     return message, {name: said for name, (_, said) in parts.items()}
 
 
-def value(data, kind, what):
+def value(data: st.DataObject, kind: Any, what: Any) -> tuple[Any, Any]:
     if kind == Nodetype.NAME:
         return drawn(data, what)
     if kind == Nodetype.BASE:
@@ -59,7 +63,7 @@ def value(data, kind, what):
 
 
 @pytest.mark.parametrize("type", TYPES)
-def test_fields_are_those_of_rosbags(type):
+def test_fields_are_those_of_rosbags(type: str) -> None:
     """Names, in their order, of each standard definition."""
     assert [field.name for field in fields_of(type)] == [n for n, _ in STORE.fielddefs[type][1] if n != DUMMY]
 
@@ -67,19 +71,19 @@ def test_fields_are_those_of_rosbags(type):
 @pytest.mark.parametrize("type", TYPES)
 @settings(max_examples=4)
 @given(st.data())
-def test_bytes_are_those_of_rosbags(type, data):
+def test_bytes_are_those_of_rosbags(type: str, data: st.DataObject) -> None:
     """Every type, with lists and texts of any length."""
     message, fields = drawn(data, type)
     assert Layout(type, fields).write(0) == bytes(STORE.serialize_cdr(message, type))
 
 
-def test_defaults_are_those_of_the_definition():
+def test_defaults_are_those_of_the_definition() -> None:
     """geometry_msgs/Quaternion is the identity; sensor_msgs/NavSatStatus of Jazzy is unknown, -2."""
     assert Layout("geometry_msgs/msg/Quaternion", {}).at("w").tolist() == [1.0]
     assert Layout("sensor_msgs/msg/NavSatFix", {}).at("status.status").tolist() == [-2]
 
 
-def test_numbers_are_rewritten_by_the_names_of_their_fields():
+def test_numbers_are_rewritten_by_the_names_of_their_fields() -> None:
     layout = Layout("sensor_msgs/msg/Imu", {"header.frame_id": "imu", "angular_velocity_covariance": np.eye(3)})
     layout.at("angular_velocity")[:] = [1.0, 2.0, 3.0]
     layout.at("linear_acceleration.z")[:] = 9.81
@@ -94,7 +98,7 @@ def test_numbers_are_rewritten_by_the_names_of_their_fields():
     assert (second.angular_velocity.x, second.angular_velocity.y, second.header.stamp.sec) == (-1.0, 2.0, 3)
 
 
-def test_every_header_in_a_message_has_the_stamp():
+def test_every_header_in_a_message_has_the_stamp() -> None:
     """A TFMessage has one for each of its transforms."""
     transforms = [{"header.frame_id": "map", "child_frame_id": name} for name in ("a", "long_name", "b")]
     layout = Layout("tf2_msgs/msg/TFMessage", {"transforms": transforms})
@@ -104,7 +108,7 @@ def test_every_header_in_a_message_has_the_stamp():
     assert [each.transform.translation.y for each in got] == [0.0, 2.0, 0.0]
 
 
-def test_an_array_in_a_list_of_bytes_is_its_memory():
+def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
     points = np.array([1.5, -2.5], "<f4")
     layout = Layout("sensor_msgs/msg/PointCloud2", {"data": points})
     assert bytes(deserialize_message(layout.write(0), PointCloud2).data) == points.tobytes()
@@ -129,12 +133,14 @@ def test_an_array_in_a_list_of_bytes_is_its_memory():
         ("shape_msgs/msg/SolidPrimitive", {"dimensions": [1.0] * 4}, "dimensions takes up to 3, found 4"),
     ],
 )
-def test_fields_that_do_not_fit_are_refused(type, fields, told, installed):
+@pytest.mark.usefixtures("installed")
+def test_fields_that_do_not_fit_are_refused(type: str, fields: dict[str, Any], told: str) -> None:
     with pytest.raises(LayoutFault, match=told):
         Layout(type, fields)
 
 
-def test_an_installed_message_is_found_by_its_file(installed):
+@pytest.mark.usefixtures("installed")
+def test_an_installed_message_is_found_by_its_file() -> None:
     """Constants, comments, defaults, bounds, fields of its own package and of others."""
     layout = Layout("weather_msgs/msg/Report", {"gust.speed": 3.5, "names": ["a", "bc"]})
     assert layout.write(0) == bytes.fromhex(
@@ -148,7 +154,7 @@ def test_an_installed_message_is_found_by_its_file(installed):
 
 
 @pytest.fixture
-def installed(tmp_path, monkeypatch):
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Two packages of messages, as a sourced workspace has them."""
     files = {
         "weather_msgs/msg/Gust.msg": "# of wind\nfloat32 speed\n",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from cdr_reading import SECOND, read
 from geometry_msgs.msg import TwistWithCovarianceStamped, WrenchStamped
@@ -29,6 +31,7 @@ from sensor_msgs.msg import (
 )
 
 from sim_node import sensors
+from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import Channels, Message, Noise, channels
 from sim_node.wire.layout import LayoutFault
 from sim_node.wire.sensor_topics import writer
@@ -45,22 +48,22 @@ SIZES = st.tuples(st.integers(1, 6), st.integers(1, 6))
 TWO, THREE = Noise(deviation=2.0), Noise(deviation=3.0)
 
 
-def numbers(*shape):
+def numbers(*shape: int) -> st.SearchStrategy[FloatArray]:
     return arrays(np.float64, shape, elements=st.floats(allow_nan=False))
 
 
-def xyz(vector):
+def xyz(vector: Any) -> list[float]:
     return [vector.x, vector.y, vector.z]
 
 
-def written(sensor, frame, stamp_ns, values, topic=""):
+def written(sensor: sensors.SensorType, frame: str, stamp_ns: int, values: npt.NDArray[Any], topic: str = "") -> bytes:
     """The bytes of a sensor's message, of the only one unless its topic is said."""
     [message] = [each for each in sensor.messages(frame, "map") if topic in ("", each.topic)]
-    return writer(message, sensor.shape(), frame)(stamp_ns, values)
+    return bytes(writer(message, sensor.shape(), frame)(stamp_ns, values))
 
 
 @given(NAMES, STAMPS, numbers(6))
-def test_imu(frame, stamp_ns, values):
+def test_imu(frame: str, stamp_ns: int, values: FloatArray) -> None:
     """An orientation that is not measured has -1 in front of its covariance: sensor_msgs/Imu."""
     imu = sensors.Imu(gyroscope=TWO, accelerometer=THREE)
     got = read(written(imu, frame, stamp_ns, values), Imu, frame, stamp_ns)
@@ -72,7 +75,7 @@ def test_imu(frame, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(3))
-def test_magnetic_field(frame, stamp_ns, values):
+def test_magnetic_field(frame: str, stamp_ns: int, values: FloatArray) -> None:
     sensor = sensors.Magnetometer(noise=TWO)
     got = read(written(sensor, frame, stamp_ns, values), MagneticField, frame, stamp_ns)
     assert xyz(got.magnetic_field) == values.tolist()
@@ -80,13 +83,13 @@ def test_magnetic_field(frame, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(1), st.sampled_from([sensors.Barometer, sensors.Airspeed]))
-def test_fluid_pressure(frame, stamp_ns, values, kind):
+def test_fluid_pressure(frame: str, stamp_ns: int, values: FloatArray, kind: type[Any]) -> None:
     got = read(written(kind(noise=THREE), frame, stamp_ns, values), FluidPressure, frame, stamp_ns)
     assert (got.fluid_pressure, got.variance) == (values[0], 9.0)
 
 
 @given(NAMES, STAMPS, numbers(6))
-def test_gps(frame, stamp_ns, values):
+def test_gps(frame: str, stamp_ns: int, values: FloatArray) -> None:
     """Velocities are along the axes of the fixed frame; a rate of -1 in their covariance is not measured."""
     gps = sensors.Gps(horizontal=TWO, vertical=THREE, velocity=TWO)
     got = read(written(gps, frame, stamp_ns, values, "fix"), NavSatFix, frame, stamp_ns)
@@ -100,19 +103,19 @@ def test_gps(frame, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(6), st.sampled_from([sensors.Contact, sensors.ForceTorque]))
-def test_wrench(frame, stamp_ns, values, kind):
+def test_wrench(frame: str, stamp_ns: int, values: FloatArray, kind: type[Any]) -> None:
     got = read(written(kind(), frame, stamp_ns, values), WrenchStamped, frame, stamp_ns)
     assert [*xyz(got.wrench.force), *xyz(got.wrench.torque)] == values.tolist()
 
 
-def check_odometry(got, frame, values):
+def check_odometry(got: Any, frame: str, values: FloatArray) -> None:
     at, turn, moving = got.pose.pose.position, got.pose.pose.orientation, got.twist.twist
     assert got.child_frame_id == frame
     assert [*xyz(at), *xyz(turn), turn.w, *xyz(moving.linear), *xyz(moving.angular)] == values[:13].tolist()
 
 
 @given(NAMES, STAMPS, numbers(13))
-def test_ground_truth(frame, stamp_ns, values):
+def test_ground_truth(frame: str, stamp_ns: int, values: FloatArray) -> None:
     got = read(written(sensors.GroundTruth(), frame, stamp_ns, values), Odometry, "map", stamp_ns)
     check_odometry(got, frame, values)
     assert not got.pose.covariance.any()
@@ -120,7 +123,7 @@ def test_ground_truth(frame, stamp_ns, values):
 
 
 @given(NAMES, STAMPS, numbers(13), arrays(np.float64, 6, elements=st.floats(0, 1e3)))
-def test_odometry(frame, stamp_ns, values, variances):
+def test_odometry(frame: str, stamp_ns: int, values: FloatArray, variances: FloatArray) -> None:
     """The variances are the diagonal of the pose's covariance, which is else zero."""
     sensor = sensors.Odometry(linear=TWO, angular=THREE)
     data = written(sensor, frame, stamp_ns, np.concatenate([values, variances]))
@@ -131,7 +134,7 @@ def test_odometry(frame, stamp_ns, values, variances):
 
 
 @given(NAMES, st.lists(NAMES, min_size=1, max_size=9), STAMPS, st.data())
-def test_joint_state(frame, names, stamp_ns, data):
+def test_joint_state(frame: str, names: list[str], stamp_ns: int, data: st.DataObject) -> None:
     values = data.draw(numbers(3, len(names)))
     sensor = sensors.JointStates(joints=tuple(names))
     got = read(written(sensor, frame, stamp_ns, values.ravel()), JointState, frame, stamp_ns)
@@ -140,7 +143,7 @@ def test_joint_state(frame, names, stamp_ns, data):
 
 
 @given(NAMES, STAMPS, FLOATS)
-def test_range(frame, stamp_ns, told):
+def test_range(frame: str, stamp_ns: int, told: float) -> None:
     """Before Jazzy, Range ends without its variance."""
     sensor = sensors.Rangefinder(field_of_view=0.25, range_min=0.5, range_max=8.0, noise=TWO)
     got = read(written(sensor, frame, stamp_ns, np.array([told])), Range, frame, stamp_ns)
@@ -150,10 +153,10 @@ def test_range(frame, stamp_ns, told):
 
 
 @given(NAMES, STAMPS, st.integers(1, 40), st.data())
-def test_laser_scan(frame, stamp_ns, samples, data):
+def test_laser_scan(frame: str, stamp_ns: int, samples: int, data: st.DataObject) -> None:
     """Infinities are ranges, too: REP 117."""
     ranges = data.draw(arrays(np.float32, samples, elements=FLOATS))
-    limits = {"angle_min": -1.0, "angle_max": 2.0, "range_min": 0.1, "range_max": 30.0, "rate": 20.0}
+    limits: dict[str, Any] = {"angle_min": -1.0, "angle_max": 2.0, "range_min": 0.1, "range_max": 30.0, "rate": 20.0}
     sensor = sensors.Lidar2d(samples=samples, **limits)
     got = read(written(sensor, frame, stamp_ns, ranges.astype(float)), LaserScan, frame, stamp_ns)
     assert got.ranges.tolist() == ranges.tolist()
@@ -165,7 +168,7 @@ def test_laser_scan(frame, stamp_ns, samples, data):
 
 
 @given(NAMES, STAMPS, st.integers(1, 5), st.integers(1, 7), st.data())
-def test_point_cloud(frame, stamp_ns, rings, samples, data):
+def test_point_cloud(frame: str, stamp_ns: int, rings: int, samples: int, data: st.DataObject) -> None:
     """Its data, taken apart as its fields say."""
     values = data.draw(arrays(np.float32, (rings, samples, 4), elements=st.floats(width=32)))
     sensor = sensors.Lidar3d(rings=rings, samples=samples)
@@ -189,7 +192,7 @@ def test_point_cloud(frame, stamp_ns, rings, samples, data):
 
 
 @given(NAMES, STAMPS, SIZES, st.data())
-def test_colours(frame, stamp_ns, size, data):
+def test_colours(frame: str, stamp_ns: int, size: tuple[int, int], data: st.DataObject) -> None:
     height, width = size
     picture = data.draw(arrays(np.uint8, (height, width, 3)))
     sensor = sensors.Camera(width=width, height=height)
@@ -199,7 +202,7 @@ def test_colours(frame, stamp_ns, size, data):
 
 
 @given(NAMES, STAMPS, SIZES, st.data())
-def test_depth(frame, stamp_ns, size, data):
+def test_depth(frame: str, stamp_ns: int, size: tuple[int, int], data: st.DataObject) -> None:
     height, width = size
     picture = data.draw(arrays(np.float32, (height, width)))
     sensor = sensors.DepthCamera(width=width, height=height)
@@ -209,7 +212,7 @@ def test_depth(frame, stamp_ns, size, data):
 
 
 @given(NAMES, STAMPS, st.floats(0.1, 2.5))
-def test_camera_info(frame, stamp_ns, across):
+def test_camera_info(frame: str, stamp_ns: int, across: float) -> None:
     """Without distortion: P is K with a column of zeros, R the identity. sensor_msgs/CameraInfo."""
     sensor = sensors.Camera(width=640, height=480, horizontal_fov=across)
     data = written(sensor, frame, stamp_ns, np.zeros((480, 640, 3), np.uint8), "camera_info")
@@ -224,7 +227,7 @@ def test_camera_info(frame, stamp_ns, across):
     assert (got.binning_x, got.binning_y, got.roi.do_rectify) == (0, 0, False)
 
 
-def test_a_message_written_twice_has_nothing_of_the_first():
+def test_a_message_written_twice_has_nothing_of_the_first() -> None:
     sensor = sensors.Magnetometer()
     [message] = sensor.messages("mag", "map")
     write = writer(message, sensor.shape(), "mag")
@@ -235,7 +238,7 @@ def test_a_message_written_twice_has_nothing_of_the_first():
     assert (xyz(got.magnetic_field), got.header.stamp.sec, got.header.stamp.nanosec) == ([4.0, 5.0, 6.0], 2, 0)
 
 
-def test_a_time_that_stamps_do_not_hold_is_refused():
+def test_a_time_that_stamps_do_not_hold_is_refused() -> None:
     with pytest.raises(OverflowError, match="32 bits wide"):
         written(sensors.Barometer(), "baro", 2**31 * SECOND, np.zeros(1))
 
@@ -251,12 +254,12 @@ def test_a_time_that_stamps_do_not_hold_is_refused():
         (Channels(...), "angular_velocity needs 3 of them, found 6", (2, 3)),
     ],
 )
-def test_channels_that_do_not_fit_are_refused(field, told, shape):
+def test_channels_that_do_not_fit_are_refused(field: Any, told: str, shape: tuple[int, ...]) -> None:
     with pytest.raises(LayoutFault, match=told):
         writer(Message("m", "sensor_msgs/msg/Imu", {"angular_velocity": field}), shape, "imu")
 
 
-def test_channels_may_be_put_anywhere():
+def test_channels_may_be_put_anywhere() -> None:
     """Into picked places of one field and the whole of another; what is not picked stays as it was."""
     picked = Channels(slice(0, 2), within=np.full(9, 0.5), at=np.array([8, 0]))
     fields = {"angular_velocity": channels(2, 5), "angular_velocity_covariance": picked}
@@ -266,7 +269,7 @@ def test_channels_may_be_put_anywhere():
     assert xyz(got.angular_velocity) == [2.0, 3.0, 4.0]
 
 
-def test_latency_and_rate_do_not_change_the_layout():
+def test_latency_and_rate_do_not_change_the_layout() -> None:
     """Covariances may: they are those of one reading at the rate."""
     slow, fast = sensors.GroundTruth(), replace(sensors.GroundTruth(), rate=500.0, latency=0.1)
     values = np.arange(13.0)
