@@ -28,7 +28,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.senses:VIEWS",),
-    "sim_node.sensors": ("sim_node.world.sensor_types:SENSORS",),
+    "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.storages:STORAGES",),
     "sim_node.translations": (
         "sim_node.autopilot.translation.registry:TRANSLATIONS",
