@@ -34,6 +34,7 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={
         NAME: ["py.typed"],
+        f"{NAME}.wire": ["standard_messages.txt"],
         f"{NAME}.world.readers.openplx": ["openplx.lark", "bundles/**/*.openplx"],
     },
     zip_safe=False,

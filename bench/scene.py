@@ -19,7 +19,7 @@ from bench.pairs import Pairs
 from sim_node.physics import RigidBodyEngine
 from sim_node.sensors import Lidar3d
 from sim_node.simulation import Simulation
-from sim_node.wire.range_messages import point_cloud
+from sim_node.wire.sensor_topics import writer
 from sim_node.world import Sensor, World, load
 
 RINGS, SAMPLES = 64, 1024
@@ -42,14 +42,16 @@ def clouds(pairs: Pairs, room: World) -> None:
     dense = {"rings": RINGS, "samples": SAMPLES, "rate": 1.0 / (room.time.step_ns * 1e-9)}
     simulation = Simulation(replace(room, sensors=(replace(lidar, parameters=dense),)))
     engine = next(engine for engine in simulation._engines if isinstance(engine, RigidBodyEngine))
-    write = point_cloud(lidar.name, RINGS, SAMPLES)
+    scanner = Lidar3d(rings=RINGS, samples=SAMPLES)
+    [message] = scanner.messages(lidar.name, room.fixed_frame)
+    write = writer(message, scanner.shape(), lidar.name)
 
     def told() -> bytes:
         simulation.step()
         return write(simulation.time_ns, simulation.present().readings[lidar.name].values[0])
 
     rays = RINGS * SAMPLES
-    fan = Lidar3d(rings=RINGS, samples=SAMPLES).fan().ravel()
+    fan = scanner.fan().ravel()
     hits, distances = np.empty(rays, np.int32), np.empty(rays)
     at = simulation.frames.lookup(simulation.snapshot().poses, room.fixed_frame, lidar.name)[:3]
     body = engine.model.body("cart/base_link").id

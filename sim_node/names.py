@@ -9,8 +9,7 @@ from fnmatch import fnmatchcase
 BASE_LINK = "base_link"
 # What is named so and stands still on a base_link is a sensor's mounting, and so static.
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
-# Types of sensors that have a second frame whose z axis looks ahead, and what stands behind its name: REP 103.
-CAMERAS = ("camera", "depth_camera")
+# Behind the names of frames of pictures, whose z axis looks ahead: REP 103.
 OPTICAL = "_optical"
 LONGEST = 255
 _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")

@@ -5,21 +5,29 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
+from pathlib import Path
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 E = TypeVar("E")
 
+_HERE = str(Path(__file__).parent)
+
 
 class PluginWarning(UserWarning):
     """A plug-in that could not be loaded; the message names the plug-in, its entry point and the reason."""
+
+
+class PluginFault(Exception):
+    """An error inside a plug-in's code; the message names the plug-in, what it was asked, the error and its line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,25 @@ class Registry(Mapping[K, T], Generic[K, T]):
         self.table()
         return self._entries[name][0]
 
+    def plugin_of(self, name: K) -> Plugin | None:
+        """Return the plug-in that added an entry; None for shipped entries and those that a program added itself."""
+        return next((plugin for plugin in self.plugins() if str(name) in plugin.names), None)
+
+    def blame(self, name: K, error: Exception) -> None:
+        """Raise PluginFault from an error in what an entry did, if a plug-in added the entry; else do nothing."""
+        plugin = None if isinstance(error, PluginFault) else self.plugin_of(name)
+        if plugin is not None:
+            raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {_told(error)}") from error
+
+    @contextmanager
+    def blaming(self, name: K) -> Iterator[None]:
+        """Report any error of a block as that of the plug-in which added an entry; see `blame`."""
+        try:
+            yield
+        except Exception as error:
+            self.blame(name, error)
+            raise
+
     def __getitem__(self, name: K) -> T:
         return self.table()[name]
 
@@ -189,6 +216,17 @@ def _rank(module: str, among: tuple[str, ...]) -> int | None:
     """Where the listed module that holds `module` stands, the longest name first; None where none does."""
     holding = [other for other in among if module == other or module.startswith(other + ".")]
     return among.index(max(holding, key=len)) if holding else None
+
+
+def _told(error: Exception) -> str:
+    """An error in one line, with where in the code it was raised."""
+    steps = traceback.extract_tb(error.__traceback__)
+    outside = [step for step in steps if not step.filename.startswith(_HERE)]
+    # The plug-in's own line, not that of a library which it called.
+    ours = [step for step in outside if step.filename == outside[0].filename]
+    reason = " ".join(str(error).split())
+    where = f" ({ours[-1].filename}:{ours[-1].lineno}, in {ours[-1].name})" if ours else ""
+    return f"{type(error).__name__}{': ' if reason else ''}{reason}{where}"
 
 
 @cache

@@ -246,7 +246,8 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
         q, sign = -q, -1.0
     elif not hung.side:
         rates = _seen_from_the_other(mate, between, rates)
-    axes = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
+    turned = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
+    axes = np.array(turned).reshape(-1, 3)
     if mate.type.parts[-1].kind == "ball":
         # About the body's axes instead of the connector's.
         q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
@@ -255,7 +256,7 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
         "parent": parent,
         "pose": mount,
         "joint": joint.name,
-        "axes": np.array(axes).reshape(-1, 3),
+        "axes": axes / np.linalg.norm(axes, axis=1, keepdims=True),
         "anchor": far[:3],
         "q": q,
         "qd": rates,

@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.assembly import assemble
 from sim_node.cli.worlds import add_allow, add_randomised, drawn, needs_no_seed
 from sim_node.programs.recipes import shown
-from sim_node.sensors import groups_of
+from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.problems import counted
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             world = assemble(drawn(load(file, allow=arguments.allow), arguments))
             layout = lay_out(world)
-            sensors = sum(len(group.names) for group in groups_of(world))
+            sensors = len(lay_out_messages(world))
         except WorldError as error:  # noqa: PERF203  each file on its own
             faults += len(error.problems)
             print(error, file=sys.stderr)

@@ -72,6 +72,7 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
     from sim_node.cli.errors import UsageError
     from sim_node.cli.warn import print_warning
     from sim_node.recording.bag import BagError
+    from sim_node.registry import PluginFault
     from sim_node.world.problems import Diverged, WorldError, counted
 
     try:
@@ -84,7 +85,7 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
             return code
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-    except Diverged as error:
+    except (Diverged, PluginFault) as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED
     except (UsageError, BagError) as error:

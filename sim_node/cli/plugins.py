@@ -20,15 +20,15 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.links": ("sim_node.autopilot.links.link:LINKS",),
     "sim_node.loops": ("sim_node.physics.mujoco_loops:LOOPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
+    "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
     "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),
     "sim_node.readers": (
         "sim_node.world.readers.registry:READERS",
         "sim_node.world.readers.registry:MODEL_READERS",
     ),
-    "sim_node.sections": ("sim_node.world.readers.yaml_section:SECTIONS",),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.senses:VIEWS",),
-    "sim_node.sensors": ("sim_node.sensors.registry:SENSORS",),
+    "sim_node.sensors": ("sim_node.world.sensor_types:SENSOR_TYPES",),
     "sim_node.storages": ("sim_node.recording.storages:STORAGES",),
     "sim_node.translations": (
         "sim_node.autopilot.translation.registry:TRANSLATIONS",

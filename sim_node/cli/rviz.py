@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from sim_node.assembly import assemble
 from sim_node.cli.output import add_output, put_out
@@ -34,10 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> str:
-    from sim_node.viewing.rviz import rviz_config
+    from sim_node.viewing.rviz import rviz_config, without_display
 
+    world = assemble(loaded(arguments))
+    for type, topics in without_display(world, prefix=arguments.frame_prefix).items():
+        print(f"sim_node: no display for {type} ({', '.join(topics)})", file=sys.stderr)
     return rviz_config(
-        assemble(loaded(arguments)),
+        world,
         prefix=arguments.frame_prefix,
         namespace=arguments.namespace,
         telemetry=arguments.telemetry,

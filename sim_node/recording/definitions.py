@@ -31,9 +31,12 @@ class Definition(NamedTuple):
 
 @cache
 def definition_of(type: str) -> Definition:
-    """The definition of package/msg/Name as ROS 2 Jazzy has it. Raises UnknownType."""
+    """The definition of package/msg/Name as ROS 2 Jazzy has it, or else as it is installed. Raises UnknownType."""
     store = _store()
     if type not in store.fielddefs:
+        installed = installed_definition(type)
+        if installed is not None:
+            return installed
         raise UnknownType(f"the definition of {type} is not known")
     text, _ = store.generate_msgdef(type, ros_version=2)
     return Definition(text, store.hash_rihs01(type))

@@ -6,12 +6,16 @@ import hashlib
 import json
 import mimetypes
 import platform
+import re
+import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-from sim_node.world import World
+from sim_node.world import Model, World, WorldError, WorldWarning
+from sim_node.world.writers.yaml import to_yaml
 
 # Packages whose versions decide what a run gives.
 PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
@@ -37,15 +41,25 @@ def library() -> str:
 
 
 def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached, ...]:
-    """run.json (world, seed, versions, files with their SHA-256), and the world's files below world/."""
-    contents = [(name, path.read_bytes()) for name, path in _named(world.files) if path.is_file()]
-    run = {
+    """run.json (world, seed, versions, files with their SHA-256), and the world's files below world/.
+
+    A world that was read from no file is written as one: pass it as it was before it was assembled. Where it cannot be
+    written, run.json says why under `unwritten`, and a WorldWarning is given.
+    """
+    unwritten: tuple[str, ...] = ()
+    if world.files:
+        contents = [(name, path.read_bytes()) for name, path in _named(world.files) if path.is_file()]
+    else:
+        contents, unwritten = _written(world)
+    run: dict[str, Any] = {
         "world": world.name,
         "seed": seed,
         "randomised": randomised,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents},
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
+    if unwritten:
+        run["unwritten"] = unwritten
     about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
     files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= LARGEST]
     return (about, *files)
@@ -54,6 +68,33 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
 def custom_data(world: World, seed: int) -> dict[str, str]:
     """What metadata.yaml says of a run."""
     return {"written_by": library(), "world": world.name, "seed": str(seed)}
+
+
+def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
+    """The file that a world made in Python would be, with those that it refers to; or why it cannot be one.
+
+    What a file refers to has a folder of its own, so that the files of a model stand to each other as they did.
+    """
+    named: dict[Path, str] = {}
+
+    def refer(path: Path) -> str:
+        return named.setdefault(path.resolve(), f"{len(named)}/{path.name}")
+
+    try:
+        text = to_yaml(world, refer)
+    except WorldError as error:
+        reasons = tuple(error.lines())
+        message = f"world {world.name!r} is not recorded: {reasons[0]}"
+        warnings.warn(WorldWarning(message), stacklevel=3)
+        return [], reasons
+    files = dict(named)
+    for model in world.of(Model):
+        for part, path in _named(model.files):
+            folder = named[model.files[0].resolve()].partition("/")[0]
+            files.setdefault(path, part.replace("world", folder, 1))
+    name = re.sub(r"[^\w.-]", "_", world.name).lstrip(".") or "world"
+    contents = [(f"world/{name}.yaml", text.encode())]
+    return [*contents, *((f"world/{part}", path.read_bytes()) for path, part in files.items() if path.is_file())], ()
 
 
 def _named(files: tuple[Path, ...]) -> list[tuple[str, Path]]:

@@ -11,6 +11,7 @@ from sim_node.sensors.imu import Imu
 from sim_node.sensors.joint_states import JointStates
 from sim_node.sensors.lidar import Lidar2d, Lidar3d
 from sim_node.sensors.magnetometer import Magnetometer
+from sim_node.sensors.message import Channels, Message, channels
 from sim_node.sensors.noise import Noise, NoiseBank
 from sim_node.sensors.odometry import Odometry
 from sim_node.sensors.rangefinder import Rangefinder
@@ -27,6 +28,7 @@ __all__ = [
     "Barometer",
     "Batch",
     "Camera",
+    "Channels",
     "Contact",
     "DepthCamera",
     "ForceTorque",
@@ -39,6 +41,7 @@ __all__ = [
     "Lidar2d",
     "Lidar3d",
     "Magnetometer",
+    "Message",
     "Noise",
     "NoiseBank",
     "Odometry",
@@ -48,6 +51,7 @@ __all__ = [
     "Readings",
     "SensorType",
     "Suite",
+    "channels",
     "groups_of",
     "sensor",
 ]

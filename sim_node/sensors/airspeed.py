@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import atmosphere
+from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
@@ -38,6 +39,11 @@ class Airspeed(SensorType):
     def quantities(self) -> Quantities:
         """One pressure."""
         return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Airspeed], setting: Setting) -> Measure:

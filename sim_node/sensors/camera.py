@@ -12,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.names import OPTICAL
+from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter, whole
 from sim_node.sensors.registry import SensorType, sensor
@@ -42,14 +44,14 @@ class Taken:
 class CameraType(SensorType):
     """A sensor of pictures, which take a while to be drawn.
 
-    Its frame looks along x (FLU). Messages are in the frame NAME_optical, whose z axis looks ahead and whose x axis
-    is to the right (REP 103).
+    Its frame looks along x (FLU). Messages are in the frame NAME_optical.
     """
 
     width: int
     height: int
     horizontal_fov: float
     encoding: ClassVar[str]
+    optical: ClassVar = True
 
     @abstractmethod
     def lens(self) -> Lens:
@@ -67,6 +69,19 @@ class CameraType(SensorType):
         """The camera matrix K (3, 3), pixels: square ones, their centres at whole numbers, the axis in the middle."""
         focal = 0.5 * self.width / np.tan(0.5 * self.horizontal_fov)
         return np.array([[focal, 0, 0.5 * (self.width - 1)], [0, focal, 0.5 * (self.height - 1)], [0, 0, 1]])
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/Image, and CameraInfo of a camera without distortion: P is K with a column of zeros."""
+        lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
+        size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
+        pictures = np.zeros(lens.shape, lens.dtype)
+        image = {"encoding": self.encoding, "step": pictures[0].nbytes, "data": Channels(..., within=pictures)}
+        projection = np.column_stack([matrix, np.zeros(3)])
+        camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
+        return (
+            Message("image_raw", "sensor_msgs/msg/Image", {**size, **image}),
+            Message("camera_info", "sensor_msgs/msg/CameraInfo", {**size, **camera}),
+        )
 
     @classmethod
     def measure(cls, sensors: Sequence[Any], setting: Setting) -> NoReturn:

@@ -10,11 +10,15 @@ import numpy as np
 
 from sim_node.frames import Frame, convert_position
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.message import Message, channels
+from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
+
+# sensor_msgs/NavSatStatus and NavSatFix.
+_STATUS_FIX, _SERVICE_GPS, _COVARIANCE_DIAGONAL_KNOWN = 0, 1, 2
 
 
 @sensor("gps")
@@ -40,6 +44,31 @@ class Gps(SensorType):
     def quantities(self) -> Quantities:
         """East and north, up, and the velocity."""
         return (self.horizontal, 1), (self.horizontal, 1), (self.vertical, 1), (self.velocity, 3)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """The fix, and the velocity along the fixed frame's axes, which are east, north, up.
+
+        A receiver does not measure how it turns: that has -1 for its variances.
+        """
+        fix = {
+            "status.status": _STATUS_FIX,
+            "status.service": _SERVICE_GPS,
+            "latitude": channels(0),
+            "longitude": channels(1),
+            "altitude": channels(2),
+            "position_covariance": covariance(self.rate, self.horizontal, self.horizontal, self.vertical),
+            "position_covariance_type": _COVARIANCE_DIAGONAL_KNOWN,
+        }
+        known = np.diag(covariance(self.rate, *[self.velocity] * 3))
+        velocity = {
+            "header.frame_id": fixed_frame,
+            "twist.twist.linear": channels(3, 6),
+            "twist.covariance": np.diag([*known, -1.0, -1.0, -1.0]),
+        }
+        return (
+            Message("fix", "sensor_msgs/msg/NavSatFix", fix),
+            Message("fix_velocity", "geometry_msgs/msg/TwistWithCovarianceStamped", velocity),
+        )
 
     @classmethod
     def measure(cls, sensors: Sequence[Gps], setting: Setting) -> Measure:

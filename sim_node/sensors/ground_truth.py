@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
@@ -29,6 +30,16 @@ class GroundTruth(SensorType):
     def quantities(self) -> Quantities:
         """None is off."""
         return ()
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """nav_msgs/Odometry in the fixed frame, without covariances: it is the truth."""
+        fields = {
+            "header.frame_id": fixed_frame,
+            "child_frame_id": frame,
+            "pose.pose": channels(0, 7),
+            "twist.twist": channels(7, 13),
+        }
+        return (Message("odom", "nav_msgs/msg/Odometry", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[GroundTruth], setting: Setting) -> Measure:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.message import Message, channels
+from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
 from sim_node.sensors.setting import Setting
@@ -36,6 +37,17 @@ class Imu(SensorType):
     def quantities(self) -> Quantities:
         """Gyroscope and accelerometer, three axes each."""
         return (self.gyroscope, 3), (self.accelerometer, 3)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/Imu: an orientation that is not measured has -1 in front of its covariance."""
+        fields = {
+            "orientation_covariance": [-1.0, *[0.0] * 8],
+            "angular_velocity": channels(0, 3),
+            "angular_velocity_covariance": covariance(self.rate, *[self.gyroscope] * 3),
+            "linear_acceleration": channels(3, 6),
+            "linear_acceleration_covariance": covariance(self.rate, *[self.accelerometer] * 3),
+        }
+        return (Message("data_raw", "sensor_msgs/msg/Imu", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Imu], setting: Setting) -> Measure:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, listing, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
@@ -54,6 +55,17 @@ class JointStates(SensorType):
     def quantities(self) -> Quantities:
         """Each joint's on its own."""
         return tuple((noise, 1) for noise in (self.position, self.velocity, self.effort) for _ in self.joints)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/JointState."""
+        count = len(self.joints)
+        fields = {
+            "name": self.joints,
+            "position": channels(0, count),
+            "velocity": channels(count, 2 * count),
+            "effort": channels(2 * count, 3 * count),
+        }
+        return (Message("joint_states", "sensor_msgs/msg/JointState", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[JointStates], setting: Setting) -> Measure:

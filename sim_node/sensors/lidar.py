@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import rays
+from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import group, parameter, whole
 from sim_node.sensors.rays import RangeNoise, RangeNoiseBank
@@ -19,6 +20,17 @@ from sim_node.sensors.truth import FrameState
 
 MOST_SAMPLES, MOST_RINGS = 1 << 15, 1 << 10
 TURN = 3.1416
+# Of a point: x, y, z, intensity as float32, its ring as uint16, and two bytes so that the next one is aligned.
+_POINT = np.dtype({"names": ["point", "ring"], "formats": [("<f4", 4), "<u2"], "offsets": [0, 16], "itemsize": 20})
+# sensor_msgs/PointField: name, offset, type.
+_UINT16, _FLOAT32 = 4, 7
+_POINT_FIELDS = (
+    ("x", 0, _FLOAT32),
+    ("y", 4, _FLOAT32),
+    ("z", 8, _FLOAT32),
+    ("intensity", 12, _FLOAT32),
+    ("ring", 16, _UINT16),
+)
 
 
 @sensor("lidar_2d")
@@ -52,6 +64,20 @@ class Lidar2d(SensorType):
     def fan(self) -> FloatArray:
         """The directions (samples, 3) of its rays."""
         return rays.directions(np.linspace(self.angle_min, self.angle_max, self.samples), np.zeros(1))
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/LaserScan without intensities, all rays of one instant."""
+        span = self.angle_max - self.angle_min
+        fields = {
+            "angle_min": self.angle_min,
+            "angle_max": self.angle_max,
+            "angle_increment": span / (self.samples - 1) if self.samples > 1 else 0.0,
+            "scan_time": 1.0 / self.rate,
+            "range_min": self.range_min,
+            "range_max": self.range_max,
+            "ranges": Channels(...),
+        }
+        return (Message("scan", "sensor_msgs/msg/LaserScan", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar2d], setting: Setting) -> Measure:
@@ -111,6 +137,23 @@ class Lidar3d(SensorType):
         azimuths = self.angle_min + share * (np.arange(self.samples) + 0.5)
         elevations = np.linspace(self.vertical_min, self.vertical_max, self.rings)
         return rays.directions(azimuths, elevations[:, None]).reshape(-1, 3)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/PointCloud2 of a row per ring."""
+        points = np.zeros((self.rings, self.samples), _POINT)
+        points["ring"] = np.arange(self.rings)[:, None]
+        size = _POINT.itemsize
+        fields = {
+            "height": self.rings,
+            "width": self.samples,
+            "fields": [
+                {"name": name, "offset": offset, "datatype": kind, "count": 1} for name, offset, kind in _POINT_FIELDS
+            ],
+            "point_step": size,
+            "row_step": size * self.samples,
+            "data": Channels(..., within=points, at="point"),
+        }
+        return (Message("points", "sensor_msgs/msg/PointCloud2", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar3d], setting: Setting) -> Measure:

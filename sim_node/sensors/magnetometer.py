@@ -10,7 +10,8 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.magnetic_field import FIRST_YEAR, LAST_YEAR, field_around
-from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.message import Message, channels
+from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
 from sim_node.sensors.setting import Setting
@@ -37,6 +38,14 @@ class Magnetometer(SensorType):
     def quantities(self) -> Quantities:
         """Three axes."""
         return ((self.noise, 3),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/MagneticField."""
+        fields = {
+            "magnetic_field": channels(0, 3),
+            "magnetic_field_covariance": covariance(self.rate, *[self.noise] * 3),
+        }
+        return (Message("mag", "sensor_msgs/msg/MagneticField", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Magnetometer], setting: Setting) -> Measure:

@@ -48,6 +48,11 @@ class Noise:
         return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
 
 
+def covariance(rate: float, *noises: Noise) -> FloatArray:
+    """Return the covariance (K, K) of K quantities that are read at `rate` (Hz), each off on its own."""
+    return np.diag([noise.variance(rate) for noise in noises])
+
+
 # What a sensor measures: the noise of each quantity, and its number of axes; misalignment turns those of three.
 Quantities = Sequence[tuple[Noise, int]]
 

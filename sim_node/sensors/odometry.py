@@ -11,7 +11,8 @@ import numpy as np
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.drift import DriftCovariance
-from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.message import Channels, Message, channels
+from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
 from sim_node.sensors.setting import Setting
@@ -42,6 +43,18 @@ class Odometry(SensorType):
     def quantities(self) -> Quantities:
         """The twist, and the time that it lasted, which is not off."""
         return (self.linear, 3), (self.angular, 3), (Noise(), 1)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """nav_msgs/Odometry in FRAME/odom; the variances of the pose are the diagonal of its covariance."""
+        fields = {
+            "header.frame_id": f"{frame}/odom",
+            "child_frame_id": frame,
+            "pose.pose": channels(0, 7),
+            "pose.covariance": Channels(slice(13, 19), within=np.zeros(36), at=slice(0, 36, 7)),
+            "twist.twist": channels(7, 13),
+            "twist.covariance": covariance(self.rate, *[self.linear] * 3, *[self.angular] * 3),
+        }
+        return (Message("odom", "nav_msgs/msg/Odometry", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Odometry], setting: Setting) -> Measure:

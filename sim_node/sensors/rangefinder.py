@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.rays import caster, classified
@@ -18,6 +19,8 @@ from sim_node.sensors.truth import FrameState
 
 # Rays of a cone: one ahead, and so many rings of 6, 12, 18 around it.
 RINGS = 3
+# sensor_msgs/Range.
+_INFRARED = 1
 
 
 @sensor("rangefinder")
@@ -48,6 +51,18 @@ class Rangefinder(SensorType):
         rays = [(ring * step, k * np.pi / (3 * ring)) for ring in range(1, RINGS + 1) for k in range(6 * ring)]
         off, turn = np.array([(0.0, 0.0), *rays]).T
         return np.stack([np.cos(off), np.sin(off) * np.cos(turn), np.sin(off) * np.sin(turn)], axis=-1)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/Range as ROS 2 Jazzy has it; before Jazzy it ends without its variance."""
+        fields = {
+            "radiation_type": _INFRARED,
+            "field_of_view": self.field_of_view,
+            "min_range": self.range_min,
+            "max_range": self.range_max,
+            "range": channels(0),
+            "variance": self.noise.variance(self.rate),
+        }
+        return (Message("range", "sensor_msgs/msg/Range", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Rangefinder], setting: Setting) -> Measure:

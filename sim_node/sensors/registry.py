@@ -10,10 +10,12 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.sensors.message import Message
 from sim_node.sensors.noise import NoiseBank, Quantities
 from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
+from sim_node.world.sensor_types import SENSOR_TYPES
 
 # What S sensors would read without noise (S, C), from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
@@ -52,7 +54,8 @@ class SensorType(ABC):
     """A frozen dataclass of parameters, said with `parameter` and `group`; rate (Hz) and latency (s) among them.
 
     channels: what the numbers of a reading are; needs_origin: whether the world must say where on Earth it lies;
-    needs_package: a package that must be installed, or empty.
+    needs_package: a package that must be installed, or empty. optical: whether a second frame, NAME_optical, comes
+    with it, whose z axis looks ahead and whose x axis is to the right (REP 103).
     """
 
     rate: float
@@ -60,6 +63,7 @@ class SensorType(ABC):
     channels: ClassVar[tuple[str, ...]]
     needs_origin: ClassVar[bool] = False
     needs_package: ClassVar[str] = ""
+    optical: ClassVar[bool] = False
 
     def in_world(self, mounting: Sensor, world: World) -> SensorType:
         """Itself where a world mounts it, with what depends on the world. Raises ValueError where it does not fit."""
@@ -68,6 +72,10 @@ class SensorType(ABC):
     @abstractmethod
     def quantities(self) -> Quantities:
         """The noise of each measured quantity, and its number of axes; nothing where none is off."""
+
+    @abstractmethod
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """The messages that a reading becomes, where it is mounted as `frame` in a world with a fixed frame."""
 
     def shape(self) -> tuple[int, ...]:
         """Of the array of one reading: a number for each channel, unless a type says otherwise."""
@@ -90,16 +98,6 @@ class SensorType(ABC):
         return lambda measured: measured
 
 
-SENSORS: Registry[str, type[SensorType]] = Registry(
-    "sensor",
-    shipped=tuple(
-        f"sim_node.sensors.{name}"
-        for name in (
-            *("airspeed", "barometer", "camera", "contact", "force_torque", "gps", "ground_truth", "imu"),
-            *("joint_states", "lidar", "magnetometer", "odometry", "rangefinder"),
-        )
-    ),
-    group="sim_node.sensors",
-)
+SENSORS: Registry[str, type[SensorType]] = SENSOR_TYPES
 # Registers a sensor's class under the name that world files give as `type`.
 sensor = SENSORS.add

@@ -68,14 +68,15 @@ def groups_of(world: World) -> tuple[Group, ...]:
             problems.append(fault(mounting, "type", message))
             continue
         before = len(problems)
-        sensor = read(kind, mounting, problems)
-        if len(problems) == before:
-            problems.extend(_misfits(mounting, sensor, world))
-            try:
-                sensor = sensor.in_world(mounting, world)
-            except ValueError as misfit:
-                problems.append(fault(mounting, "type", str(misfit)))
-        alike = (mounting.type, sensor.rate, sensor.latency, sensor.shape())
+        with SENSORS.blaming(mounting.type):
+            sensor = read(kind, mounting, problems)
+            if len(problems) == before:
+                problems.extend(_misfits(mounting, sensor, world))
+                try:
+                    sensor = sensor.in_world(mounting, world)
+                except ValueError as misfit:
+                    problems.append(fault(mounting, "type", str(misfit)))
+            alike = (mounting.type, sensor.rate, sensor.latency, sensor.shape())
         groups.setdefault(alike, []).append((mounting.name, sensor))
     if problems:
         raise WorldError(problems)
@@ -107,7 +108,7 @@ class Suite:
 
     frames: the names of those that they are; state: how these move, in this order, for others to fill before
     `measure`. surroundings: what else they perceive; gravity: as a FrameState has it. told: what came out last.
-    Raises WorldError as groups_of does.
+    Raises WorldError as groups_of does. Errors inside a plug-in's sensor are raised as PluginFault.
     """
 
     def __init__(self, world: World, surroundings: Surroundings = OPEN_AIR, gravity: npt.ArrayLike = DOWN) -> None:
@@ -122,14 +123,16 @@ class Suite:
             end = at + len(group.names)
             setting = Setting(world, group.names, surroundings)
             bank = _CameraBank if issubclass(group.type, CameraType) else _Bank
-            self._banks.append(bank(group, self.state.rows(slice(at, end)), setting))
+            with SENSORS.blaming(group.kind):
+                self._banks.append(bank(group, self.state.rows(slice(at, end)), setting))
             at = end
         self.reset(0)
 
     def reset(self, seed: int) -> None:
         """Back to step 0, with noise drawn from `seed`."""
         for bank in self._banks:
-            bank.reset(seed)
+            with SENSORS.blaming(bank.kind):
+                bank.reset(seed)
         self._find_due()
 
     @property
@@ -144,7 +147,11 @@ class Suite:
         """
         for bank in self._banks:
             if bank.schedule.due == step:
-                bank.measure(time_ns, wait=wait)
+                try:
+                    bank.measure(time_ns, wait=wait)
+                except Exception as error:
+                    SENSORS.blame(bank.kind, error)
+                    raise
         self._find_due()
 
     def tell(self, step: int, *, wait: bool = True) -> Readings:
@@ -198,6 +205,7 @@ class _Bank:
 
     def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
         self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        self.kind = group.kind
         self._measure = group.type.measure(group.sensors, setting)
         self._report = group.type.report(group.sensors, setting)
         parts: tuple[object, ...] = (self._measure, self._report)
@@ -274,6 +282,7 @@ class _CameraBank:
     def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
         assert issubclass(group.type, CameraType)
         self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        self.kind = group.kind
         cameras = [each for each in group.sensors if isinstance(each, CameraType)]
         self._expose = group.type.expose(cameras, setting)
         lens = cameras[0].lens()

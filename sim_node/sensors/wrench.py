@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import SensorType
@@ -28,6 +29,10 @@ class WrenchSensor(SensorType):
     def quantities(self) -> Quantities:
         """Force and torque, three axes each."""
         return (self.force, 3), (self.torque, 3)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """geometry_msgs/WrenchStamped."""
+        return (Message("wrench", "geometry_msgs/msg/WrenchStamped", {"wrench": channels(0, 6)}),)
 
 
 def along_axes(state: FrameState, wrenches: FloatArray) -> FloatArray:

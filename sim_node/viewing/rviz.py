@@ -7,18 +7,16 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sim_node.sensors import groups_of
 from sim_node.viewing.description_sink import description_topic
 from sim_node.viewing.extent import Extent, around, places_of
 from sim_node.viewing.marker_sink import MARKERS
 from sim_node.viewing.markers import MISSIONS, PATHS, ROBOTS, SHAPES
 from sim_node.viewing.path_sink import path_topic
 from sim_node.viewing.robots import Robot, robots_of
-from sim_node.viewing.rviz_displays import PLUGINS, Properties, robot_model, shown
+from sim_node.viewing.rviz_displays import DISPLAYS, PLUGINS, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
 from sim_node.viewing.sensor_marks import FIELDS, NAMES, SENSORS
-from sim_node.wire import qos
-from sim_node.wire.sensor_topics import TOPICS, topic_of
+from sim_node.wire.sensor_topics import sensor_messages
 from sim_node.wire.topic import Topic
 from sim_node.world import World
 from sim_node.world.layout import lay_out
@@ -72,15 +70,21 @@ def _paths(world: World, prefix: str, namespace: str) -> list[Properties]:
 
 def _sensors(world: World, prefix: str, namespace: str) -> Iterator[Properties]:
     pictures = 0
-    for group in groups_of(world):
-        for name in group.names:
-            for sensor_topic in TOPICS[group.kind]:
-                topic = Topic(topic_of(prefix + name, sensor_topic.name), sensor_topic.type, qos.SENSOR_DATA)
-                pictures += topic.type == "sensor_msgs/msg/Image"
-                enabled = topic.type != "sensor_msgs/msg/Image" or pictures <= MOST_PICTURES
-                display = shown(f"{prefix}{name}", _absolute(topic, namespace), enabled=enabled)
-                if display is not None:
-                    yield display
+    for name, topic, _ in sensor_messages(world, prefix):
+        pictures += topic.type == "sensor_msgs/msg/Image"
+        enabled = topic.type != "sensor_msgs/msg/Image" or pictures <= MOST_PICTURES
+        display = shown(name, _absolute(topic, namespace), enabled=enabled)
+        if display is not None:
+            yield display
+
+
+def without_display(world: World, *, prefix: str = "") -> dict[str, list[str]]:
+    """Return the topics of sensors that rviz2 cannot show, by the types of their messages."""
+    missing: dict[str, list[str]] = {}
+    for _, topic, _ in sensor_messages(world, prefix):
+        if topic.type not in DISPLAYS:
+            missing.setdefault(topic.type, []).append(topic.name)
+    return missing
 
 
 def _telemetry(vehicle: str) -> Iterator[Properties]:

@@ -103,6 +103,15 @@ DISPLAYS: dict[str, tuple[str, Properties]] = {
         "Wrench",
         {"Force Arrow Scale": 0.01, "Torque Arrow Scale": 0.1, "Arrow Width": 0.1, "History Length": 1},
     ),
+    # A dot in the colour of the number, between the least and the most that rviz expects.
+    "sensor_msgs/msg/Temperature": ("Temperature", {"Style": "Spheres", "Size (m)": 0.1}),
+    "sensor_msgs/msg/RelativeHumidity": ("RelativeHumidity", {"Style": "Spheres", "Size (m)": 0.1}),
+    "sensor_msgs/msg/Illuminance": ("Illuminance", {"Style": "Spheres", "Size (m)": 0.1}),
+    # To be ticked: most vehicles have a barometer, and its colour hardly changes.
+    "sensor_msgs/msg/FluidPressure": (
+        "FluidPressure",
+        {"Enabled": False, "Value": False, "Style": "Spheres", "Size (m)": 0.1},
+    ),
     "visualization_msgs/msg/MarkerArray": ("MarkerArray", {}),
     "visualization_msgs/msg/Marker": ("Marker", {}),
     "nav_msgs/msg/OccupancyGrid": ("Map", {"Alpha": 0.7, "Color Scheme": "map", "Draw Behind": True}),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from sim_node.sensors import SensorType, groups_of
 from sim_node.simulation import Snapshot
-from sim_node.wire import qos
-from sim_node.wire.sensor_messages import Write
-from sim_node.wire.sensor_topics import TOPICS, topic_of
+from sim_node.wire.sensor_topics import Write, writers_of
 from sim_node.wire.stamps import Stamp, simulation_stamp
-from sim_node.wire.topic import Outlet, Send, Topic
+from sim_node.wire.topic import Outlet, Send
 from sim_node.world import FrameTable, World
 
 
@@ -21,8 +19,8 @@ class SensorSink:
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
         self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
-        # For each batch: its latency (ns), and for each of its sensors who sends which channels in what layout.
-        self._out: list[tuple[int, list[list[tuple[Send, slice, Write]]]]] = []
+        # For each batch: its latency (ns), and for each of its sensors who sends what in which layout.
+        self._out: list[tuple[int, list[list[tuple[Send, Write]]]]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
         """Lays out the messages."""
@@ -43,18 +41,11 @@ class SensorSink:
             for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 stamp = self._stamp(stamp_ns)
                 for values, topics in zip(told, sensors, strict=True):
-                    for send, channels, write in topics:
-                        send(stamp + latency_ns, write(stamp, values[channels]))
+                    for send, write in topics:
+                        send(stamp + latency_ns, write(stamp, values))
 
     def close(self) -> None:
         """The outlet is its owner's."""
 
-    def _lay_out(self, kind: str, frame: str, sensor: SensorType, fixed: str) -> list[tuple[Send, slice, Write]]:
-        return [
-            (
-                self._outlet.advertise(Topic(topic_of(frame, topic.name), topic.type, qos.SENSOR_DATA)),
-                topic.channels,
-                topic.layout(sensor, frame, fixed),
-            )
-            for topic in TOPICS[kind]
-        ]
+    def _lay_out(self, kind: str, frame: str, sensor: SensorType, fixed: str) -> list[tuple[Send, Write]]:
+        return [(self._outlet.advertise(topic), write) for topic, write in writers_of(kind, frame, sensor, fixed)]

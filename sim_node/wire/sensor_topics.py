@@ -1,141 +1,120 @@
-"""Which messages a sensor's readings become: topic, type and bytes, by the type of the sensor."""
+"""The messages of a world's sensors: their topics, and their bytes from readings. Each sensor type says its own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from sim_node import names
-from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import groups_of
-from sim_node.sensors.noise import Noise
-from sim_node.wire import image_messages, range_messages
-from sim_node.wire import sensor_messages as wire
-from sim_node.wire.sensor_messages import Write
+from sim_node.sensors import SENSORS, Channels, Message, SensorType, groups_of
+from sim_node.wire import qos
+from sim_node.wire.definitions import UnknownMessage, fields_of
+from sim_node.wire.layout import HEADER, Layout, LayoutFault
+from sim_node.wire.topic import Topic
 from sim_node.world import World
 
+# Gives the bytes for a stamp (ns) and a reading.
+Write = Callable[[int, npt.NDArray[Any]], bytes]
 
-class SensorTopic(NamedTuple):
-    """One message of a sensor: its name below the sensor's, its type, the channels that are its values, its bytes.
 
-    layout: of the sensor's parameters, its frame and the fixed frame.
+class SensorMessage(NamedTuple):
+    """A message of one sensor in a world, and its topic with the sensor's name in front."""
+
+    sensor: str
+    topic: Topic
+    message: Message
+
+
+def sensor_messages(world: World, prefix: str = "") -> Iterator[SensorMessage]:
+    """Yield the messages of all sensors of a world, in the order of its groups; prefix goes before their frames.
+
+    Raises WorldError as groups_of does, and PluginFault.
     """
-
-    name: str
-    type: str
-    channels: slice
-    layout: Callable[[Any, str, str], Write]
+    for group in groups_of(world):
+        for name, sensor in zip(group.names, group.sensors, strict=True):
+            yield from messages_of(group.kind, prefix + name, sensor, world.fixed_frame)
 
 
-def _imu(sensor: Any, frame: str, fixed: str) -> Write:
-    rate = sensor.rate
-    return wire.imu(frame, _diagonal(rate, *[sensor.gyroscope] * 3), _diagonal(rate, *[sensor.accelerometer] * 3))
+def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> tuple[SensorMessage, ...]:
+    """Return the messages of one sensor of a type. Raises PluginFault."""
+    with SENSORS.blaming(kind):
+        return tuple(
+            SensorMessage(frame, Topic(topic_of(frame, each.topic), each.type, qos.SENSOR_DATA), each)
+            for each in sensor.messages(frame, fixed_frame)
+        )
 
 
-def _field(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.magnetic_field(frame, _diagonal(sensor.rate, *[sensor.noise] * 3))
+def writers_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> list[tuple[Topic, Write]]:
+    """Return the topics of one sensor of a type, with what writes their messages. Raises PluginFault."""
+    with SENSORS.blaming(kind):
+        said = messages_of(kind, frame, sensor, fixed_frame)
+        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in said]
 
 
-def _pressure(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.fluid_pressure(frame, sensor.noise.variance(sensor.rate))
+def lay_out_messages(world: World) -> dict[str, list[Topic]]:
+    """Return the topics of each sensor of a world, after laying out their messages.
+
+    Raises WorldError as groups_of does, and PluginFault for messages that cannot be laid out.
+    """
+    return {
+        name: [topic for topic, _ in writers_of(group.kind, name, sensor, world.fixed_frame)]
+        for group in groups_of(world)
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+    }
 
 
-def _fix(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.nav_sat_fix(frame, _diagonal(sensor.rate, sensor.horizontal, sensor.horizontal, sensor.vertical))
+def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
+    """Return what writes a message of a sensor at a frame, whose readings are of a shape.
+
+    Raises LayoutFault for fields that the message's type does not have, and for channels that do not fit.
+    """
+    changing = {path: value for path, value in message.fields.items() if isinstance(value, Channels)}
+    try:
+        starts = {path: each.start(shape) for path, each in changing.items()}
+        found = {path: np.broadcast_to(0.0, shape)[each.of].shape for path, each in changing.items()}
+        needed = {path: starts[path][each.at].shape for path, each in changing.items()}
+    except (IndexError, TypeError) as fault:
+        raise LayoutFault(f"{message.type}: channels do not fit a reading of shape {shape}: {fault}") from None
+    for path, each in changing.items():
+        if found[path] != needed[path]:
+            part = "a reading" if each.of is ... else f"{each.of} of a reading"
+            raise LayoutFault(f"{message.type}: {path} needs shape {needed[path]}, {part} {shape} is {found[path]}")
+    head = {"header.frame_id": frame} if _has_header(message.type) else {}
+    layout = Layout(message.type, {**head, **message.fields, **starts})
+    # By each: which part of which view of the message, and of which part of the reading it is told.
+    moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
+    if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
+        # Numbers here and there are written fastest at once.
+        to = np.concatenate([layout.places_of(view[at]) for view, at, _ in moves])
+        of = np.concatenate([np.arange(*shape)[of] for _, _, of in moves])
+        moves = [(layout.doubles, _as_slice(to), _as_slice(of))]
+
+    def write(stamp_ns: int, values: npt.NDArray[Any]) -> bytes:
+        for view, at, of in moves:
+            view[at] = values[of]
+        return layout.write(stamp_ns)
+
+    return write
 
 
-def _fix_velocity(sensor: Any, frame: str, fixed: str) -> Write:
-    """Along the fixed frame's axes, which are east, north, up; a receiver does not measure how it turns."""
-    covariance = np.zeros((6, 6))
-    covariance[:3, :3] = _diagonal(sensor.rate, *[sensor.velocity] * 3)
-    covariance[3:, 3:] = np.diag([-1.0, -1.0, -1.0])
-    write = wire.twist(fixed, covariance)
-    return lambda stamp_ns, velocity: write(stamp_ns, np.concatenate([velocity, np.zeros(3)]))
+def _as_slice(places: npt.NDArray[np.intp]) -> slice | npt.NDArray[np.intp]:
+    """A slice where it is one: numpy writes it several times faster than picked places."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if (np.diff(places) == 1).all() else places
 
 
-def _ground_truth(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.odometry(fixed, frame, np.zeros((6, 6)), np.zeros((6, 6)))
-
-
-def _odometry(sensor: Any, frame: str, fixed: str) -> Write:
-    twist = _diagonal(sensor.rate, *[sensor.linear] * 3, *[sensor.angular] * 3)
-    return wire.drifting_odometry(f"{frame}/odom", frame, twist)
-
-
-def _joint_state(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.joint_state(frame, sensor.joints)
-
-
-def _range(sensor: Any, frame: str, fixed: str) -> Write:
-    variance = sensor.noise.variance(sensor.rate)
-    return range_messages.infrared_range(frame, sensor.field_of_view, sensor.range_min, sensor.range_max, variance)
-
-
-def _scan(sensor: Any, frame: str, fixed: str) -> Write:
-    angles, limits = (sensor.angle_min, sensor.angle_max), (sensor.range_min, sensor.range_max)
-    return range_messages.laser_scan(frame, *angles, sensor.samples, *limits, 1.0 / sensor.rate)
-
-
-def _points(sensor: Any, frame: str, fixed: str) -> Write:
-    return range_messages.point_cloud(frame, sensor.rings, sensor.samples)
-
-
-def _image(sensor: Any, frame: str, fixed: str) -> Write:
-    return image_messages.image(frame + names.OPTICAL, sensor.width, sensor.height, sensor.encoding)
-
-
-def _camera_info(sensor: Any, frame: str, fixed: str) -> Write:
-    return image_messages.camera_info(frame + names.OPTICAL, sensor.width, sensor.height, sensor.matrix())
-
-
-def _wrench(sensor: Any, frame: str, fixed: str) -> Write:
-    return wire.wrench(frame)
-
-
-def _diagonal(rate: float, *noises: Noise) -> FloatArray:
-    return np.diag([noise.variance(rate) for noise in noises])
-
-
-_ALL = slice(None)
-
-TOPICS: dict[str, tuple[SensorTopic, ...]] = {
-    "imu": (SensorTopic("data_raw", "sensor_msgs/msg/Imu", slice(0, 6), _imu),),
-    "magnetometer": (SensorTopic("mag", "sensor_msgs/msg/MagneticField", slice(0, 3), _field),),
-    "barometer": (SensorTopic("pressure", "sensor_msgs/msg/FluidPressure", slice(0, 1), _pressure),),
-    "airspeed": (SensorTopic("differential_pressure", "sensor_msgs/msg/FluidPressure", slice(0, 1), _pressure),),
-    "gps": (
-        SensorTopic("fix", "sensor_msgs/msg/NavSatFix", slice(0, 3), _fix),
-        SensorTopic("fix_velocity", "geometry_msgs/msg/TwistWithCovarianceStamped", slice(3, 6), _fix_velocity),
-    ),
-    "joint_states": (SensorTopic("joint_states", "sensor_msgs/msg/JointState", slice(None), _joint_state),),
-    "odometry": (SensorTopic("odom", "nav_msgs/msg/Odometry", slice(0, 19), _odometry),),
-    "ground_truth": (SensorTopic("odom", "nav_msgs/msg/Odometry", slice(0, 13), _ground_truth),),
-    "rangefinder": (SensorTopic("range", "sensor_msgs/msg/Range", slice(0, 1), _range),),
-    "lidar_2d": (SensorTopic("scan", "sensor_msgs/msg/LaserScan", _ALL, _scan),),
-    "lidar_3d": (SensorTopic("points", "sensor_msgs/msg/PointCloud2", _ALL, _points),),
-    "camera": (
-        SensorTopic("image_raw", "sensor_msgs/msg/Image", _ALL, _image),
-        SensorTopic("camera_info", "sensor_msgs/msg/CameraInfo", _ALL, _camera_info),
-    ),
-    "depth_camera": (
-        SensorTopic("image_raw", "sensor_msgs/msg/Image", _ALL, _image),
-        SensorTopic("camera_info", "sensor_msgs/msg/CameraInfo", _ALL, _camera_info),
-    ),
-    "contact": (SensorTopic("wrench", "geometry_msgs/msg/WrenchStamped", slice(0, 6), _wrench),),
-    "force_torque": (SensorTopic("wrench", "geometry_msgs/msg/WrenchStamped", slice(0, 6), _wrench),),
-}
+def _has_header(type: str) -> bool:
+    try:
+        return any(field.name == "header" and field.type == HEADER for field in fields_of(type))
+    except UnknownMessage as unknown:
+        raise LayoutFault(str(unknown)) from None
 
 
 def topics_of(world: World, prefix: str) -> list[str]:
     """The names of all topics of a world's sensors, in their order."""
-    return [
-        topic_of(prefix + name, topic.name)
-        for group in groups_of(world)
-        for name in group.names
-        for topic in TOPICS[group.kind]
-    ]
+    return [each.topic.name for each in sensor_messages(world, prefix)]
 
 
 def topic_of(sensor: str, name: str) -> str:

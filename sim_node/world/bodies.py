@@ -6,15 +6,16 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.fields import floats, same
+from sim_node.world.fields import directions, floats, same
 from sim_node.world.joints import JOINTS, JointType
+from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 
 # What can integrate rigid bodies.
@@ -189,11 +190,7 @@ class Body:
                 object.__setattr__(self, what, floats(given, (size,), self.name, what))
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
         object.__setattr__(self, "anchor", floats(self.anchor, (3,), self.name, "anchor"))
-        axes = np.array(floats(self.axes, (joint.open_axes, 3), self.name, "axes"))
-        lengths = np.linalg.norm(axes, axis=1, keepdims=True)
-        if not np.all(np.isfinite(lengths) & (lengths > 0.0)):
-            raise ValueError(f"{self.name!r}: an axis needs a direction, found {axes.tolist()}")
-        object.__setattr__(self, "axes", floats(axes / lengths, axes.shape, self.name, "axes"))
+        object.__setattr__(self, "axes", directions(self.axes, (joint.open_axes, 3), self.name, "axes"))
         if self.position_range is not None:
             object.__setattr__(self, "position_range", floats(self.position_range, (2, 3), self.name, "position_range"))
 
@@ -217,6 +214,11 @@ class Body:
         pose = self.type.pose(self.axes, self.type.neutral() if self.q is None else self.q)
         pose[:3] += self.anchor - quaternions.rotate(pose[3:], self.anchor)
         return pose
+
+    @property
+    def mobility(self) -> Mobility:
+        """That its joint moves it; a frozen body is the static frame of its pose instead."""
+        return "dynamic"
 
     def own_mass(self) -> float:
         """Its mass in kg."""
@@ -245,3 +247,10 @@ class Loop:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class Touchless(NamedTuple):
+    """Two bodies, by their names, that never touch."""
+
+    first: str
+    second: str

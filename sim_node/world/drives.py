@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sim_node.world.problems import NO_PLACE, Place
 
@@ -24,4 +24,4 @@ class Drive:
     amplitude: float = 0.0
     period: float = 1.0
     phase: float = 0.0
-    place: Place = NO_PLACE
+    place: Place = field(default=NO_PLACE, compare=False)

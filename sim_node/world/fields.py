@@ -11,21 +11,25 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-_PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places"}
+# What says where a thing was read from, and no more.
+PROVENANCE = {"place", "parent_place", "parameter_places", "connector_places", "places", "files"}
 
 
 def same(left: object, right: object) -> bool:
     """Equal in all that they say; where they were read from is no part of it."""
     return type(left) is type(right) and all(
-        _equal(getattr(left, part.name), getattr(right, part.name))
+        equal(getattr(left, part.name), getattr(right, part.name))
         for part in fields(left)  # type: ignore[arg-type]
-        if part.name not in _PROVENANCE
+        if part.name not in PROVENANCE
     )
 
 
-def _equal(left: Any, right: Any) -> bool:
+def equal(left: Any, right: Any) -> bool:
+    """Whether two values of fields are equal: numbers, texts, arrays, lists and mappings of them."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(_equal(value, right[key]) for key, value in left.items())
+        return left.keys() == right.keys() and all(equal(value, right[key]) for key, value in left.items())
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+        return len(left) == len(right) and all(map(equal, left, right))
     return left == right if isinstance(left, (str, bytes)) else bool(np.array_equal(left, right))
 
 
@@ -40,6 +44,19 @@ def floats(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: str)
     # A view: the caller's own array stays as writable as it was.
     array.setflags(write=False)
     return array
+
+
+def directions(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: str) -> FloatArray:
+    """Read-only unit vectors (..., 3); those that are, to the rounding of doubles, stay as they are given.
+
+    Raises ValueError for other shapes and for vectors without a direction.
+    """
+    given = floats(values, shape, owner, what)
+    lengths = np.linalg.norm(given, axis=-1, keepdims=True)
+    if not np.all(np.isfinite(lengths) & (lengths > 0.0)):
+        raise ValueError(f"{owner!r}: an axis needs a direction, found {given.tolist()}")
+    unit = np.where(np.abs(lengths - 1.0) <= 4e-15, given, given / lengths)
+    return floats(unit, unit.shape, owner, what)
 
 
 def whole_nanoseconds(values: npt.ArrayLike, owner: str) -> IntArray:

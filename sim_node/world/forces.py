@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.fields import floats, same
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.writers.values import seconds
 
 # Whose axes a constant force keeps to.
 AXES = ("fixed", "body")
@@ -33,6 +35,13 @@ class Force:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def data(self) -> dict[str, Any]:
+        """Return what a world file says of it: its type, and the fields that are not None.
+
+        Raises NotImplementedError for a type that has no words in world files.
+        """
+        raise NotImplementedError
 
     def _set(self, *keys: str) -> None:
         """Keeps vectors (3,) read-only; None stays."""
@@ -60,6 +69,14 @@ class ConstantForce(Force):
     def __post_init__(self) -> None:
         self._set("force", "torque", "point")
 
+    def data(self) -> dict[str, Any]:
+        """Return the words of a constant force."""
+        times = {"from": self.start_ns, "until": self.end_ns}
+        return {
+            **_words("constant", self, "force", "torque", "point", "axes"),
+            **{key: seconds(time_ns) for key, time_ns in times.items() if time_ns is not None},
+        }
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drag(Force):
@@ -78,6 +95,10 @@ class Drag(Force):
 
     def __post_init__(self) -> None:
         self._set("linear", "quadratic", "angular_linear", "angular_quadratic", "center")
+
+    def data(self) -> dict[str, Any]:
+        """Return the words of drag."""
+        return _words("drag", self, "linear", "quadratic", "angular_linear", "angular_quadratic", "center")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,6 +119,14 @@ class Buoyancy(Force):
 
     def __post_init__(self) -> None:
         self._set("center")
+
+    def data(self) -> dict[str, Any]:
+        """Return the words of buoyancy."""
+        return _words("buoyancy", self, "volume", "height", "density", "surface", "center", "shape")
+
+
+def _words(kind: str, force: Force, *keys: str) -> dict[str, Any]:
+    return {"type": kind, "body": force.body, **{key: getattr(force, key) for key in keys}}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

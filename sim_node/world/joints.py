@@ -130,7 +130,12 @@ def _perpendicular(random: np.random.Generator) -> FloatArray:
     """A direction uniform on the sphere, and one uniform among those at right angles to it."""
     first, other = _directions(random, 2)
     second = np.cross(first, other)
-    return np.array([first, second / np.linalg.norm(second)])
+    return _unit(np.array([first, second / np.linalg.norm(second)]))
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    """Rows made unit, once more: what was drawn stays the same to the last bit, which bodies no longer see to."""
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _slides(axes: Iterable[Axis] = (X, Y, Z)) -> tuple[Part, ...]:
@@ -152,9 +157,9 @@ register(
     JointType("rz", (hinge(Z),)),
     JointType("p3d", _slides()),
     JointType("saddle", (hinge(Y), hinge(Z))),
-    JointType("rr", (hinge(),), draw=lambda random: _directions(random, 1)),
+    JointType("rr", (hinge(),), draw=lambda random: _unit(_directions(random, 1))),
     JointType("rr_imp", (hinge(), hinge()), draw=_perpendicular),
-    JointType("rsaddle", (hinge(), hinge()), draw=lambda random: _directions(random, 2)),
+    JointType("rsaddle", (hinge(), hinge()), draw=lambda random: _unit(_directions(random, 2))),
     # Each slides before it turns; the axes are for whoever builds one to keep parallel, or perpendicular.
     JointType("cylindrical", (slide(), hinge())),
     JointType("planar", (slide(), slide(), hinge())),

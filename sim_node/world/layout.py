@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,27 +12,46 @@ from sim_node import names
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
-from sim_node.world.checks import Entry, entries_of, number_problems, tree_problems
+from sim_node.world.checks import entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.model import Motion, StaticFrame, World
+from sim_node.world.model import Motion, World
 from sim_node.world.models import ModelLink
+from sim_node.world.part import Entry
 from sim_node.world.problems import WorldError
+
+P = TypeVar("P")
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
     """A World's frames laid out for a run.
 
-    poses (N, 7): where each static frame is in its parent, and each moving one at its first keyframe or initial state;
-    moving: the row and the motion of each frame that follows keyframes; bodies: the row of each of the world's
-    bodies, parents first; links: likewise of the bodies in its models. Arrays are read-only.
+    poses (N, 7): where each static frame is in its parent, and each moving one at its first keyframe or initial state.
+    parts: the row of each part that is a frame, in the order of the rows. Arrays are read-only.
     """
 
     frames: FrameTable
     poses: FloatArray
-    moving: tuple[tuple[int, Motion], ...]
-    bodies: tuple[tuple[int, Body], ...] = ()
-    links: tuple[tuple[int, ModelLink], ...] = ()
+    parts: tuple[tuple[int, object], ...] = ()
+
+    def of(self, part_type: type[P]) -> tuple[tuple[int, P], ...]:
+        """Return the row and the part of each frame that is a part of a class, parents first."""
+        return tuple((row, part) for row, part in self.parts if isinstance(part, part_type))
+
+    @cached_property
+    def moving(self) -> tuple[tuple[int, Motion], ...]:
+        """The row and the motion of each frame that follows keyframes."""
+        return tuple((row, motion) for row, motion in self.of(Motion) if not self.frames.static[row])
+
+    @cached_property
+    def bodies(self) -> tuple[tuple[int, Body], ...]:
+        """The row of each of the world's bodies."""
+        return self.of(Body)
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, ModelLink], ...]:
+        """The row of each body of the world's models."""
+        return tuple((row, link) for row, link in self.of(ModelLink) if link.link.is_body)
 
 
 def lay_out(world: World) -> Layout:
@@ -47,31 +68,23 @@ def lay_out(world: World) -> Layout:
     poses = np.tile(pose_math.IDENTITY, (len(order), 1))
     static = np.ones(len(order), dtype=bool)
     on_base_link = [False] * len(order)
-    moving: list[tuple[int, Motion]] = []
-    links: list[tuple[int, ModelLink]] = []
     for row, (entry, parent) in enumerate(zip(order, parents, strict=True)):
         on_base_link[row] = parent >= 0 and (on_base_link[parent] or names.last(entry.parent) == names.BASE_LINK)
-        of = entry.of
-        if isinstance(of, StaticFrame):
-            poses[row] = of.pose
-        elif isinstance(of, Body):
-            poses[row] = of.start()
-            static[row] = False
-        elif isinstance(of, ModelLink):
-            poses[row] = of.pose
-            static[row] = not of.link.joints
-            if of.link.is_body:
-                links.append((row, of))
-        elif of is not None:
-            poses[row] = of.poses[0]
-            if not (on_base_link[row] and names.fits(of.frame, world.static_patterns) and not of.moves()):
-                static[row] = False
-                moving.append((row, of))
+        if entry.of is not None:
+            poses[row] = entry.of.start()
+            mobility = entry.of.mobility
+            if mobility != "static":
+                mountable = mobility == "mountable" and on_base_link[row]
+                static[row] = mountable and names.fits(entry.name, world.static_patterns) and _stands_still(entry.of)
     table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static)
     for array in (table.parents, table.static, poses):
         array.setflags(write=False)
-    bodies = sorted(((table.index(body.name), body) for body in world.bodies), key=lambda row_body: row_body[0])
-    return Layout(table, poses, tuple(moving), tuple(bodies), tuple(links))
+    parts = tuple((row, entry.part) for row, entry in enumerate(order) if entry.part is not None)
+    return Layout(table, poses, parts)
+
+
+def _stands_still(of: Any) -> bool:
+    return not of.moves()
 
 
 def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:

@@ -16,7 +16,7 @@ from sim_node.world.problems import Place, Problem, quoted
 
 
 def model_problems(world: World) -> Iterator[Problem]:
-    """Every fault of a world's models and drives."""
+    """Every fault of what carries a world's models."""
     standing = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     standing.update({body.name: body.parent for body in world.bodies if not body.type.parts})
     moved = {motion.frame for motion in world.motions}
@@ -29,7 +29,6 @@ def model_problems(world: World) -> Iterator[Problem]:
             yield _at(model.parent_place, message)
         elif model.floats() and above != world.fixed_frame:
             yield _at(model.parent_place, f"a model that floats free hangs on the fixed frame, not on {quoted(above)}")
-    yield from _drive_problems(world)
 
 
 def drivable(world: World) -> dict[str, str]:
@@ -56,7 +55,8 @@ def overridden_options(world: World) -> Iterator[Problem]:
             yield _at(model.place, f"the world's physics counts, not the model's own: {found}")
 
 
-def _drive_problems(world: World) -> Iterator[Problem]:
+def drive_problems(world: World) -> Iterator[Problem]:
+    """Every fault of a world's drives."""
     known = drivable(world)
     seen: set[str] = set()
     for drive in world.drives:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.fields import same
 from sim_node.world.mujoco_source import Source
+from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 
 Q_SIZES = {"slide": 1, "hinge": 1, "ball": 4, "free": 7}
@@ -105,7 +107,8 @@ class Model:
     states that the model's file names. actuators: their names in the model, in its order. mimics: URDF joints that
     follow another: (joint, followed, multiplier, offset). options: what the file sets of MuJoCo's options, which is
     the world's to say. shown: meshes that are drawn on a link and do nothing else. urdf: the text of a URDF model as
-    its file has it, with meshes that are found from anywhere; empty for others.
+    its file has it, with meshes that are found from anywhere; empty for others. files: all that were read for it, its
+    own first.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Model:
     options: Mapping[str, Any] = field(default_factory=dict)
     shown: tuple[tuple[str, Geometry], ...] = ()
     urdf: str = ""
+    files: tuple[Path, ...] = ()
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
@@ -170,6 +174,15 @@ class ModelLink:
     def parent(self) -> str:
         """Its parent frame's name."""
         return self.model.full_name(self.link.parent) if self.link.parent else self.model.parent
+
+    def start(self) -> FloatArray:
+        """Return its pose (7,) in its parent at the start."""
+        return self.pose
+
+    @property
+    def mobility(self) -> Mobility:
+        """Whether it has joints."""
+        return "dynamic" if self.link.joints else "static"
 
 
 def links_of(model: Model) -> Iterator[ModelLink]:

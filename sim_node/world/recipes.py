@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sim_node.world.problems import NO_PLACE, Place
 
@@ -28,4 +28,4 @@ class Recipe:
     restart: str = "never"
     log: str = ""
     delay_s: float = 0.0
-    place: Place = NO_PLACE
+    place: Place = field(default=NO_PLACE, compare=False)

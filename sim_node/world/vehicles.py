@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.fields import floats, same
+from sim_node.world.fields import directions, floats, same
 from sim_node.world.problems import NO_PLACE, Place
 
 # The sign of a rotor's turn about its axis, by the field's words: seen from above, where the axis points.
@@ -40,11 +40,7 @@ class Rotor:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "position", floats(self.position, (3,), "rotor", "position"))
-        axis = np.array(floats(self.axis, (3,), "rotor", "axis"))
-        length = float(np.linalg.norm(axis))
-        if not 0.0 < length < np.inf:
-            raise ValueError(f"rotor: an axis needs a direction, found {axis.tolist()}")
-        object.__setattr__(self, "axis", floats(axis / length, (3,), "rotor", "axis"))
+        object.__setattr__(self, "axis", directions(self.axis, (3,), "rotor", "axis"))
 
     def __eq__(self, other: object) -> bool:
         return same(self, other)

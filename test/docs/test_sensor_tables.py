@@ -11,7 +11,6 @@ import pytest
 
 from sim_node.sensors import SENSORS, Noise, RangeNoise
 from sim_node.sensors.parameters import spec_of
-from sim_node.wire.sensor_topics import TOPICS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="utf-8")
 
@@ -45,6 +44,6 @@ def test_each_parameter_stands_in_its_table(row: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(SENSORS))
 def test_each_type_stands_there_with_its_topics(kind: str) -> None:
-    for topic in TOPICS[kind]:
-        assert f"| `{topic.name}` | {topic.type.replace('/msg/', '/')}" in PAGE
+    for topic in SENSORS[kind]().messages("sensor", "map"):
+        assert f"| `{topic.topic}` | {topic.type.replace('/msg/', '/')}" in PAGE
     assert f"| `{kind}` | " in PAGE

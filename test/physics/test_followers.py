@@ -32,7 +32,7 @@ def world(
     **more: Any,
 ) -> World:
     physics = Physics(integrator="implicitfast")
-    return World("w", "map", None, TimeGrid(0, step_ns), frames, (), motions, physics, bodies, **more)
+    return World("w", time=TimeGrid(0, step_ns), frames=frames, motions=motions, physics=physics, bodies=bodies, **more)
 
 
 def ray(simulation: Simulation, start: Sequence[float], along: Sequence[float]) -> float:

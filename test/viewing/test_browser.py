@@ -210,6 +210,28 @@ def test_the_lookup_is_tf2s(run: tuple[Loop, str]) -> None:
         assert "| 0.00 | 0.00 | 90.00 |" in told(page)
 
 
+def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
+    """The crane at 1 s is at (1, 0.5, 2) in map."""
+    path = tmp_path / "test.yaml"
+    path.write_text(WORLD + "sensors: [{name: tracker, parent: crane, type: ground_truth}]\n", encoding="utf-8")
+    viewer = Viewer(0, "test")
+    sink = ViewSink(viewer)
+    loop = Loop(Simulation(load(path)), (sink,), paused=True)
+    sink.steer(loop)
+    loop.start()
+    loop.pause()
+    try:
+        with opened(viewer.url) as page:
+            page.take_in(0.5)
+            steps_to(loop, page, 100)
+            page.until(lambda page: any("| x | 1 |" in str(m) for m in page.all("GuiUpdateMessage")))
+            told = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "| x | 1 |" in str(m)][-1]
+            assert "| y | 0.5 |" in told
+            assert "| z | 2 |" in told
+    finally:
+        loop.stop()
+
+
 def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
     from sim_node.viewing.browser.plots import SAMPLES, Plot
 

@@ -13,6 +13,7 @@ from sim_node.world import Motion, World, load
 
 
 def one_motion(world: World) -> Motion:
+    motion: Motion
     (motion,) = world.motions
     return motion
 

@@ -273,3 +273,31 @@ def test_numbers_out_of_range(change: dict[str, Any], line: str) -> None:
     vehicle = replace(Multirotor("v", "v/base_link", (ROTOR,)), **change)
     body = Body("v/base_link", "map", "free")
     assert line in problems(vehicle, body)
+
+
+ROTORS = "rotors: [{position: [0, 0, 0], spin: ccw, thrust_coefficient: 1e-5, moment_coefficient: 0.1, max_speed: 900}]"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("{name: v, body: b}", "2:12: vehicles[0]: rotors is missing"),
+        (
+            f"{{name: v, body: b, model: iris, {ROTORS}}}",
+            "2:31: vehicles[0].model: unknown key (known: name, body, rotor, rotors, drag, pilot, autopilot)",
+        ),
+        ("{name: v, body: b, rotors: [{position: [0, 0, 0]}]}", "2:40: vehicles[0].rotors[0]: max_speed is missing"),
+    ],
+)
+def test_faults_of_a_vehicle_on_a_body(faults: Callable[..., list[str]], text: str, line: str) -> None:
+    bodies = "bodies: [{name: b, joint: free, inertial: {mass: 1, inertia: [1, 1, 1]}}]"
+    assert f"w.yaml:{line}" in faults(f"{bodies}\nvehicles: [{text}]")
+
+
+def test_a_vehicle_on_a_body_that_cannot_carry_it(read: Callable[..., World]) -> None:
+    world = read(f"bodies: [{{name: b}}]\nvehicles: [{{name: v, body: b, {ROTORS}}}, {{name: w, body: c, {ROTORS}}}]")
+    with pytest.raises(WorldError) as error:
+        lay_out(world)
+    lines = error.value.lines()
+    assert lines[0] == "w.yaml:2:12: vehicles[0].body: 'b' is on a frozen joint; what flies is on a free one"
+    assert lines[1].endswith("vehicles[1].body: 'c' is no body of this world")

@@ -2,53 +2,57 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.sensors import groups_of
+from sim_node.sensors import Channels, groups_of
+from sim_node.sensors.message import Index
 from sim_node.viewing.browser.senses import VIEWS
-from sim_node.world import World
+from sim_node.wire.sensor_topics import messages_of
+from sim_node.world import FrameTable, World
 
-# Of pictures whose camera is not known, rad.
-_FIELD_OF_VIEW = 1.2
+# Fields of messages that views are made by.
+_SAID = ("width", "height", "angle_min", "angle_increment")
 # PointField's numbers of types (sensor_msgs/PointField).
 _POINT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
 class Instrument(NamedTuple):
-    """frame: where it is; kind: of VIEWS; sensor: its parameters, as that kind's sensors have them."""
+    """What sends messages of a type that VIEWS has.
+
+    frame: where it is. fields: those of its messages that stay the same. of: which part of a reading is shown.
+    """
 
     frame: str
-    kind: str
-    sensor: Any
+    type: str
+    fields: Mapping[str, Any]
+    of: Index = ...
 
 
-def instruments_of(world: World) -> dict[str, Instrument]:
-    """The sensors of a world that have something to show, by their names."""
-    return {
-        name: Instrument(name, group.kind, sensor)
-        for group in groups_of(world)
-        if group.kind in VIEWS
-        for name, sensor in zip(group.names, group.sensors, strict=True)
-    }
+def instruments_of(world: World, frames: FrameTable) -> dict[str, Instrument]:
+    """The sensors of a world that have something to show, by their names: of each the first message that has a view."""
+    found: dict[str, Instrument] = {}
+    for group in groups_of(world):
+        for name, sensor in zip(group.names, group.sensors, strict=True):
+            messages = [each.message for each in messages_of(group.kind, name, sensor, world.fixed_frame)]
+            # What one message says of a camera, the pictures of another are drawn by.
+            said = {path: value for message in messages for path, value in message.fields.items()}
+            for message in messages:
+                frame = message.fields.get("header.frame_id", name)
+                changing = [value.of for value in message.fields.values() if isinstance(value, Channels)]
+                if message.type in VIEWS and changing and frame in frames.names:
+                    found.setdefault(name, Instrument(frame, message.type, {**said, **message.fields}, changing[0]))
+    return found
 
 
-def instrument_from(message: Any, kind: str) -> Instrument:
-    """What a message of a topic comes from, by its first one; kind: its type, in MESSAGES."""
-    frame = message.header.frame_id
-    if kind == "sensor_msgs/msg/LaserScan":
-        count = len(message.ranges)
-        end = message.angle_min + message.angle_increment * (count - 1)
-        fan = SimpleNamespace(angle_min=message.angle_min, angle_max=end, samples=count)
-        return Instrument(frame, "lidar_2d", fan)
-    if kind == "sensor_msgs/msg/Image":
-        size = SimpleNamespace(width=message.width, height=message.height, horizontal_fov=_FIELD_OF_VIEW)
-        return Instrument(frame, "optical_camera", size)
-    return Instrument(frame, "lidar_3d" if kind == "sensor_msgs/msg/PointCloud2" else "rangefinder", None)
+def instrument_from(message: Any, type: str) -> Instrument:
+    """What a message of a topic comes from, by its first one; type: in MESSAGES."""
+    fields = {key: getattr(message, key) for key in _SAID if hasattr(message, key)}
+    return Instrument(message.header.frame_id, type, fields)
 
 
 def values_of(message: Any) -> npt.NDArray[Any]:

@@ -16,7 +16,7 @@ from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.ground import add_ground
 from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.names import Names, main_rows
-from sim_node.viewing.browser.senses import View, place, view_of
+from sim_node.viewing.browser.senses import VIEWS, View, place
 from sim_node.viewing.browser.trails import Trails
 from sim_node.viewing.extent import Extent, extent_of
 from sim_node.viewing.shapes import Shape
@@ -56,7 +56,7 @@ class Scene:
         self.names = Names(scene, f"{ROOT}/names", frames, self.main)
         self.trails = Trails(scene, f"{ROOT}/trails", radius)
         self.views: dict[str, tuple[int, View]] = {
-            name: (frames.index(each.frame), view_of(scene, f"{ROOT}/sensors/{number}", each.kind, each.sensor, radius))
+            name: (frames.index(each.frame), VIEWS[each.type](scene, f"{ROOT}/sensors/{number}", each.fields, radius))
             for number, (name, each) in enumerate((instruments or {}).items())
         }
         self._followed: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,17 +10,14 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.names import CAMERAS
 from sim_node.registry import Registry
 from sim_node.viewing.browser.batches import WXYZ
 
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
 _ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
 _RAY = (230, 60, 40)
-# A frame looks along x, a frustum of the page along z with x to the right (REP 103): [w x y z].
-_OPTICAL = np.array([0.5, -0.5, 0.5, -0.5])
-# What the depth pictures' lightest grey stands for, m.
-_DEPTH = 10.0
+# What the depth pictures' lightest grey stands for, m; the angle across pictures whose camera is not known, rad.
+_DEPTH, _FIELD_OF_VIEW = 10.0, 1.2
 
 
 class View(Protocol):
@@ -33,15 +30,11 @@ class View(Protocol):
         """Sends where the sensor's frame is by now, where that matters."""
 
 
-# By the type of a sensor: makes its view below a node, given the sensor and the scene's radius.
-VIEWS: Registry[str, Callable[[Any, str, Any, float], View]] = Registry(
-    "view of a sensor", shipped=("sim_node.viewing.browser.senses",), group="sim_node.sensor_views"
+# By the type of a message: makes the view of one that sends such, below a node, given fields of the message that stay
+# the same and the scene's radius.
+VIEWS: Registry[str, Callable[[Any, str, Mapping[str, Any], float], View]] = Registry(
+    "view of messages", shipped=("sim_node.viewing.browser.senses",), group="sim_node.sensor_views"
 )
-
-
-def view_of(scene: Any, node: str, kind: str, sensor: Any, radius: float) -> View:
-    """The view of a sensor of a kind in VIEWS."""
-    return VIEWS[kind](scene, node, sensor, radius)
 
 
 def place(node: Any, pose: FloatArray) -> None:
@@ -85,15 +78,18 @@ class Cloud(Points):
 
 
 class Scan(Points):
-    """A 2D lidar's ranges (n,) at angles from the first to the last."""
+    """A 2D lidar's ranges (n,) at angles from the first in equal steps."""
 
-    def __init__(self, scene: Any, node: str, size: float, angle_min: float, angle_max: float, count: int) -> None:
+    def __init__(self, scene: Any, node: str, size: float, angle_min: float, angle_increment: float) -> None:
         super().__init__(scene, node, size)
-        angles = np.linspace(angle_min, angle_max, count)
-        self._fan = np.stack([np.cos(angles), np.sin(angles), np.zeros(count)], axis=-1)
+        self._first, self._step = angle_min, angle_increment
+        self._fan = np.zeros((0, 3))
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
         """As points."""
+        if len(values) != len(self._fan):
+            angles = self._first + self._step * np.arange(len(values))
+            self._fan = np.stack([np.cos(angles), np.sin(angles), np.zeros(len(values))], axis=-1)
         super().show(np.where(np.isfinite(values), values, np.nan)[:, None] * self._fan, pose)
 
 
@@ -114,11 +110,9 @@ class Ray:
 
 
 class Picture:
-    """A camera's pictures on its frustum, which moves with the camera."""
+    """A camera's pictures on its frustum, which moves with the camera's optical frame: that looks along z (REP 103)."""
 
-    def __init__(
-        self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float, turn: FloatArray
-    ) -> None:
+    def __init__(self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float) -> None:
         upright = 2.0 * np.arctan(np.tan(0.5 * horizontal_fov) * height / width)
         self._node = scene.add_frame(node, show_axes=False)
         self._frustum = scene.add_camera_frustum(
@@ -129,7 +123,6 @@ class Picture:
             thickness=1.5,
             thickness_units="screen",
             color=(70, 80, 95),
-            wxyz=turn,
             cast_shadow=False,
             receive_shadow=False,
             format="jpeg",
@@ -163,28 +156,24 @@ def _dot(radius: float) -> float:
     return float(np.clip(0.003 * radius, 0.008, 0.2))
 
 
-@VIEWS.add("lidar_3d")
-def _cloud(scene: Any, node: str, sensor: Any, radius: float) -> View:
+@VIEWS.add("sensor_msgs/msg/PointCloud2")
+def _cloud(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
     return Cloud(scene, node, _dot(radius))
 
 
-@VIEWS.add("lidar_2d")
-def _scan(scene: Any, node: str, sensor: Any, radius: float) -> View:
-    return Scan(scene, node, _dot(radius), sensor.angle_min, sensor.angle_max, sensor.samples)
+@VIEWS.add("sensor_msgs/msg/LaserScan")
+def _scan(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
+    return Scan(scene, node, _dot(radius), fields["angle_min"], fields["angle_increment"])
 
 
-@VIEWS.add("rangefinder")
-def _ray(scene: Any, node: str, sensor: Any, radius: float) -> View:
+@VIEWS.add("sensor_msgs/msg/Range")
+def _ray(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
     return Ray(scene, node)
 
 
-@VIEWS.add(*CAMERAS)
-def _camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
-    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius, _OPTICAL)
-
-
-@VIEWS.add("optical_camera")
-def _optical_camera(scene: Any, node: str, sensor: Any, radius: float) -> View:
-    """Of a frame that looks along z, as those of messages do."""
-    here = np.array([1.0, 0.0, 0.0, 0.0])
-    return Picture(scene, node, sensor.width, sensor.height, sensor.horizontal_fov, 0.06 * radius, here)
+@VIEWS.add("sensor_msgs/msg/Image")
+def _picture(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
+    """k, where known: the matrix of the camera, as in a CameraInfo."""
+    width, matrix = fields["width"], fields.get("k")
+    across = _FIELD_OF_VIEW if matrix is None else 2.0 * float(np.arctan(0.5 * width / np.ravel(matrix)[0]))
+    return Picture(scene, node, width, fields["height"], across, 0.06 * radius)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sim_node.simulation import Loop, Snapshot
-from sim_node.viewing.browser.instruments import instruments_of
-from sim_node.viewing.browser.senses import VIEWS
+from sim_node.viewing.browser.instruments import Instrument, instruments_of
+from sim_node.viewing.browser.readouts import labels_of
 from sim_node.viewing.browser.stream import Stream, Told
 from sim_node.viewing.browser.transport import LoopTransport
 from sim_node.viewing.browser.viewer import Viewer
@@ -20,6 +20,8 @@ class ViewSink:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._stream: Stream | None = None
+        self._instruments: dict[str, Instrument] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
 
     def steer(self, loop: Loop) -> None:
         """Gives the page's buttons the loop that this is a sink of; before it is started."""
@@ -29,7 +31,10 @@ class ViewSink:
         """Puts the world on the page."""
         layout = lay_out(world)
         places = places_of(world, layout)
-        self._viewer.stage(frames, layout.poses, shapes_of(world, frames), places, instruments_of(world))
+        self._instruments = instruments_of(world, frames)
+        shapes = shapes_of(world, frames)
+        self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
+        self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:
@@ -37,9 +42,11 @@ class ViewSink:
         assert self._stream is not None
         told: Told = {}
         for batch in snapshot.readings.batches:
-            if len(batch.values) and batch.kind in VIEWS:
-                poses = snapshot.poses.copy()
-                told.update({name: (batch.values[-1, k].copy(), poses) for k, name in enumerate(batch.names)})
+            for row, name in enumerate(batch.names if len(batch.values) else ()):
+                if name in self._instruments:
+                    told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
+                elif name in self._labels:
+                    told[name] = batch.values[-1, row].copy(), snapshot.poses
         self._stream.offer(snapshot.time_ns, snapshot.poses, told)
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.lookup import Lookup
 from sim_node.viewing.browser.plots import Plots
+from sim_node.viewing.browser.readouts import Readouts
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
@@ -40,6 +41,7 @@ class Viewer:
         self.scene: Scene | None = None
         self._instant: Instant | None = None
         self._slow_due = 0.0
+        self._readouts: Readouts | None = None
 
     def stage(
         self,
@@ -48,10 +50,11 @@ class Viewer:
         shapes: Sequence[Shape] = (),
         places: FloatArray = NO_PLACES,
         instruments: Mapping[str, Instrument] | None = None,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Puts a scene on the page in the place of the one before, its panel with it.
 
-        poses (N, 7): each frame in its parent at the start; the rest as a Scene has it.
+        poses (N, 7): each frame in its parent at the start; labels: as Readouts have them; the rest as a Scene has it.
         """
         with self.lock:
             self.server.scene.reset()
@@ -69,6 +72,10 @@ class Viewer:
                 self._plots = Plots(gui, scene, self.lock)
             with tabs.add_tab("Frames", viser.Icon.HIERARCHY):
                 self._lookup = Lookup(gui, scene)
+            self._readouts = None
+            if labels:
+                with tabs.add_tab("Sensors", viser.Icon.GAUGE):
+                    self._readouts = Readouts(gui, labels)
             self.scene = scene
 
     def show(self, instant: Instant) -> None:
@@ -83,6 +90,8 @@ class Viewer:
             scene.show(in_root)
             scene.sense(instant.told)
             self._plots.sample(instant.time_ns, in_root)
+            if self._readouts is not None:
+                self._readouts.take(instant.told)
             self._instant = instant
             self._show_slowly()
 
@@ -104,3 +113,5 @@ class Viewer:
         self._plots.show()
         self._controls.show(self._instant.time_ns)
         self._lookup.show(self._instant.poses)
+        if self._readouts is not None:
+            self._readouts.show()

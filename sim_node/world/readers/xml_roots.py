@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 from sim_node.world.model import World
+from sim_node.world.models import Model
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
@@ -39,6 +40,7 @@ xml_reader = XML_READERS.add
 @reader(".xml", ".urdf", ".mjcf")
 def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
     """The world of one XML file by the reader of its root element, or None with the faults in `report`."""
+    before = len(report.read)
     text = read_text(path, report)
     root = None if text is None else compose_xml(text, report)
     if root is None:
@@ -49,4 +51,8 @@ def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: t
         hint = did_you_mean(root.tag, XML_READERS)
         report.error(f"the root element is <{root.tag}>; XML worlds begin with one of {known}{hint}", root.at)
         return None
-    return read(XmlFile(root, path, shown, roots, report))
+    world = read(XmlFile(root, path, shown, roots, report))
+    if world is None or not world.models:
+        return world
+    files = tuple(report.read[before:])
+    return replace(world, models=tuple(replace(model, files=files) for model in world.of(Model)))

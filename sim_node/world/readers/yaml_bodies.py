@@ -16,7 +16,7 @@ from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.model import FARTHEST
 from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
-from sim_node.world.readers.yaml_poses import read_pose, scale_of
+from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
@@ -69,10 +69,10 @@ def read_bodies(value: Value, context: Context) -> None:
         geometry = read_geometry(table.get("geometry"), context)
         inertial = read_inertial(table.get("inertial"))
         if name and len(entry.report.errors) == errors:
-            context.bodies.append(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
+            context.add(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
         elif name:
             # Enough for the tree to be judged.
-            context.bodies.append(Body(name, pose=pose, **place))
+            context.add(Body(name, pose=pose, **place))
 
 
 def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
@@ -144,7 +144,8 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
             if abs(norm - 1.0) > 1e-3:
                 value.error(f"the quaternion's norm is {norm:.4g}, a rotation needs 1")
                 return None
-            numbers[at : at + 4] /= norm
+            if abs(norm - 1.0) > ROUNDING:
+                numbers[at : at + 4] /= norm
         at += part.q_size
     return numbers
 

@@ -30,7 +30,7 @@ def read_drives(value: Value, context: Context) -> None:
             place=entry.place if joint is None else joint.place,
         )
         if len(entry.report.errors) == errors:
-            context.drives.append(drive)
+            context.add(drive)
 
 
 def _number(table: Table, key: str, default: float, low: float = -HEAVIEST) -> float:

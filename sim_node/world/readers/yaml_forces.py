@@ -67,7 +67,7 @@ def read_constant(entry: Value, context: Context) -> None:
         "start_ns": start,
         "end_ns": end,
     }
-    context.forces.append(ConstantForce(*_body(table), **_given(of), place=_place(table)))
+    context.add(ConstantForce(*_body(table), **_given(of), place=_place(table)))
 
 
 @force("drag")
@@ -79,7 +79,7 @@ def read_drag(entry: Value, context: Context) -> None:
         entry.error(f"a coefficient is needed: {', '.join(coefficients)}")
     of = {key: _three(table.get(key), 0.0, STRONGEST) for key in coefficients}
     of["center"] = _vector(table, "center", FARTHEST)
-    context.forces.append(Drag(*_body(table), **_given(of), place=_place(table)))
+    context.add(Drag(*_body(table), **_given(of), place=_place(table)))
 
 
 @force("buoyancy")
@@ -95,15 +95,15 @@ def read_buoyancy(entry: Value, context: Context) -> None:
         "center": _vector(table, "center", FARTHEST),
         "shape": table.choice("shape", SUBMERGED, "box"),
     }
-    context.forces.append(Buoyancy(*_body(table), **_given(of), place=_place(table)))
+    context.add(Buoyancy(*_body(table), **_given(of), place=_place(table)))
 
 
 @force("wind")
 def read_wind(entry: Value, context: Context) -> None:
     """The wind: one for a world."""
     table = entry.table(("type", "velocity", "exponent", "reference_height", "gusts"))
-    if context.wind is not None:
-        entry.error(f"a second wind, the first is at {context.wind.place.where}")
+    if context.of(Wind):
+        entry.error(f"a second wind, the first is at {context.of(Wind)[0].place.where}")
         return
     velocity = _vector(table, "velocity", FASTEST_WIND)
     mean = np.zeros(3) if velocity is None else velocity
@@ -112,8 +112,9 @@ def read_wind(entry: Value, context: Context) -> None:
         "reference_height": _positive(table, "reference_height"),
         "gusts": _gusts(table.get("gusts"), float(np.linalg.norm(mean))),
     }
-    context.wind = Wind(mean, **_given(of), place=entry.place)
-    entry.sets(context.wind, "wind")
+    wind = Wind(mean, **_given(of), place=entry.place)
+    context.add(wind)
+    entry.sets(wind, "wind")
 
 
 def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:

@@ -81,7 +81,7 @@ def read_frames(value: Value, context: Context) -> None:
         name, place = named(table, "name")
         pose, scale = _pose_or_mate(table, name, context)
         if name:
-            context.frames.append(StaticFrame(name, pose=pose, scale=scale, **place))
+            context.add(StaticFrame(name, pose=pose, scale=scale, **place))
 
 
 @section("sensors")
@@ -100,7 +100,7 @@ def read_sensors(value: Value, context: Context) -> None:
         if kind is not None:
             places["type"] = KeyPlace(kind.place, kind.place)
         if name:
-            context.sensors.append(
+            context.add(
                 Sensor(
                     name,
                     pose=pose,

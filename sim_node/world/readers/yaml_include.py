@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
-from sim_node.world.bodies import Body
-from sim_node.world.model import Motion, StaticFrame, World
-from sim_node.world.models import Model
+from sim_node.world.model import StaticFrame, World
+from sim_node.world.part import Rename, all_parts
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
@@ -18,7 +13,6 @@ from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
-from sim_node.world.systems import Attachment, System
 
 # Files that a world may consist of, and includes one within the other: a few small files could include each other
 # more often than any machine can read.
@@ -59,7 +53,7 @@ def _read_entry(entry: Value, context: Context) -> None:
     elif root == parent:
         pose_value.error(f"needs a prefix beside it: both worlds have a frame {root!r}")
     else:
-        context.frames.append(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
+        context.add(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
         _take_in(included, prefix, root, entry.place, None, context)
 
 
@@ -69,33 +63,13 @@ def _take_in(world: World, prefix: str, root: str, place: Place, root_place: Pla
     place: of the entry, where what its models have against this world is told.
     """
 
-    def renamed(name: str) -> str:
-        return root if name == world.fixed_frame else names.prefixed(prefix, name)
-
-    def below(frame: StaticFrame | Motion | Body | Model | System) -> dict[str, Any]:
-        on_root = frame.parent == world.fixed_frame and root_place is not None
-        return {"parent": renamed(frame.parent), "parent_place": root_place if on_root else frame.parent_place}
-
-    context.frames += [replace(f, name=renamed(f.name), **below(f)) for f in world.frames]
-    context.sensors += [replace(s, name=renamed(s.name), **below(s)) for s in world.sensors]
-    context.motions += [replace(m, frame=renamed(m.frame), **below(m)) for m in world.motions]
-    context.models += [
-        replace(m, prefix=names.prefixed(prefix, m.prefix).strip("/"), place=place, **below(m)) for m in world.models
-    ]
-    context.drives += [replace(d, joint=names.prefixed(prefix, d.joint)) for d in world.drives]
-    context.bodies += [replace(b, name=renamed(b.name), **below(b)) for b in world.bodies]
-    context.forces += [replace(f, body=renamed(f.body)) for f in world.forces]
-    context.vehicles += [replace(v, name=names.prefixed(prefix, v.name), body=renamed(v.body)) for v in world.vehicles]
-    context.systems += [replace(s, name=renamed(s.name), **below(s)) for s in world.systems]
-    context.attachments += [_renamed(a, renamed) for a in world.attachments]
+    rename = Rename(prefix, world.fixed_frame, root, place, root_place)
+    for kind, part in all_parts(world):
+        renamed = kind.renamed(part, rename)
+        if renamed is not None:
+            context.add(renamed)
     if world.static_patterns != SENSOR_PATTERNS:
         context.static_patterns = tuple(dict.fromkeys(context.static_patterns + world.static_patterns))
-
-
-def _renamed(attachment: Attachment, renamed: Callable[[str], str]) -> Attachment:
-    mate = attachment.mate
-    first, second = map(renamed, mate.connectors)
-    return replace(attachment, frame=renamed(attachment.frame), mate=replace(mate, connectors=(first, second)))
 
 
 def _prefix(value: Value | None) -> str | None:

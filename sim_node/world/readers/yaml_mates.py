@@ -103,7 +103,7 @@ def read_attachment(value: Value | None, frame: str, context: Context) -> None:
         both = (reference, f"{frame}/{connector.name}")
         places = (target.place, connector.place)
         said = Mate("mate", mate.name, both, values, place=value.place, connector_places=places)
-        context.attachments.append(Attachment(frame, connector, said, value.place))
+        context.add(Attachment(frame, connector, said, value.place))
 
 
 def _kind(table: Table, keys: tuple[str, ...]) -> tuple[MateType, Value] | None:

@@ -13,7 +13,7 @@ from sim_node.world.models import Q_SIZES, Model, ModelJoint, Start
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.floating import set_floating
 from sim_node.world.readers.yaml_nodes import Scalar
-from sim_node.world.readers.yaml_poses import MENDED
+from sim_node.world.readers.yaml_poses import MENDED, ROUNDING
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
 MODEL_KEYS = ("q", "keyframe", "free")
@@ -82,5 +82,6 @@ def _position(value: Value, joint: ModelJoint) -> FloatArray | None:
     if abs(norm - 1.0) > MENDED:
         value.error(f"the quaternion's norm is {norm:.7g}, a rotation needs 1")
         return None
-    q[-4:] = quaternions.normalise(q[-4:])
+    if abs(norm - 1.0) > ROUNDING:
+        q[-4:] = quaternions.normalise(q[-4:])
     return q

@@ -42,7 +42,7 @@ def read_motions(value: Value, context: Context) -> None:
                 after=after,
                 **place,
             )
-            context.motions.append(motion)
+            context.add(motion)
 
 
 def _keyframes(value: Value, context: Context, convention: str) -> tuple[IntArray, FloatArray] | None:

@@ -17,6 +17,8 @@ from sim_node.world.readers.yaml_values import Table, Value
 
 # Off unit length by less: digits of the text. By more: mended with a warning. By more still: refused.
 SILENT, MENDED = 1e-6, 1e-3
+# Off by less, which is the rounding of doubles, it is taken as it is written: what was normalised reads back as it was.
+ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -31,6 +33,8 @@ def _quaternion(value: Value) -> FloatArray | None:
     # Scaled first: squares of very large and very small numbers overflow and vanish.
     unit = quaternions.normalise(np.array(numbers) / largest)
     norm = math.hypot(*numbers)
+    if abs(norm - 1.0) <= ROUNDING:
+        return np.array(numbers)
     if abs(norm - 1.0) > MENDED:
         nearest = ", ".join(f"{part:.4g}" for part in unit)
         value.error(f"norm is {norm:.4g}, a rotation needs 1; did you mean [{nearest}]?")

@@ -31,7 +31,7 @@ def read_recipes(value: Value, context: Context) -> None:
         entry = Value(node, value.report, shown_key(name), value)
         recipe = _recipe(name, entry)
         if len(value.report.errors) == errors:
-            context.recipes.append(recipe)
+            context.add(recipe)
 
 
 def _recipe(name: str, entry: Value) -> Recipe:

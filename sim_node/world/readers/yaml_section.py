@@ -5,31 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict, TypeVar
 
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.registry import Registry
-from sim_node.world.bodies import Body, Physics
-from sim_node.world.drives import Drive
-from sim_node.world.forces import Force, Wind
+from sim_node.world.bodies import Physics
 from sim_node.world.locate import LocateError
-from sim_node.world.model import (
-    DEFAULT_FIXED_FRAME,
-    Motion,
-    Origin,
-    Sensor,
-    StaticFrame,
-    TimeGrid,
-    World,
-)
-from sim_node.world.models import Model
+from sim_node.world.model import DEFAULT_FIXED_FRAME, Origin, TimeGrid, World
+from sim_node.world.part import kind_of
 from sim_node.world.problems import Place
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_values import Table, Value
-from sim_node.world.recipes import Recipe
-from sim_node.world.systems import Attachment, System
-from sim_node.world.vehicles import Multirotor
+
+P = TypeVar("P")
 
 
 class Named(TypedDict):
@@ -53,20 +42,17 @@ class Context:
     fixed_frame: str = DEFAULT_FIXED_FRAME
     origin: Origin | None = None
     time: TimeGrid = field(default_factory=TimeGrid)
-    frames: list[StaticFrame] = field(default_factory=list)
-    sensors: list[Sensor] = field(default_factory=list)
-    motions: list[Motion] = field(default_factory=list)
     physics: Physics = field(default_factory=Physics)
-    bodies: list[Body] = field(default_factory=list)
-    forces: list[Force] = field(default_factory=list)
-    wind: Wind | None = None
-    vehicles: list[Multirotor] = field(default_factory=list)
-    systems: list[System] = field(default_factory=list)
-    attachments: list[Attachment] = field(default_factory=list)
-    models: list[Model] = field(default_factory=list)
-    drives: list[Drive] = field(default_factory=list)
-    recipes: list[Recipe] = field(default_factory=list)
     static_patterns: tuple[str, ...] = SENSOR_PATTERNS
+    parts: dict[str, list[Any]] = field(default_factory=dict)
+
+    def add(self, part: Any) -> None:
+        """Add a part of the world, to those of its kind."""
+        self.parts.setdefault(kind_of(type(part)).name, []).append(part)
+
+    def of(self, part_type: type[P]) -> list[P]:
+        """Return the parts so far of a kind, by the class of that kind."""
+        return self.parts.get(kind_of(part_type).name, [])
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
         """The file that a value refers to, and how to show it; None with the fault recorded."""
@@ -88,20 +74,9 @@ class Context:
             fixed_frame=self.fixed_frame,
             origin=self.origin,
             time=self.time,
-            frames=tuple(self.frames),
-            sensors=tuple(self.sensors),
-            motions=tuple(self.motions),
             physics=self.physics,
-            bodies=tuple(self.bodies),
-            forces=tuple(self.forces),
-            wind=self.wind,
-            vehicles=tuple(self.vehicles),
-            systems=tuple(self.systems),
-            attachments=tuple(self.attachments),
-            models=tuple(self.models),
-            drives=tuple(self.drives),
-            recipes=tuple(self.recipes),
             static_patterns=self.static_patterns,
+            parts=self.parts,
             source=str(self.shown),
         )
 
@@ -136,7 +111,7 @@ SECTIONS: Registry[str, Section] = Registry(
             *("systems", "recipes"),
         )
     ),
-    group="sim_node.sections",
+    group="sim_node.parts",
 )
 # Registers the function that reads a top-level key.
 section = SECTIONS.add

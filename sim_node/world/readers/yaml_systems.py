@@ -31,7 +31,7 @@ SYSTEM_KEYS = ("name", "parent", "pose", *PART_KEYS)
 INNER_KEYS = ("name", "pose", *PART_KEYS)
 BODY_KEYS = ("name", "pose", "geometry", "connectors", "mass", "center", "inertia", "static", "velocity", "spin")
 # A mesh has no volume to weigh by.
-SHAPE_KEYS = tuple(key for key in GEOMETRY_KEYS if key not in ("mesh", "scale"))
+SHAPE_KEYS = (*(key for key in GEOMETRY_KEYS if key not in ("mesh", "scale")), "name")
 
 
 @section("systems")
@@ -43,7 +43,7 @@ def read_systems(value: Value, context: Context) -> None:
         system = _system(entry, table, context)
         if system is not None:
             at = Place(entry.where, f"{entry.path}.parent") if parent is None else parent.place
-            context.systems.append(replace(system, parent=frame_name(parent), parent_place=at))
+            context.add(replace(system, parent=frame_name(parent), parent_place=at))
 
 
 def _system(entry: Value, table: Table, context: Context) -> System | None:
@@ -126,7 +126,9 @@ def _geometries(table: Table, context: Context) -> tuple[ContactGeometry, ...]:
         weighed = isinstance(entry.node, Mapping) and "density" in entry.node.entries
         if shape is not None:
             massive = shape.mass > 0.0 or not weighed
-            shapes.append(ContactGeometry(f"geometry_{index}", shape, massive=massive, place=entry.place))
+            name = entry.table(SHAPE_KEYS).get("name")
+            called = f"geometry_{index}" if name is None else name.text()
+            shapes.append(ContactGeometry(called, shape, massive=massive, place=entry.place))
     return tuple(shapes)
 
 

@@ -13,7 +13,6 @@ from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import BASE_LINK
 from sim_node.text import did_you_mean
-from sim_node.world.autopilot_checks import MOST_INSTANCES
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import FARTHEST, Sensor, StaticFrame
@@ -22,19 +21,19 @@ from sim_node.world.readers.files import read_text
 from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import read_frames, read_sensors
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence, compose
+from sim_node.world.readers.yaml_pilots import read_autopilot, read_pilot
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
-from sim_node.world.vehicle_checks import MOST_DRAG, MOST_ROTORS, PILOT_RANGES, ROTOR_RANGES, WAYPOINT_RANGES
-from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, SPINS, Autopilot, Multirotor, Pilot, Rotor, Waypoint
+from sim_node.world.readers.yaml_values import Table, Value, boolean
+from sim_node.world.vehicle_checks import MOST_DRAG, MOST_ROTORS, ROTOR_RANGES
+from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
 VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensors")
+# Of a vehicle on a body of the world, which says itself what a model says of others.
+ON_BODY_KEYS = ("name", "body", "rotor", "rotors", "drag", "pilot", "autopilot")
 MODEL_KEYS = ("inertial", "geometry", "rotor", "rotors", "drag", "frames", "sensors")
 COEFFICIENTS = ("thrust_coefficient", "moment_coefficient", "max_speed", "min_speed", "drag_coefficient")
 ROTOR_KEYS = ("position", "axis", "spin", *COEFFICIENTS, "time_constant")
-AUTOPILOT_KEYS = ("type", "instance", "start", "links")
-PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
-WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "position")
 
 
@@ -57,11 +56,14 @@ def read_vehicles(value: Value, context: Context) -> None:
     models: dict[Path, Model | None] = {}
     for entry in value.items():
         errors = len(entry.report.errors)
+        if isinstance(entry.node, Mapping) and "body" in entry.node.entries:
+            _read_on_body(entry, context)
+            continue
         table = entry.table(VEHICLE_KEYS, required=("name", "model"))
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
-        pilot, autopilot = _pilot(table.get("pilot")), _autopilot(table.get("autopilot"))
+        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"))
         model = _model(table.get("model"), context, models)
         with_sensors = boolean(table, "sensors", True)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
@@ -69,7 +71,7 @@ def read_vehicles(value: Value, context: Context) -> None:
             continue
         base = names.prefixed(prefix, BASE_LINK)
         above = frame_name(parent) or context.fixed_frame
-        context.bodies.append(
+        context.add(
             Body(
                 base,
                 above,
@@ -83,11 +85,30 @@ def read_vehicles(value: Value, context: Context) -> None:
         )
         for index, rotor in enumerate(model.rotors):
             frame = names.prefixed(prefix, f"rotor_{index}")
-            context.frames.append(StaticFrame(frame, base, _rotor_pose(rotor), place=name.place))
-        context.frames += [_below(prefix, frame) for frame in model.frames]
-        context.sensors += [_below(prefix, sensor) for sensor in model.sensors if with_sensors]
+            context.add(StaticFrame(frame, base, _rotor_pose(rotor), place=name.place))
+        for part in (*model.frames, *(model.sensors if with_sensors else ())):
+            context.add(_below(prefix, part))
         drags = model.drag_linear, model.drag_quadratic
-        context.vehicles.append(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
+        context.add(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
+
+
+def _read_on_body(entry: Value, context: Context) -> None:
+    """A vehicle on a body of the world, whose frames and sensors the world has as well."""
+    errors = len(entry.report.errors)
+    table = entry.table(ON_BODY_KEYS, required=("name", "rotors"))
+    drags = _drag(table.get("drag"))
+    rotors = _rotors(table.get("rotors"), table.get("rotor"))
+    vehicle = Multirotor(
+        _prefix(table.get("name")),
+        frame_name(table.get("body")),
+        rotors,
+        *drags,
+        read_pilot(table.get("pilot")),
+        read_autopilot(table.get("autopilot")),
+        entry.place,
+    )
+    if len(entry.report.errors) == errors:
+        context.add(vehicle)
 
 
 def _prefix(value: Value | None) -> str:
@@ -170,8 +191,8 @@ def _read_model(path: Path, shown: Path, context: Context) -> Model | None:
         read_geometry(table.get("geometry"), inside),
         linear,
         quadratic,
-        tuple(inside.frames),
-        tuple(inside.sensors),
+        tuple(inside.of(StaticFrame)),
+        tuple(inside.of(Sensor)),
     )
     return None if len(report.errors) > errors else model
 
@@ -244,58 +265,3 @@ def _time_constants(value: Value) -> tuple[float, float]:
         return 0.0, 0.0
     up, down = (item.number(low, high) for item in value.items())
     return up, down
-
-
-# Pilots
-
-
-def _pilot(value: Value | None) -> Pilot | None:
-    """`none`, which is to leave it out, or a mapping."""
-    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
-        return None
-    if not isinstance(value.node, Mapping):
-        value.error(f"`none` or a mapping is needed ({', '.join(PILOT_KEYS)}), found {value.found()}")
-        return None
-    table = value.table(PILOT_KEYS)
-    numbers = _numbers(table, PILOT_RANGES)
-    waypoints = table.get("waypoints")
-    return Pilot(
-        () if waypoints is None else tuple(w for entry in waypoints.items() if (w := _waypoint(entry)) is not None),
-        table.choice("after", AFTER, Pilot().after),
-        **numbers,
-    )
-
-
-def _autopilot(value: Value | None) -> Autopilot | None:
-    """`none`, which is to leave it out, or a mapping."""
-    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
-        return None
-    table = value.table(AUTOPILOT_KEYS, required=("type",))
-    instance = table.get("instance")
-    number = 0.0 if instance is None else instance.number(0, MOST_INSTANCES - 1)
-    if instance is not None and number % 1.0:
-        instance.error(f"found {instance.found()}; a whole number is needed")
-    links = table.get("links")
-    urls = () if links is None else tuple(entry.text() for entry in links.items())
-    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number), boolean(table, "start", True), urls)
-
-
-def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Those of some numbers that a table has."""
-    return {key: value.number(*ranges[key]) for key in ranges if (value := table.get(key)) is not None}
-
-
-def _waypoint(entry: Value) -> Waypoint | None:
-    """A position alone, or a mapping."""
-    if isinstance(entry.node, Sequence):
-        position = entry.vector(3, largest=FARTHEST)
-        return None if position is None else Waypoint(np.array(position))
-    table = entry.table(WAYPOINT_KEYS, required=("position",))
-    value, degrees = table.get("position"), table.get("yaw_deg")
-    position = None if value is None else value.vector(3, largest=FARTHEST)
-    fields = _numbers(table, WAYPOINT_RANGES)
-    if degrees is not None:
-        if "yaw" in fields:
-            degrees.error("a second yaw beside yaw; give one of them")
-        fields["yaw"] = math.radians(degrees.number(*map(math.degrees, WAYPOINT_RANGES["yaw"])))
-    return None if position is None else Waypoint(np.array(position), **fields)

@@ -12,6 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.model import World
+from sim_node.world.part import PARTS
 from sim_node.world.xml_text import quoteattr
 
 INDENT = "    "
@@ -103,13 +104,9 @@ def _seconds(nanoseconds: int) -> str:
 
 def _problems(world: World) -> Iterator[str]:
     """What the format cannot say, in a few words each."""
-    kinds = ("frames", "sensors", "motions", "models", "drives", "forces", "vehicles", "loops", "systems", "recipes")
-    for kind in kinds:
-        found = getattr(world, kind)
-        if found:
-            yield f"the {kind}, of which there are {len(found)}"
-    if world.wind is not None:
-        yield "the wind"
+    for name, parts in world.parts.items():
+        if PARTS[name].type is not Body:
+            yield f"the {name}" + ("" if PARTS[name].single else f", of which there are {len(parts)}")
     if world.physics.contact and any(body.geometry for body in world.bodies):
         yield "contacts (physics.contact)"
     places = {world.fixed_frame, *(body.name for body in world.bodies)}

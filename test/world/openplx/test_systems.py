@@ -98,7 +98,9 @@ def test_the_clock_shows_half_past_ten_and_eight_minutes() -> None:
 def test_the_hands_of_the_clock_turn_once_in_twelve_hours_an_hour_and_a_minute() -> None:
     mates = {mate.name: mate for mate in load(ROOT / "config" / "worlds" / "clock.openplx").systems[0].mates}
     for name, period in (("hours", 43200), ("minutes", 3600), ("seconds", 60)):
-        (speed,) = mates[name].speeds or ()
+        speeds = mates[name].speeds
+        assert speeds is not None
+        (speed,) = speeds
         assert speed * period == pytest.approx(2 * math.pi)
 
 

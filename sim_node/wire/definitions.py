@@ -1,0 +1,103 @@
+"""Definitions of messages: fields in their order, of ROS 2's standard packages and of others that are installed."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from sim_node.text import did_you_mean
+from sim_node.world.locate import share
+
+# As ROS 2 Jazzy has them: tools/standard_messages.py. Headers "# package/msg/Name", then a field in each line.
+_STANDARD = Path(__file__).with_name("standard_messages.txt")
+# Type, with the bound of a text, what makes a list of it, name, and a default, a constant's value or a comment.
+_FIELD = re.compile(r"([\w/]+)(?:<=(\d+))?(\[(<=)?(\d*)\])?\s+(\w+)\s*(.*)")
+_TEXT = re.compile(r"""(["'])(.*?)\1""")
+
+# numpy's names of primitive types.
+PRIMITIVES = {
+    "bool": "?",
+    "byte": "u1",
+    "char": "u1",
+    "float32": "<f4",
+    "float64": "<f8",
+    **{f"{sign}int{8 * size}": f"<{code}{size}" for sign, code in (("", "i"), ("u", "u")) for size in (1, 2, 4, 8)},
+}
+TEXT = "string"
+
+
+class UnknownMessage(LookupError):
+    """A message type whose definition is not known, or not understood; the message names it."""
+
+
+class Field(NamedTuple):
+    """type: a primitive, TEXT, or package/msg/Name; size: of a fixed array, 1 where it is none, None of a list.
+
+    most: elements of a bounded list; longest: bytes of a bounded text; None without a bound. default: what it holds
+    unless said, or None.
+    """
+
+    name: str
+    type: str
+    size: int | None
+    array: bool
+    most: int | None
+    longest: int | None
+    default: object
+
+
+@cache
+def fields_of(type: str) -> tuple[Field, ...]:
+    """Return the fields of package/msg/Name in their order. Raises UnknownMessage."""
+    package, _, name = type.partition("/msg/")
+    text = _standard().get(type)
+    if text is None:
+        folder = share(package) if name else None
+        path = None if folder is None else folder / "msg" / f"{name}.msg"
+        if path is None or not path.is_file():
+            hint = did_you_mean(type, _standard())
+            raise UnknownMessage(f"the message type {type} is not known{hint}; is its package installed and sourced?")
+        text = path.read_text(encoding="utf-8")
+    return tuple(field for line in text.splitlines() if (field := _field(line, package, type)) is not None)
+
+
+@cache
+def _standard() -> dict[str, str]:
+    parts = _STANDARD.read_text(encoding="utf-8").removeprefix("# ").split("\n# ")
+    return {name: fields for name, _, fields in (part.partition("\n") for part in parts)}
+
+
+def _field(line: str, package: str, type: str) -> Field | None:
+    """The field of a line; None for a constant, a comment or an empty line."""
+    plain = line.strip()
+    if not plain or plain.startswith("#"):
+        return None
+    found = _FIELD.fullmatch(plain)
+    if found is None:
+        raise UnknownMessage(f"the definition of {type} has a line that is not understood: {plain}")
+    of, text_bound, brackets, bounded, count, name, rest = found.groups()
+    if rest.startswith("="):
+        return None
+    if of == "wstring":
+        raise UnknownMessage(f"{type} has a field {name} of type wstring, which cannot be written")
+    if of != TEXT and of not in PRIMITIVES:
+        owner, _, last = of.rpartition("/")
+        of = f"{owner.removesuffix('/msg') or package}/msg/{last}"
+    fixed = brackets is None or bool(count and not bounded)
+    number = 1 if brackets is None else int(count) if fixed else None
+    most, longest = int(count) if bounded else None, int(text_bound) if text_bound else None
+    return Field(name, of, number, brackets is not None, most, longest, _default(rest, of))
+
+
+def _default(text: str, of: str) -> object:
+    if of == TEXT and (quoted := _TEXT.match(text)):
+        return quoted[2]
+    plain = text.partition("#")[0].strip()
+    if not plain:
+        return None
+    if of == TEXT:
+        return plain
+    return ast.literal_eval(re.sub(r"\b(true|false)\b", lambda word: word[0].capitalize(), plain))

@@ -1,0 +1,77 @@
+"""Rigid bodies as parts of a world, and what holds them together beside their joints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from sim_node.world.bodies import Body, Loop, Touchless
+from sim_node.world.body_checks import body_problems
+from sim_node.world.model import StaticFrame, World
+from sim_node.world.part import Entry, Kind, Refer, Rename, part
+from sim_node.world.problems import Problem
+from sim_node.world.writers.bodies import geometry_words, inertial_words, joint_words
+from sim_node.world.writers.values import given, pose_words
+
+
+@part("bodies", Body)
+class Bodies(Kind[Body]):
+    """Rigid bodies, each on its joint."""
+
+    frame = "name"
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return each body after its joint frame, where that is a frame of its own; a frozen body is a static frame."""
+        for body in self.parts(world):
+            name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
+            if not body.type.parts:
+                yield Entry(name, parent, StaticFrame(name, parent, body.pose), place, parent_place, body)
+                continue
+            joint_frame = body.joint_frame
+            if joint_frame != parent:
+                yield Entry(joint_frame, parent, StaticFrame(joint_frame, parent, body.pose), place, parent_place)
+            yield Entry(name, joint_frame, body, place, parent_place, body)
+
+    def data(self, part: Body, refer: Refer) -> dict[str, Any]:
+        """Return its place in the tree, joint, shapes and mass."""
+        words = {
+            "name": part.name,
+            "parent": part.parent,
+            "pose": pose_words(part.pose),
+            "joint": joint_words(part),
+            "geometry": [geometry_words(shape, refer) for shape in part.geometry] or None,
+            "inertial": None if part.inertial is None else inertial_words(part.inertial),
+        }
+        return given(words)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of physics and bodies."""
+        return body_problems(world)
+
+
+@part("loops", Loop)
+class Loops(Kind[Loop]):
+    """What holds bodies beside the joints of the tree."""
+
+    def data(self, part: Loop, refer: Refer) -> dict[str, Any]:
+        """Raise NotImplementedError: the systems that they come of are said instead."""
+        raise NotImplementedError
+
+    def renamed(self, part: Loop, rename: Rename) -> Loop:
+        """Return it between the same frames."""
+        first, second = map(rename.frame, part.frames)
+        return replace(part, name=rename.under(part.name), frames=(first, second))
+
+
+@part("touchless", Touchless)
+class TouchlessPairs(Kind[Touchless]):
+    """Pairs of bodies that never touch."""
+
+    def data(self, part: Touchless, refer: Refer) -> dict[str, Any]:
+        """Raise NotImplementedError: the systems that they come of are said instead."""
+        raise NotImplementedError
+
+    def renamed(self, part: Touchless, rename: Rename) -> Touchless:
+        """Return the same pair."""
+        return Touchless(*map(rename.frame, part))

@@ -1,0 +1,79 @@
+"""Frames, sensors and motions as parts of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import numpy as np
+
+from sim_node import names
+from sim_node.world.frame_checks import motion_problems, static_problems
+from sim_node.world.model import Motion, Sensor, StaticFrame, World
+from sim_node.world.part import Entry, Kind, Refer, part
+from sim_node.world.problems import Problem
+from sim_node.world.sensor_types import is_optical
+from sim_node.world.writers.values import plain, pose_words, seconds
+
+# z ahead, x to the right, y down, in a frame of x ahead, y to the left, z up.
+OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
+
+
+@part("frames", StaticFrame)
+class Frames(Kind[StaticFrame]):
+    """Frames that stand still in their parents."""
+
+    frame = "name"
+
+    def data(self, part: StaticFrame, refer: Refer) -> dict[str, Any]:
+        """Return its place in the tree."""
+        return {"name": part.name, "parent": part.parent, "pose": pose_words(part.pose, part.scale)}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of frames, and of sensors, which are frames, too."""
+        return static_problems(world)
+
+
+@part("sensors", Sensor)
+class Sensors(Kind[Sensor]):
+    """Frames that something reads at."""
+
+    frame = "name"
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the sensors, then the frames of cameras' pictures: z ahead, x to the right (REP 103)."""
+        yield from super().entries(world)
+        for camera in self.parts(world):
+            if is_optical(camera.type):
+                name = camera.name + names.OPTICAL
+                of = StaticFrame(name, camera.name, OPTICAL_POSE)
+                yield Entry(name, camera.name, of, camera.place, camera.place)
+
+    def data(self, part: Sensor, refer: Refer) -> dict[str, Any]:
+        """Return its place in the tree, and its type with what parameters it is given."""
+        words = {"name": part.name, "parent": part.parent, "pose": pose_words(part.pose, part.scale)}
+        return {**words, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
+
+    def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
+        """Return the nearest base_link at or above a namespace; without one, that which the namespace should have."""
+        namespaces = [*names.enclosing(name), ""]
+        base = names.BASE_LINK
+        candidates = [space if names.last(space) == base else names.prefixed(space, base) for space in namespaces]
+        return next((name for name in candidates if name in known), candidates[0])
+
+
+@part("motions", Motion)
+class Motions(Kind[Motion]):
+    """Frames that follow keyframes."""
+
+    frame = "frame"
+
+    def data(self, part: Motion, refer: Refer) -> dict[str, Any]:
+        """Return its keyframes and what is between and beyond them."""
+        words = {key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")}
+        instants = zip(part.times_ns.tolist(), part.poses, strict=True)
+        return {**words, "keyframes": [{"t": seconds(time_ns), **pose_words(pose)} for time_ns, pose in instants]}
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of keyframes and of what is between them."""
+        return (problem for motion in self.parts(world) for problem in motion_problems(motion))

@@ -1,0 +1,74 @@
+"""Models from MJCF and URDF, and drives of joints, as parts of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_node.world.drives import Drive
+from sim_node.world.model import World
+from sim_node.world.model_checks import drive_problems, model_problems
+from sim_node.world.models import Model, Start, links_of
+from sim_node.world.part import Entry, Kind, Refer, Rename, part
+from sim_node.world.problems import Problem
+from sim_node.world.writers.values import one_or_more
+
+
+@part("models", Model)
+class Models(Kind[Model]):
+    """Models that are kept whole."""
+
+    section = "include"
+
+    def entries(self, world: World) -> Iterator[Entry]:
+        """Return the links; the first ones' parent is told where the model is attached."""
+        for model in self.parts(world):
+            for link in links_of(model):
+                yield Entry(link.name, link.parent, link, link.link.place, model.parent_place, link)
+
+    def data(self, part: Model, refer: Refer) -> dict[str, Any]:
+        """Return the include of its file, and where its joints start."""
+        found = ((name, state) for name, state in part.keyframes.items() if _begins_at(part.start, state))
+        keyframe, begin = next(found, ("", Start()))
+        q = {
+            joint: one_or_more(value)
+            for joint, value in part.start.q.items()
+            if not np.array_equal(value, begin.q.get(joint, ()))
+        }
+        words = {"file": refer(part.files[0]) if part.files else "", "prefix": part.prefix, "parent": part.parent}
+        return {
+            **words,
+            "free": part.floats(),
+            **({"keyframe": keyframe} if keyframe else {}),
+            **({"q": q} if q else {}),
+        }
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of what carries them."""
+        return model_problems(world)
+
+    def renamed(self, part: Model, rename: Rename) -> Model:
+        """Return it under the prefix, told of where it is included."""
+        prefix = rename.under(part.prefix).strip("/")
+        return replace(part, prefix=prefix, place=rename.place, **rename.below(part))
+
+
+def _begins_at(start: Start, keyframe: Start) -> bool:
+    """Whether a start is a keyframe but for positions of joints."""
+    return replace(start, q={}) == replace(keyframe, q={}) and keyframe.q.keys() <= start.q.keys()
+
+
+@part("drives", Drive)
+class Drives(Kind[Drive]):
+    """Servos on joints."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of joints and numbers."""
+        return drive_problems(world)
+
+    def renamed(self, part: Drive, rename: Rename) -> Drive:
+        """Return it on the same joint."""
+        return replace(part, joint=rename.under(part.joint))

@@ -1,0 +1,70 @@
+"""The pilots and autopilots of vehicles in world files."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim_node.world.autopilot_checks import MOST_INSTANCES
+from sim_node.world.model import FARTHEST
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
+from sim_node.world.vehicle_checks import PILOT_RANGES, WAYPOINT_RANGES
+from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, Autopilot, Pilot, Waypoint
+
+AUTOPILOT_KEYS = ("type", "instance", "start", "links")
+PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
+WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
+
+
+def read_pilot(value: Value | None) -> Pilot | None:
+    """`none`, which is to leave it out, or a mapping."""
+    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
+        return None
+    if not isinstance(value.node, Mapping):
+        value.error(f"`none` or a mapping is needed ({', '.join(PILOT_KEYS)}), found {value.found()}")
+        return None
+    table = value.table(PILOT_KEYS)
+    numbers = _numbers(table, PILOT_RANGES)
+    waypoints = table.get("waypoints")
+    return Pilot(
+        () if waypoints is None else tuple(w for entry in waypoints.items() if (w := _waypoint(entry)) is not None),
+        table.choice("after", AFTER, Pilot().after),
+        **numbers,
+    )
+
+
+def read_autopilot(value: Value | None) -> Autopilot | None:
+    """`none`, which is to leave it out, or a mapping."""
+    if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
+        return None
+    table = value.table(AUTOPILOT_KEYS, required=("type",))
+    instance = table.get("instance")
+    number = 0.0 if instance is None else instance.number(0, MOST_INSTANCES - 1)
+    if instance is not None and number % 1.0:
+        instance.error(f"found {instance.found()}; a whole number is needed")
+    links = table.get("links")
+    urls = () if links is None else tuple(entry.text() for entry in links.items())
+    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number), boolean(table, "start", True), urls)
+
+
+def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """Those of some numbers that a table has."""
+    return {key: value.number(*ranges[key]) for key in ranges if (value := table.get(key)) is not None}
+
+
+def _waypoint(entry: Value) -> Waypoint | None:
+    """A position alone, or a mapping."""
+    if isinstance(entry.node, Sequence):
+        position = entry.vector(3, largest=FARTHEST)
+        return None if position is None else Waypoint(np.array(position))
+    table = entry.table(WAYPOINT_KEYS, required=("position",))
+    value, degrees = table.get("position"), table.get("yaw_deg")
+    position = None if value is None else value.vector(3, largest=FARTHEST)
+    fields = _numbers(table, WAYPOINT_RANGES)
+    if degrees is not None:
+        if "yaw" in fields:
+            degrees.error("a second yaw beside yaw; give one of them")
+        fields["yaw"] = math.radians(degrees.number(*map(math.degrees, WAYPOINT_RANGES["yaw"])))
+    return None if position is None else Waypoint(np.array(position), **fields)

@@ -1,0 +1,26 @@
+"""The types that sensors in world files may have: sim_node.sensors and plug-ins add them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.registry import Registry
+
+# Here, below the sensors themselves, because a type decides which frames a world has.
+SENSOR_TYPES: Registry[str, Any] = Registry(
+    "sensor",
+    shipped=tuple(
+        f"sim_node.sensors.{name}"
+        for name in (
+            *("airspeed", "barometer", "camera", "contact", "force_torque", "gps", "ground_truth", "imu"),
+            *("joint_states", "lidar", "magnetometer", "odometry", "rangefinder"),
+        )
+    ),
+    group="sim_node.sensors",
+)
+
+
+def is_optical(type: str) -> bool:
+    """Return whether sensors of a type come with a second frame for their pictures; False for unknown types."""
+    kind = SENSOR_TYPES.get(type) if type else None
+    return kind is not None and bool(kind.optical)

@@ -1,0 +1,207 @@
+"""The numbers of a World by their key paths, as messages give them: bodies[ball].inertial.mass, physics.timestep."""
+
+from __future__ import annotations
+
+import copy
+import numbers
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+
+from sim_node.text import did_you_mean
+from sim_node.world.fields import PROVENANCE, equal
+from sim_node.world.model import World
+from sim_node.world.part import PARTS
+from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted, shown_key
+from sim_node.world.readers.yaml_data import read_data
+from sim_node.world.readers.yaml_section import Context
+from sim_node.world.writers.yaml import SETTINGS, Sections
+
+Number = float | int | Decimal
+# What an entry of a list may be called by, the first that it has.
+LABELS = ("name", "frame", "joint", "prefix", "body", "type")
+_STEP = re.compile(r"\.?(?P<key>'[^']*'|[^.\[\]']+)|\[(?P<label>[^\]]*)\]")
+MOST_LISTED = 12
+
+
+def value_at(world: World, path: str) -> Number:
+    """Return the number at a key path. Raises WorldError where there is none, with the nearest key."""
+    return _Tree(world).number(path)
+
+
+def with_values(world: World, values: Mapping[str, Number]) -> World:
+    """Return the world with other numbers at key paths; what they do not touch are the same objects.
+
+    A key that the world leaves to its default may be given, too. Raises WorldError for paths that lead nowhere and for
+    numbers that a world file could not have, at their keys, and TypeError for what is no number.
+    """
+    before, after = _Tree(world), _Tree(world)
+    touched = {after.put(path, value) for path, value in values.items()}
+    old, new = (_read({key: tree.sections.get(key) for key in touched}, world) for tree in (before, after))
+    changes = {key: _merged(getattr(world, key), getattr(old, key), getattr(new, key)) for key in SETTINGS}
+    parts = dict(world.parts)
+    for name in dict.fromkeys((*old.parts, *new.parts)):
+        parts[name] = _merged(world.parts.get(name, ()), tuple(old.parts.get(name, ())), tuple(new.parts.get(name, ())))
+    # Its files say something else now.
+    return replace(world, **changes, parts=parts, files=())
+
+
+def numbers_of(world: World) -> dict[str, Number]:
+    """Return every number that a world says, by its key path."""
+    return {path: number for key, value in _Tree(world).sections.items() for path, number in _numbers(key, value)}
+
+
+def _numbers(at: str, value: Any) -> Iterator[tuple[str, Number]]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _numbers(f"{at}[{key}]" if "." in key else f"{at}.{shown_key(key)}", each)
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _numbers(f"{at}[{index}]", each)
+    elif _is_number(value):
+        yield at, value
+
+
+class _Tree:
+    """What a world says, as data that paths walk through."""
+
+    def __init__(self, world: World) -> None:
+        written = Sections.of(world)
+        self.sections, self._spans = copy.deepcopy(written.data), written.spans
+
+    def number(self, path: str) -> Number:
+        """The number at a path."""
+        value: Any = self.sections
+        for step in self._steps(path):
+            value = value[_found(value, step, path)]
+        if not _is_number(value):
+            _refuse(path, f"is no number but {_told(value)}")
+        number: Number = value
+        return number
+
+    def put(self, path: str, value: Number) -> str:
+        """Changes the number at a path, or adds it to a mapping; returns the section that it stands in."""
+        if not _is_number(value):
+            raise TypeError(f"{path}: a number is needed, found {value!r:.60}")
+        *above, last = steps = self._steps(path)
+        holder: Any = self.sections
+        for step in above:
+            key = self._settable(holder, step, path)
+            if isinstance(holder, dict):
+                holder.setdefault(key, {})
+            holder = holder[key]
+        key = self._settable(holder, last, path)
+        if (isinstance(holder, list) or key in holder) and not _is_number(holder[key]):
+            _refuse(path, f"is no number but {_told(holder[key])}")
+        holder[key] = value.item() if isinstance(value, np.generic) else value
+        return str(steps[0])
+
+    def _settable(self, holder: Any, step: str | int, path: str) -> Any:
+        """What a step means: of a mapping also a key that it does not have, which is for its reader to judge."""
+        is_open = isinstance(holder, dict) and (holder is not self.sections or step in SETTINGS)
+        return _key(holder, step) if is_open else _found(holder, step, path)
+
+    def _steps(self, path: str) -> list[str | int]:
+        """The keys and labels of a path; the names of kinds as where their parts stand in the sections."""
+        steps: list[str | int] = []
+        at = 0
+        while at < len(path):
+            step = _STEP.match(path, at)
+            if step is None:
+                _refuse(path, "is no key path; one is, for example, bodies[ball].inertial.mass")
+            steps.append(step["label"] if step["key"] is None else step["key"])
+            at = step.end()
+        if not steps:
+            _refuse(path, "is no key path; one is, for example, bodies[ball].inertial.mass")
+        name = str(steps[0])
+        if name in self.sections or name not in PARTS:
+            return steps
+        if name not in self._spans:
+            _refuse(path, f"the world has no {name}")
+        section, first, last = self._spans[name]
+        if PARTS[name].single:
+            return [section, first, *steps[1:]]
+        if len(steps) == 1:
+            return [section]
+        index = _found(self.sections[section][first:last], steps[1], path)
+        return [section, first + int(index), *steps[2:]]
+
+
+def _found(holder: Any, step: str | int, path: str) -> Any:
+    """The key of a mapping, or the index in a list, that a step of a path means."""
+    if isinstance(holder, Mapping):
+        key = _key(holder, step)
+        if key in holder:
+            return key
+        _refuse(path, f"no {quoted(str(step))} here{did_you_mean(key, holder)} (known: {_listed(holder)})")
+    if not isinstance(holder, list):
+        _refuse(path, f"nothing stands below {_told(holder)}")
+    if isinstance(step, int) or (step.isdecimal() and int(step) < len(holder)):
+        return int(step)
+    labels = [_label(entry) for entry in holder]
+    matching = [index for index, label in enumerate(labels) if label == step]
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        _refuse(path, f"{len(matching)} entries are called {quoted(step)}: {', '.join(f'[{k}]' for k in matching)}")
+    named = list(dict.fromkeys(filter(None, labels)))
+    known = f"[0] to [{len(holder) - 1}]" if holder else "nothing"
+    among = f"{known}, {_listed(named)}" if named else known
+    _refuse(path, f"no [{step}] here{did_you_mean(step, named)} (known: {among})")
+
+
+def _key(holder: Mapping[str, Any], step: str | int) -> str:
+    key = str(step)
+    return key if key in holder else key.strip("'")
+
+
+def _label(entry: Any) -> str:
+    return next((str(entry[key]) for key in LABELS if key in entry), "") if isinstance(entry, Mapping) else ""
+
+
+def _listed(names: Any) -> str:
+    names = list(names)
+    return ", ".join(map(shown_key, names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
+
+
+def _told(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"a mapping ({_listed(value)})"
+    return f"a list of {len(value)}" if isinstance(value, list) else quoted(str(value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (numbers.Real, Decimal)) and not isinstance(value, (bool, np.bool_))
+
+
+def _refuse(path: str, message: str) -> NoReturn:
+    raise WorldError([Problem(NOWHERE, path, message)])
+
+
+def _read(sections: dict[str, Any], world: World) -> Context:
+    context, report = read_data({key: value for key, value in sections.items() if value is not None}, world)
+    if report.errors:
+        raise WorldError(report.errors)
+    return context
+
+
+def _merged(kept: Any, old: Any, new: Any) -> Any:
+    """What is kept, where old and new are the same; else what is new: field by field, item by item."""
+    if equal(old, new):
+        return kept
+    if is_dataclass(new) and type(kept) is type(old) is type(new):
+        names = [field.name for field in fields(new) if field.name not in PROVENANCE]
+        changes = {name: _merged(getattr(kept, name), getattr(old, name), getattr(new, name)) for name in names}
+        return replace(kept, **changes)  # type: ignore[type-var]
+    if isinstance(kept, tuple) and isinstance(old, tuple) and isinstance(new, tuple):
+        if len(kept) == len(old) == len(new):
+            return tuple(map(_merged, kept, old, new))
+    elif isinstance(kept, Mapping) and isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {key: _merged(kept.get(key), old.get(key), value) for key, value in new.items()}
+    elif all(isinstance(each, np.ndarray) for each in (kept, old, new)) and kept.shape == old.shape == new.shape:
+        return np.where(old == new, kept, new)
+    return new

@@ -1,0 +1,110 @@
+"""Systems and mates as world files write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sim_node.world.part import Refer
+from sim_node.world.systems import (
+    Attachment,
+    ContactGeometry,
+    Mate,
+    MateConnector,
+    RedirectedMateConnector,
+    RigidBody,
+    System,
+)
+from sim_node.world.writers.bodies import geometry_words, inertia_words
+from sim_node.world.writers.values import given, pose_words
+
+
+def system_words(system: System, refer: Refer) -> dict[str, Any]:
+    """Return a system with all that it owns."""
+    return _said(
+        {
+            "name": system.name,
+            "pose": None if system.pose is None else pose_words(system.pose),
+            "connectors": _connectors(system.connectors),
+            "geometry": [_geometry(shape, refer) for shape in system.geometries],
+            "bodies": [_body(body, refer) for body in system.bodies],
+            "systems": [system_words(inner, refer) for inner in system.systems],
+            "mates": [_mate(mate) for mate in system.mates],
+        }
+    )
+
+
+def attachment_words(attachment: Attachment) -> dict[str, Any]:
+    """Return the mate of a frame or a sensor."""
+    mate = attachment.mate
+    return {
+        mate.kind: mate.connectors[0],
+        **_values(mate),
+        "connector": _connector(attachment.connector),
+    }
+
+
+def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
+    return _said(
+        {
+            "name": body.name,
+            "pose": None if body.pose is None else pose_words(body.pose),
+            "geometry": [_geometry(shape, refer) for shape in body.geometries],
+            "connectors": _connectors(body.connectors),
+            "mass": body.mass,
+            "center": body.centre,
+            "inertia": None if body.inertia is None else inertia_words(body.inertia),
+            "static": body.static,
+            "velocity": None if body.speed is None else body.speed[:3],
+            "spin": None if body.speed is None else body.speed[3:],
+        }
+    )
+
+
+def _geometry(shape: ContactGeometry, refer: Refer) -> dict[str, Any]:
+    """A shape without a mass is weighed by the density that all have unless it says that it weighs nothing."""
+    words = {"name": shape.name, **geometry_words(shape.geometry, refer)}
+    if not shape.geometry.mass:
+        del words["mass"]
+        if not shape.massive:
+            words["density"] = 0.0
+    return words
+
+
+def _connectors(connectors: Sequence[MateConnector]) -> dict[str, Any]:
+    return {connector.name: _connector(connector) for connector in connectors}
+
+
+def _connector(connector: MateConnector) -> dict[str, Any]:
+    body = connector.body if isinstance(connector, RedirectedMateConnector) else None
+    axes = {"position": connector.position, "main_axis": connector.main_axis, "normal": connector.normal}
+    return given({**axes, "body": body})
+
+
+def _mate(mate: Mate) -> dict[str, Any]:
+    return given(
+        {
+            "name": mate.name,
+            mate.kind: mate.connectors,
+            **_values(mate),
+            "near": _one_or_more(mate.near),
+            "speed": _one_or_more(mate.speeds),
+            "damping": mate.damping,
+            "enabled": mate.enabled,
+            "snap": mate.snap,
+        }
+    )
+
+
+def _values(mate: Mate) -> dict[str, float]:
+    values = zip(mate.type.values, mate.values or (), strict=False)
+    return {name: value for name, value in values if value is not None}
+
+
+def _one_or_more(values: tuple[float, ...] | None) -> Any:
+    return values[0] if values is not None and len(values) == 1 else values
+
+
+def _said(words: dict[str, Any]) -> dict[str, Any]:
+    """What is neither None nor empty."""
+    return {key: value for key, value in given(words).items() if value not in ([], {})}

@@ -1,0 +1,178 @@
+"""Worlds to YAML: a file that reads back as the same world, to the last bit of its numbers."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from sim_node.names import SENSOR_PATTERNS
+from sim_node.world.fields import PROVENANCE
+from sim_node.world.model import World
+from sim_node.world.part import PARTS, Refer
+from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, shown_key
+from sim_node.world.readers.numbers import NON_FINITE, as_number
+from sim_node.world.readers.yaml_data import read_data
+from sim_node.world.readers.yaml_section import SECTIONS
+from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
+from sim_node.world.writers.values import given, seconds, words_of
+
+# What a world says beside its parts, by its fields.
+SETTINGS = ("name", "fixed_frame", "origin", "time", "physics", "static_patterns")
+# Of numbers that are not exactly what they were, such as a quaternion from single precision, which reading normalises.
+CLOSE = 1e-6
+_WORDS = frozenset((*NULL, *TRUE, *FALSE))
+
+
+def absolute(path: Path) -> str:
+    """Return a path that means the same file from anywhere."""
+    return str(path.resolve())
+
+
+def to_yaml(world: World, refer: Refer = absolute) -> str:
+    """Return the text of a world file.
+
+    refer: how the file names a mesh or a model, of which the world knows the path; by default the
+    absolute one.
+    Everything is said in full, whatever was included or left to defaults; vehicles are written on their bodies. Models
+    are included from their files. Raises WorldError that names all that world files have no words for: loops, markers,
+    ranges of positions, options of MuJoCo and the like.
+    """
+    sections = Sections.of(world, refer)
+    problems = [_wordless(kind, Where(world.source)) for kind in sections.wordless] or list(_unsaid(world))
+    if problems:
+        raise WorldError(problems)
+    return yaml.dump(
+        sections.data, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True
+    )
+
+
+class Sections(NamedTuple):
+    """The sections of a world file as plain data, in the order in which they are read.
+
+    spans: for each kind of part whose parts are in the list of another section, that section, and the first and the
+    last but one of them there. wordless: the kinds of the parts that world files have no words for.
+    """
+
+    data: dict[str, Any]
+    spans: dict[str, tuple[str, int, int]]
+    wordless: tuple[str, ...]
+
+    @classmethod
+    def of(cls, world: World, refer: Refer = absolute) -> Sections:
+        """Return what a world says."""
+        data: dict[str, Any] = {}
+        spans: dict[str, tuple[str, int, int]] = {}
+        wordless = []
+        for kind in PARTS.values():
+            if kind.parts(world):
+                first = len(data.get(kind.section, ()))
+                try:
+                    kind.write(world, data, refer)
+                except NotImplementedError:
+                    wordless.append(kind.name)
+                if kind.section != kind.name:
+                    spans[kind.name] = (kind.section, first, len(data.get(kind.section, ())))
+        data.update(_settings(world))
+        return cls({key: data[key] for key in (*SECTIONS, *data) if key in data}, spans, tuple(wordless))
+
+
+def _settings(world: World) -> dict[str, Any]:
+    """What a world says beside its parts."""
+    time = {"start": seconds(world.time.start_ns), "step": seconds(world.time.step_ns)}
+    patterns = list(world.static_patterns) if world.static_patterns != SENSOR_PATTERNS else None
+    settings = {"world": world.name, "fixed_frame": world.fixed_frame, "origin": world.origin, "time": time}
+    return given({**settings, "static_patterns": patterns, "physics": physics_words(world)})
+
+
+def physics_words(world: World) -> dict[str, Any]:
+    """Return how bodies are integrated."""
+    physics = words_of(world.physics)
+    timestep_ns = physics.pop("timestep_ns", None)
+    del physics["options"]
+    return physics if timestep_ns is None else {**physics, "timestep": seconds(timestep_ns)}
+
+
+# What cannot be said
+
+
+def _unsaid(world: World) -> Iterator[Problem]:
+    """What is lost or refused where the sections of a world are read again."""
+    context, report = read_data(Sections.of(world).data, world)
+    yield from report.errors
+    if report.errors:
+        return
+    back = context.world()
+    for key in SETTINGS:
+        for at in _differing(getattr(world, key), getattr(back, key), key):
+            yield _wordless(at, Where(world.source))
+    for name, kind in PARTS.items():
+        before, after = kind.parts(world), kind.parts(back)
+        if len(before) != len(after):
+            yield Problem(Where(world.source), name, f"of {len(before)} a world file can say {len(after)}")
+            continue
+        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+            for at in _differing(one, other, f"{name}[{index}]"):
+                yield _wordless(at, getattr(one, "place", NO_PLACE).where)
+
+
+def _wordless(at: str, where: Where) -> Problem:
+    return Problem(where, at, f"a world file has no words for {at.rpartition('.')[2]}")
+
+
+def _differing(one: Any, other: Any, at: str) -> Iterator[str]:
+    """The key paths below `at` of what differs by more than rounding."""
+    if is_dataclass(one) and type(one) is type(other):
+        for field in fields(one):
+            if field.name not in PROVENANCE:
+                yield from _differing(getattr(one, field.name), getattr(other, field.name), f"{at}.{field.name}")
+    elif isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in dict.fromkeys((*one, *other)):
+            yield from _differing(one.get(key), other.get(key), f"{at}.{shown_key(str(key))}")
+    elif isinstance(one, (tuple, list)) and isinstance(other, (tuple, list)) and len(one) == len(other):
+        for index, (first, second) in enumerate(zip(one, other, strict=True)):
+            yield from _differing(first, second, f"{at}[{index}]")
+    elif not _same(one, other):
+        yield at
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    if isinstance(one, (str, bytes)):
+        return bool(one == other)
+    if isinstance(one, Path) and isinstance(other, Path):
+        return one.resolve() == other.resolve()
+    first, second = np.asarray(one), np.asarray(other)
+    if first.dtype.kind in "fiub" and second.dtype.kind in "fiub" and first.shape == second.shape:
+        return bool(np.allclose(first, second, rtol=CLOSE, atol=CLOSE, equal_nan=True))
+    return bool(np.array_equal(first, second))
+
+
+# Text
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML in which every text is a text to the reader of world files, and every number a number."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    looks_otherwise = text in _WORDS or text.lower() in NON_FINITE or not math.isnan(as_number(text))
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="'" if looks_otherwise else None)
+
+
+def _represent_decimal(dumper: yaml.SafeDumper, number: decimal.Decimal) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:float", format(number, "f"))
+
+
+_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(decimal.Decimal, _represent_decimal)
