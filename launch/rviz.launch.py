@@ -1,15 +1,15 @@
 """rviz2 with a configuration of its own: ros2 launch sim_node rviz.launch.py of:=orbit."""
 
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, RegisterEventHandler
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnShutdown
+from launch.events.process import ProcessExited
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
@@ -38,27 +38,38 @@ def generate_launch_description() -> LaunchDescription:
 
 def start_rviz(context: LaunchContext) -> list[Action]:
     """rviz2 with the configuration that is given, or one that goes with the launch."""
+    config = LaunchConfiguration("rviz_config").perform(context)
+    return [rviz2(context, config)] if config else with_own_config(context)
+
+
+def with_own_config(context: LaunchContext) -> list[Action]:
+    """Write the configuration, then start rviz2.
+
+    A process of the launch writes it: launch goes on meanwhile, starts its nodes and hears Ctrl-C.
+    """
     given: Callable[[str], str] = lambda name: LaunchConfiguration(name).perform(context)  # noqa: E731
-    config, folder = given("rviz_config"), None
-    if not config:
-        folder = tempfile.mkdtemp(prefix="sim_node_rviz_")
-        config = f"{folder}/{Path(given('of')).stem}.rviz"
-        python = next(path for path in PYTHONS if path.exists())
-        words = [str(python), "-m", "sim_node.cli.main", "rviz", given("of"), "-o", config]
-        # Those of a node that is none, a bag, are empty; `sim_node rviz` refuses them for a bag.
-        options = {"--frame-prefix": given("frame_prefix"), "--namespace": given("namespace")}
-        words += [f"{option}={value}" for option, value in options.items() if value]
-        made = subprocess.run(words, stderr=subprocess.PIPE, text=True, check=False)
-        if made.returncode:
-            shutil.rmtree(folder)
-            return [LogInfo(msg=f"no rviz2: {made.stderr.strip()}")]
-    node = Node(
-        package="rviz2",
-        executable="rviz2",
-        arguments=["-d", config],
-        parameters=[{"use_sim_time": given("use_sim_time") == "true"}],
-    )
-    if folder is None:
-        return [node]
+    folder = tempfile.mkdtemp(prefix="sim_node_rviz_")
+    config = f"{folder}/{Path(given('of')).stem}.rviz"
+    python = next(path for path in PYTHONS if path.exists())
+    words = [str(python), "-m", "sim_node.cli.main", "rviz", given("of"), "-o", config]
+    # Those of a node that is none, a bag, are empty; `sim_node rviz` refuses them for a bag.
+    options = {"--frame-prefix": given("frame_prefix"), "--namespace": given("namespace")}
+    words += [f"{option}={value}" for option, value in options.items() if value]
+
+    def written(event: ProcessExited, context: LaunchContext) -> list[Action]:
+        if context.is_shutdown:
+            return []
+        if event.returncode:
+            return [LogInfo(msg=f"no rviz2: {writing.get_stderr().strip()}")]
+        return [rviz2(context, config)]
+
+    writing = ExecuteProcess(cmd=words, name="rviz_config", output={"both": "log"}, cached_output=True, on_exit=written)
     tidy = OpaqueFunction(function=lambda context: shutil.rmtree(folder, ignore_errors=True))
-    return [RegisterEventHandler(OnShutdown(on_shutdown=[tidy])), node]
+    return [RegisterEventHandler(OnShutdown(on_shutdown=[tidy])), writing]
+
+
+def rviz2(context: LaunchContext, config: str) -> Node:
+    use_sim_time = LaunchConfiguration("use_sim_time").perform(context) == "true"
+    return Node(
+        package="rviz2", executable="rviz2", arguments=["-d", config], parameters=[{"use_sim_time": use_sim_time}]
+    )

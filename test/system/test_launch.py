@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -226,6 +227,49 @@ def test_rviz_is_started_with_a_configuration_of_the_bag(
         assert shown["Global Options"]["Fixed Frame"] == "odom"
         ears.spin_until(lambda: bool(moving), what="/tf")
         interrupt(running)
+
+
+WITH_RVIZ = """
+from launch import LaunchDescription
+from launch.actions import ExecuteProcess, IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+def generate_launch_description():
+    node = ExecuteProcess(cmd=["sh", "-c", "echo node is up; exec sleep 3600"], output="screen")
+    source = PythonLaunchDescriptionSource({source!r})
+    return LaunchDescription([node, IncludeLaunchDescription(source, launch_arguments=[("of", "orbit")])])
+"""
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_nodes_start_and_end_while_the_configuration_is_made(tmp_path: Path) -> None:
+    """It takes seconds; here the prefix has a Python that never comes to an end with it."""
+    making, including = tmp_path / "making", tmp_path / "both.launch.py"
+    folder, python = tmp_path / "share" / "sim_node" / "launch", tmp_path / "bin" / "python3"
+    shutil.copytree(LAUNCH_FILE.parent, folder)
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\ntouch {making}\nexec sleep 3600\n", encoding="utf-8")
+    python.chmod(0o755)
+    including.write_text(WITH_RVIZ.format(source=str(folder / "rviz.launch.py")), encoding="utf-8")
+    with launch(([str(including)], own_path())) as (running, _):
+        until(making.exists, "the making")
+        running.wait_for("node is up")
+        os.killpg(running.process.pid, signal.SIGINT)
+        until(lambda: not members(running.process.pid), "the end of the group")
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_what_keeps_rviz_from_starting_is_told(
+    rviz2: tuple[tuple[list[str], dict[str, str]], Path], tmp_path: Path
+) -> None:
+    """No configuration can be made of a world that does not load."""
+    launched, kept = rviz2
+    world = tmp_path / "yard.yaml"
+    world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
+    with launch(beside(launched, "rviz"), f"of:={world}") as (running, _):
+        running.wait()
+    assert f"no rviz2: {world}:3:15: frames[0].parant: unknown key; did you mean parent?" in running.output
+    assert not kept.exists()
 
 
 @pytest.mark.usefixtures("ros_domain")
