@@ -289,6 +289,7 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_
 def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
     launched: tuple[list[str], dict[str, str]], kind: str
 ) -> None:
+    claim_alone("real autopilots")  # the world listens where the first of them connects
     with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
         running.wait()
         assert f"recipes.{kind}: no program /nowhere/build/" in running.output
