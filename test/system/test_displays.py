@@ -34,6 +34,10 @@ TYPES = {
     "LaserScan": "sensor_msgs/msg/LaserScan",
     "PointCloud2": "sensor_msgs/msg/PointCloud2",
     "Range": "sensor_msgs/msg/Range",
+    "FluidPressure": "sensor_msgs/msg/FluidPressure",
+    "Temperature": "sensor_msgs/msg/Temperature",
+    "RelativeHumidity": "sensor_msgs/msg/RelativeHumidity",
+    "Illuminance": "sensor_msgs/msg/Illuminance",
     "Wrench": "geometry_msgs/msg/WrenchStamped",
 }
 RELIABILITY = {"Reliable": "RELIABLE", "Best Effort": "BEST_EFFORT"}

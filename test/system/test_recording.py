@@ -89,7 +89,7 @@ def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> No
     [
         (["--split-size", "5"], "--split-size goes with --record DIR"),
         (["--record", "DIR", "--record-topics", "re:("], "is no regular expression"),
-        (["--record", "DIR", "--max-disk", "-1"], "a number above zero is needed"),
+        (["--record", "DIR", "--max-disk", "-1"], "--max-disk: -1: a number above zero, up to 1e+12, is needed"),
         (["--record", "DIR", "--max-disk", "0.01"], "at least 100000 bytes are needed"),
     ],
 )

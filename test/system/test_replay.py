@@ -345,7 +345,7 @@ def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> N
     ("arguments", "words"),
     [
         (["BAG", "--rate", "fast"], "--rate"),
-        (["BAG", "--rate", "-1"], "no rate"),
+        (["BAG", "--rate", "-1"], "a number above zero, up to 1000, or max, is needed"),
         (["BAG", "--start", "-1"], "zero or more"),
         (["BAG", "--start", "9"], "9 s is behind the bag's end at 2 s"),
         (["BAG", "--duration", "0"], "above zero"),
