@@ -3,6 +3,8 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 PEERS ?=
+# One more than there are cores: many tests wait for programs that they started.
+WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 BIN := .venv/bin
 SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/view.lock \
 	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
@@ -21,12 +23,12 @@ doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
 
 test: .venv/.ready-for-tests lint types imports
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
 test-ros: .venv/.ready-for-tests
 	@$(BIN)/python tools/with_upstream.py "$(PEERS)" \
-		$(BIN)/python -m pytest -n 2 --dist worksteal -m upstream --require-upstream $(ARGS)
+		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m upstream --require-upstream $(ARGS)
 
 # What needs programs of others that set-up does not fetch, or takes long: PX4 and ArduPilot, where PX4_DIR and
 # ARDUPILOT_DIR name checkouts that are built for software in the loop. What is missing is skipped, and said.
@@ -35,7 +37,7 @@ test-peers: .venv/.ready-for-tests
 
 # The slowest thirty of all tests.
 test-times: .venv/.ready-for-tests
-	$(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=30 --durations-min=0 $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q --durations=30 --durations-min=0 $(ARGS)
 
 lint: .venv/.ready-for-tests
 	$(BIN)/ruff check .
