@@ -69,7 +69,9 @@ def browser() -> Iterator[Any]:
 
     with sync_playwright() as playwright:
         # Playwright's own headless flag is of another Chromium than Debian's.
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, headless=False, args=list(FLAGS))
+        chromium = playwright.chromium.launch(
+            executable_path=CHROMIUM, headless=False, args=list(FLAGS), timeout=1000.0 * PATIENCE
+        )
         yield chromium
         chromium.close()
 
@@ -84,6 +86,7 @@ def url_of(viewer: Program) -> str:
 def opened(browser: Any, url: str) -> Any:
     """A page whose camera is the test's."""
     page = browser.new_page(viewport={"width": 900, "height": 600})
+    page.set_default_timeout(1000.0 * PATIENCE)  # Playwright's own 30 s pass on a busy machine
     eye, target = (",".join(str(part) for part in place.tolist()) for place in (EYE, TARGET))
     camera = f"initialCameraPosition={eye}&initialCameraLookAt={target}&initialCameraFov={FIELD_OF_VIEW}"
     page.goto(f"{url}/?{camera}")
