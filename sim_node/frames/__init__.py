@@ -14,7 +14,7 @@ from sim_node.frames.geoid import geoid_undulation
 from sim_node.frames.goto import goto_from_ned, goto_to_ned
 from sim_node.frames.orientations import convert_orientation, yaw_enu_from_ned, yaw_ned_from_enu
 from sim_node.frames.positions import convert_position
-from sim_node.frames.tagged import Altitude, Orientation, Position, Velocity
+from sim_node.frames.tagged import Altitude, Orientation, Position, Velocity, convert
 from sim_node.frames.transforms import convert_transform
 from sim_node.frames.velocities import convert_velocity
 
@@ -34,6 +34,7 @@ __all__ = [
     "VerticalDatum",
     "altitude_ellipsoid",
     "altitude_msl",
+    "convert",
     "convert_altitude",
     "convert_covariance",
     "convert_orientation",

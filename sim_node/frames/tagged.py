@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -158,6 +159,35 @@ class Altitude:
         if not isinstance(other, Altitude):
             return NotImplemented
         return np.asarray(self.values - other.above(self.datum))
+
+
+@overload
+def convert(value: Position, target: Frame, origin: Origin | None = None) -> Position: ...
+@overload
+def convert(value: Velocity, target: Frame, origin: Origin | None = None) -> Velocity: ...
+@overload
+def convert(value: Orientation, target: FramePair, origin: Origin | None = None) -> Orientation: ...
+def convert(
+    value: Position | Velocity | Orientation, target: Frame | FramePair, origin: Origin | None = None
+) -> Position | Velocity | Orientation:
+    """Convert a tagged value to another frame; an Orientation to another (world, body) pair of frames.
+
+    origin: the LLA (degrees, degrees, m) of the local frame's origin, where ENU or NED meets ECEF or LLA.
+    Raises TypeError for a value without a tag and for a target that is no Frame, or no pair of them; OriginRequired,
+    AttitudeRequired, InvalidCoordinates and FrameMismatch as convert_position, convert_velocity, convert_orientation.
+    """
+    if not isinstance(value, Position | Velocity | Orientation):
+        raise TypeError(
+            f"a {type(value).__name__} does not say its frame; convert takes a Position, Velocity or Orientation, "
+            "convert_position, convert_velocity and convert_orientation take arrays"
+        )
+    if isinstance(value, Orientation):
+        if not (isinstance(target, tuple) and len(target) == 2 and all(isinstance(each, Frame) for each in target)):
+            raise TypeError(f"an Orientation is converted to a pair of frames (world, body), not to {target!r}")
+        return value.to(*target, origin)
+    if not isinstance(target, Frame):
+        raise TypeError(f"a {type(value).__name__} is converted to a Frame, not to {target!r}")
+    return value.to(target, origin)
 
 
 def _expected(value: Position | Velocity, found: Frame, expected: Frame) -> FloatArray:

@@ -5,7 +5,7 @@ from sim_node.world.drives import Drive
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
-from sim_node.world.load import load
+from sim_node.world.load import load, loads
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
@@ -64,4 +64,5 @@ __all__ = [
     "WorldWarning",
     "lay_out",
     "load",
+    "loads",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -27,13 +28,36 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
     references may lead to. model: which model of a file that holds several. Raises WorldError with every fault found,
     each with its file, line and column; warns WorldWarning of what was mended or left out, the first fifty times.
     """
+    if not isinstance(path, str | Path):
+        raise WorldError([Problem(NOWHERE, "", f"a world is loaded from a path or a name, not from {_kind_of(path)}")])
     try:
         found = locate(path)
     except LocateError as error:
         raise WorldError([Problem(NOWHERE, "", str(error))]) from None
-    report = Report(str(found))
+    return _checked(found, found, allow, model)
+
+
+def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), model: str | None = None) -> World:
+    """The world in a text; messages say `<text>` for its file.
+
+    suffix: which format the text is in, as the suffix of a file would say: ".yaml", ".xml", ".openplx", ...
+    allow, model: as for `load`. A text lies in no folder: what it refers to is a package:// URI, or an absolute path
+    below a folder in `allow`. Raises WorldError; warns WorldWarning; both as `load`.
+    """
+    if not isinstance(text, str):
+        raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
+    with tempfile.TemporaryDirectory(prefix="sim_node_text_") as folder:
+        file = Path(folder, f"text{suffix}")
+        file.write_text(text, encoding="utf-8")
+        # Without files and source: a recording writes the world down instead of copying a file that is gone.
+        return replace(_checked(file, Path("<text>"), allow, model), files=(), source="")
+
+
+def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None) -> World:
+    """The world in a file, which messages call `shown`."""
+    report = Report(str(shown))
     with _collection_paused():
-        world = read_file(found, found, Roots.of(found, map(Path, allow)), report, model=model)
+        world = read_file(file, shown, Roots.of(file, map(Path, allow)), report, model=model)
         # Without a part that could not be read, frames that are only in it would be told missing.
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))
@@ -42,8 +66,12 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
     if world is None or report.errors:
         raise WorldError(_in_file_order(report.errors))
     for line in shown_lines(_in_file_order(report.warnings)):
-        warnings.warn(WorldWarning(line), stacklevel=2)
+        warnings.warn(WorldWarning(line), stacklevel=3)
     return replace(world, files=tuple(report.read))
+
+
+def _kind_of(value: object) -> str:
+    return f"{type(value).__name__} {value!r:.60}"
 
 
 @contextmanager
