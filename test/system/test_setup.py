@@ -258,7 +258,8 @@ def test_a_venv_of_another_folder_or_another_ros_is_made_anew(checkout: Path) ->
 def test_make_run_starts_and_ends_quietly_on_ctrl_c() -> None:
     if subprocess.call(["make", "-q", "setup"], cwd=ROOT) != 0:
         pytest.skip("`make setup` has something to do first")
-    with program(["make", "-C", ROOT, "run", "WORLD=orbit"]) as running:
+    # Also below a `make test ARGS=...`, whose variables are not for this one.
+    with program(["make", "-C", ROOT, "run", "WORLD=orbit", "ARGS="], MAKEFLAGS="", MAKEOVERRIDES="") as running:
         running.wait_for("Ctrl-C")
         os.killpg(running.process.pid, signal.SIGINT)
         running.wait()
