@@ -127,7 +127,7 @@ class Bridge:
                 self.turn()
         finally:
             for connection in self.connections:
-                connection.link.close()
+                connection.close()
             self._selector.close()
             self._wake_read.close()
             self._wake_write.close()

@@ -86,6 +86,12 @@ class Connection:
         else:
             self.state = "up"
 
+    def close(self) -> None:
+        """Closes the link for good."""
+        self.link.close()
+        if self._signing is not None:
+            self._signing.close()
+
     def went_down(self, error: OSError, now_ns: int) -> None:
         """Closes the link; it is opened again after a pause."""
         self.link.close()
