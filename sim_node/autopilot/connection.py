@@ -104,14 +104,13 @@ class Connection:
         reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
         self._parser.reception = reception
 
-    def receive(self, now_ns: int) -> list[tuple[Message, Address]]:
-        """The messages that have come and may be listened to."""
+    def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
+        """The messages that have come and may be listened to; one packet is parsed after the other, as they are asked for."""
         try:
             chunks = self.link.read()
         except OSError as error:
             self.went_down(error, now_ns)
-            return []
-        got: list[tuple[Message, Address]] = []
+            return
         for data, address in chunks:
             self._pause_ns = FIRST_PAUSE_NS
             signing = self._signing
@@ -119,8 +118,8 @@ class Connection:
             if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
                 self._learn_version(address, messages)
                 self.peers[address] = now_ns
-            got += [(message, address) for message in messages]
-        return got
+            for message in messages:
+                yield message, address
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
         """One message to one peer."""
