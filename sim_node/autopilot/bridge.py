@@ -15,6 +15,7 @@ from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.playback import Playback
+from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.autopilot.vehicle import Vehicle, Way
@@ -124,8 +125,9 @@ class Bridge:
         self.post(lambda now_ns: None)
 
     def run(self) -> None:
-        """Until `stop`, or until a recording is played out."""
+        """Until `stop`, or until a recording is played out. Raises PortTaken where a link's own port is."""
         try:
+            self._open_own()
             while not self._stopping and not self._played_out():
                 self.turn()
         finally:
@@ -134,6 +136,18 @@ class Bridge:
             self._selector.close()
             self._wake_read.close()
             self._wake_write.close()
+
+    def _open_own(self) -> None:
+        """What others have now they will have on: a second bridge does not wait for the first to end."""
+        now_ns = time.monotonic_ns()
+        for connection in self.connections:
+            if connection.keep_up(now_ns):
+                self._watch(connection)
+            elif connection.is_taken:
+                raise PortTaken(
+                    f"{connection.name}: the port is in use, perhaps by another bridge or a ground station; end it, or "
+                    "listen on another port (--url, parameter urls; parameter bridge of a simulation: false)"
+                )
 
     def _played_out(self) -> bool:
         if self.playback is None or not self.playback.ended:

@@ -9,6 +9,7 @@ from typing import Any
 from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
 from sim_node.autopilot.links import Address, Link
 from sim_node.autopilot.parser import Parser, Reception
+from sim_node.autopilot.ports import is_taken
 from sim_node.autopilot.signing import Signing
 
 FIRST_PAUSE_NS, LONGEST_PAUSE_NS = 100_000_000, 5_000_000_000
@@ -38,6 +39,8 @@ class Connection:
 
     def __init__(self, link: Link, identity: Identity, signing: Signing | None = None) -> None:
         self.link, self.state, self.why = link, "down", ""
+        # Whether it is down because somebody else has its port.
+        self.is_taken = False
         self.openings = 0
         self.peers: dict[Address, int] = {}
         # The peers that were heard in MAVLink 1 and never in MAVLink 2.
@@ -96,6 +99,7 @@ class Connection:
         """Closes the link; it is opened again after a pause."""
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
+        self.is_taken = is_taken(error)
         self.peers.clear()
         self._first.clear()
         self._next_try_ns = now_ns + self._pause_ns

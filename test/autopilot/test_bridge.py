@@ -323,7 +323,7 @@ def test_a_peer_that_is_not_there_yet_is_waited_for() -> None:
             listening.settimeout(PATIENCE)
             accepted, _ = listening.accept()
             sender = mavlink.MAVLink(None, 4, 1)
-            accepted.sendall(sender.heartbeat_encode(2, 3, 1, 4, 4).pack(sender))
+            accepted.sendall(2 * sender.heartbeat_encode(2, 3, 1, 4, 4).pack(sender))
             bridge.vehicle(4)
             accepted.settimeout(PATIENCE)
             assert accepted.recv(300)[0] == 0xFD, "our heartbeat"
@@ -341,7 +341,7 @@ def test_a_serial_line() -> None:
             sender = mavlink.MAVLink(None, 9, 1)
             frame = sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender)
             os.write(ours, frame[:7])
-            os.write(ours, frame[7:])
+            os.write(ours, frame[7:] + frame)
             bridge.vehicle(9)
             assert os.read(ours, 300)[0] == 0xFD
     finally:
@@ -357,7 +357,7 @@ def test_udpout_speaks_first() -> None:
             data, address = autopilot.recvfrom(300)
             assert data[0] == 0xFD
             sender = mavlink.MAVLink(None, 3, 1)
-            autopilot.sendto(sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), address)
+            autopilot.sendto(2 * sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), address)
             bridge.vehicle(3)
 
 
