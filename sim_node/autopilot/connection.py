@@ -109,7 +109,7 @@ class Connection:
         self._parser.reception = reception
 
     def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
-        """The messages that have come and may be listened to; one packet is parsed after the other, as they are asked for."""
+        """The messages that have come and may be listened to; each packet is parsed when it is asked for."""
         try:
             chunks = self.link.read()
         except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sim_node.autopilot.ports import PortTaken, is_taken
+from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.problems import Problem
@@ -45,7 +46,7 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
 def missing(vehicle: Multirotor, error: ImportError) -> Problem:
     """Why a vehicle's autopilot cannot be spoken to here: a package is not installed."""
     place = vehicle.place
-    message = f"autopilots need a package that cannot be imported ({error}); run: pip install 'sim_node[autopilot]'"
+    message = f"autopilots need a package: {how_to_install(error)}"
     return Problem(place.where, f"{place.key}.autopilot", message)
 
 
@@ -77,8 +78,8 @@ class VehiclePeer:
             place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
             if is_taken(error):
                 raise PortTaken(
-                    f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, perhaps "
-                    "by another simulation; end it, or give the vehicle another `instance`"
+                    f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, "
+                    "perhaps by another simulation; end it, or give the vehicle another `instance`"
                 ) from None
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 

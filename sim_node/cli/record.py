@@ -11,6 +11,7 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
 from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.packages import how_to_install
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.world.problems import counted
 
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import rclpy  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
     with recording_faults():
         from sim_node.nodes.live_recording import LiveRecordingNode
         from sim_node.nodes.spin import run_node

@@ -115,8 +115,8 @@ class LiveRecordingNode(LoopNode):
     def _lost(self, name: str, number: int) -> None:
         if name not in self.missed:
             self.get_logger().warning(
-                f"{name}: messages are lost on their way here; how many is told at the end. Large ones need shared memory "
-                "(docs/simulation-node.md)"
+                f"{name}: messages are lost on their way here; how many is told at the end. Large ones need shared "
+                "memory (docs/simulation-node.md)"
             )
         self.missed[name] = self.missed.get(name, 0) + number
 

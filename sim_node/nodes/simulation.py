@@ -89,7 +89,7 @@ class SimulationNode(LoopNode):
         self._serve("step", self.loop.step)
         # Last: who listens for the programs is there, and nothing that fails leaves one behind.
         self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs, stamp)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
 

@@ -263,11 +263,12 @@ class Storage:
             elif fault == CYCLE:
                 reason = self._loop(int(parents[row]), int(children[row]), stamp, static)
             else:
+                norm = math.hypot(*poses[row, 3:].tolist())
                 reason = {
                     NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
                     SELF_PARENT: "a frame cannot be its own parent",
                     NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
-                    NOT_UNIT: f"the quaternion's norm is {math.hypot(*poses[row, 3:].tolist()):.6g}, a rotation needs 1",
+                    NOT_UNIT: f"the quaternion's norm is {norm:.6g}, a rotation needs 1",
                     EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
                 }[fault]
             refusals.append(Refusal(row, parent, child, stamp, reason))

@@ -41,7 +41,7 @@ def guided(tmp_path: Path, autopilot: str) -> World:
 def instance(world: World) -> int:
     (vehicle,) = world.vehicles
     assert vehicle.autopilot is not None
-    return vehicle.autopilot.instance
+    return int(vehicle.autopilot.instance)
 
 
 @pytest.mark.parametrize(("kind", "first", "bridged"), [(TCP, 4560, False), (UDP, 14800, False), (UDP, 14540, True)])
