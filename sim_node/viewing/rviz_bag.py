@@ -45,7 +45,7 @@ def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
     for topic in bag.topics:
         pictures += topic.type == _PICTURE
         display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MOST_PICTURES)
-        if display is not None and topic.name.endswith(f"/{MARKERS.name}"):
+        if display is not None and topic.type == MARKERS.type and topic.name.endswith("/markers"):
             display["Namespaces"] = marker_groups(described=described)
         if display is not None:
             yield display
