@@ -3,7 +3,7 @@
 from pathlib import Path
 from runpy import run_path
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import EnvironmentVariable, LaunchConfiguration
@@ -16,6 +16,7 @@ from launch import LaunchDescription
 HERE = Path(__file__).absolute().parents[1]
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
 refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
+ends_launch = run_path(str(HERE / "launch" / "exits.py"))["ends_launch"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -56,7 +57,7 @@ def generate_launch_description() -> LaunchDescription:
             "ARDUPILOT_DIR": LaunchConfiguration("ardupilot_dir"),
             "ARDUPILOT_BINARY": LaunchConfiguration("ardupilot_binary"),
         },
-        on_exit=Shutdown(reason="the simulation has ended"),
+        on_exit=ends_launch("the simulation"),
         parameters=[
             {
                 "world": ParameterValue(LaunchConfiguration("world"), value_type=str),

@@ -4,7 +4,7 @@ from pathlib import Path
 from runpy import run_path
 from typing import List  # noqa: UP035 - launch compares with typing's own
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration
@@ -18,6 +18,7 @@ HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "replay"
 refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
+ends_launch = run_path(str(HERE / "launch" / "exits.py"))["ends_launch"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -57,8 +58,7 @@ def generate_launch_description() -> LaunchDescription:
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         emulate_tty=True,
-        # Whatever else runs waits for a clock that has stopped.
-        on_exit=Shutdown(reason="the replay has ended"),
+        on_exit=ends_launch("the replay"),
         parameters=[
             LaunchConfiguration("params_file"),
             {
@@ -68,6 +68,7 @@ def generate_launch_description() -> LaunchDescription:
             },
         ],
     )
+    # Before the replay: without rviz2 nothing is started.
     rviz = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(HERE / "launch" / "rviz.launch.py")),
         # What a bag has is named in it whole.
@@ -80,7 +81,7 @@ def generate_launch_description() -> LaunchDescription:
         }.items(),
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return refusing_unknown_arguments(LaunchDescription([*arguments, replay, rviz]))
+    return refusing_unknown_arguments(LaunchDescription([*arguments, rviz, replay]))
 
 
 def executable() -> dict[str, str]:

@@ -1,5 +1,6 @@
 """rviz2 with a configuration of its own: ros2 launch sim_node rviz.launch.py of:=orbit."""
 
+import os
 import shutil
 import sys
 import tempfile
@@ -7,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 
+from ament_index_python.packages import PackageNotFoundError, get_package_prefix
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, RegisterEventHandler
 from launch.event_handlers import OnShutdown
 from launch.events.process import ProcessExited
@@ -37,9 +39,22 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def start_rviz(context: LaunchContext) -> list[Action]:
-    """rviz2 with the configuration that is given, or one that goes with the launch."""
+    """rviz2 with the configuration that is given, or one of its own. Raises RuntimeError where rviz2 is missing."""
+    if not has_rviz2():
+        distro = os.environ.get("ROS_DISTRO", "$ROS_DISTRO")
+        raise RuntimeError(
+            f"rviz2 is not installed: sudo apt install ros-{distro}-rviz2, or leave rviz out; nothing was started"
+        )
     config = LaunchConfiguration("rviz_config").perform(context)
     return [rviz2(context, config)] if config else with_own_config(context)
+
+
+def has_rviz2() -> bool:
+    """Whether the Node below will find it."""
+    try:
+        return (Path(get_package_prefix("rviz2")) / "lib" / "rviz2" / "rviz2").exists()
+    except PackageNotFoundError:
+        return False
 
 
 def with_own_config(context: LaunchContext) -> list[Action]:

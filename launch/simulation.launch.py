@@ -3,7 +3,7 @@
 from pathlib import Path
 from runpy import run_path
 
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, Shutdown
+from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PythonExpression
@@ -17,6 +17,7 @@ HERE = Path(__file__).absolute().parents[1]
 CONFIG = HERE / "config"
 CHECKOUT_EXECUTABLE = HERE / "scripts" / "simulation"
 refusing_unknown_arguments = run_path(str(HERE / "launch" / "known_arguments.py"))["refusing_unknown_arguments"]
+ends_launch = run_path(str(HERE / "launch" / "exits.py"))["ends_launch"]
 
 
 def generate_launch_description() -> LaunchDescription:
@@ -30,6 +31,12 @@ def generate_launch_description() -> LaunchDescription:
             default_value="true",
             choices=["true", "false"],
             description="Stamp with simulation time and publish /clock; false stamps with the wall clock",
+        ),
+        DeclareLaunchArgument(
+            "clock",
+            default_value="true",
+            choices=["true", "false"],
+            description="Publish /clock; false where another node does",
         ),
         DeclareLaunchArgument(
             "real_time_factor", default_value="1.0", description="Simulated seconds per second, 0: as fast as possible"
@@ -52,18 +59,19 @@ def generate_launch_description() -> LaunchDescription:
         namespace=LaunchConfiguration("namespace"),
         output="screen",
         emulate_tty=True,
-        # Whatever else runs waits for a clock that has stopped.
-        on_exit=Shutdown(reason="the simulation has ended"),
+        on_exit=ends_launch("the simulation"),
         parameters=[
             LaunchConfiguration("params_file"),
             {
                 "world": ParameterValue(LaunchConfiguration("world"), value_type=str),
+                "clock": ParameterValue(LaunchConfiguration("clock"), value_type=bool),
                 "real_time_factor": ParameterValue(LaunchConfiguration("real_time_factor"), value_type=float),
                 "frame_prefix": ParameterValue(LaunchConfiguration("frame_prefix"), value_type=str),
                 "stamp": PythonExpression(["'sim' if '", use_sim_time, "' == 'true' else 'wall'"]),
             },
         ],
     )
+    # Before the simulation: without rviz2 nothing is started.
     rviz = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(str(HERE / "launch" / "rviz.launch.py")),
         launch_arguments={
@@ -75,7 +83,7 @@ def generate_launch_description() -> LaunchDescription:
         }.items(),
         condition=IfCondition(LaunchConfiguration("rviz")),
     )
-    return refusing_unknown_arguments(LaunchDescription([*arguments, simulation, rviz]))
+    return refusing_unknown_arguments(LaunchDescription([*arguments, rviz, simulation]))
 
 
 def executable() -> dict[str, str]:

@@ -15,6 +15,7 @@ from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.playback import Playback
+from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.autopilot.vehicle import Vehicle, Way
@@ -30,7 +31,6 @@ WENT_BACK_NS = 500_000_000
 # So many reboots within COMPLAIN_NS are two autopilots in turns.
 REBOOTS_OF_TWO = 3
 AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
-MOST_VEHICLES = 250
 # MAV_TYPE_GCS: PX4 sends its texts, and so why it refuses, to ground stations only. MAV_STATE_ACTIVE.
 _GROUND_STATION, _ACTIVE = 6, 4
 
@@ -41,7 +41,8 @@ class Settings:
 
     frames: the names for a vehicle, by its system id. setpoint_rate: of the stream that keeps a setpoint alive (Hz).
     stream_rate: what ArduPilot is asked for (Hz), 0 for nothing. timesync: whether autopilots are asked for the time.
-    heartbeat_timeout: a vehicle that sends nothing for so long (s) is not connected.
+    heartbeat_timeout: a vehicle that sends nothing for so long (s) is not connected. max_vehicles: further system ids
+    are complained of and left aside.
     """
 
     frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
@@ -49,6 +50,7 @@ class Settings:
     stream_rate: float = 50.0
     timesync: bool = True
     heartbeat_timeout: float = 3.0
+    max_vehicles: int = 32
 
 
 class Audience(Protocol):
@@ -86,6 +88,8 @@ class Bridge:
         self.connections = list(connections)
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
+        # System ids that were heard once, and where from: one packet of somebody is not worth a vehicle's topics.
+        self._candidates: dict[int, tuple[int, Way, Address]] = {}
         self._audience, self._settings = audience, settings or Settings()
         self._identity = identity or Identity()
         self._graph_ns = graph_ns
@@ -121,16 +125,29 @@ class Bridge:
         self.post(lambda now_ns: None)
 
     def run(self) -> None:
-        """Until `stop`, or until a recording is played out."""
+        """Until `stop`, or until a recording is played out. Raises PortTaken where a link's own port is."""
         try:
+            self._open_own()
             while not self._stopping and not self._played_out():
                 self.turn()
         finally:
             for connection in self.connections:
-                connection.link.close()
+                connection.close()
             self._selector.close()
             self._wake_read.close()
             self._wake_write.close()
+
+    def _open_own(self) -> None:
+        """What others have now they will have on: a second bridge does not wait for the first to end."""
+        now_ns = time.monotonic_ns()
+        for connection in self.connections:
+            if connection.keep_up(now_ns):
+                self._watch(connection)
+            elif connection.is_taken:
+                raise PortTaken(
+                    f"{connection.name}: the port is in use, perhaps by another bridge or a ground station; end it, or "
+                    "listen on another port (--url, parameter urls; parameter bridge of a simulation: false)"
+                )
 
     def _played_out(self) -> bool:
         if self.playback is None or not self.playback.ended:
@@ -157,7 +174,9 @@ class Bridge:
             else:
                 self._take(key.data, now_ns)
         now_ns = time.monotonic_ns()
-        while self._posted:
+        for _ in range(len(self._posted)):
+            if self._stopping:
+                return
             self._do(self._posted.popleft(), now_ns)
         if self.playback is not None:
             for message in self.playback.receive(now_ns):
@@ -178,9 +197,11 @@ class Bridge:
             self._complain("encoding", f"not sent: {error}", now_ns)
 
     def _take(self, connection: Connection, now_ns: int) -> None:
-        messages = connection.receive(now_ns)
         graph_ns = self._graph_ns()
-        for message, address in messages:
+        for message, address in connection.receive(now_ns):
+            # Between any two: what comes in may never come to an end.
+            if self._stopping:
+                return
             self._heard(message, connection, address, now_ns, graph_ns)
 
     def _heard(self, message: Message, way: Way, address: Address, now_ns: int, graph_ns: int) -> None:
@@ -204,9 +225,22 @@ class Bridge:
         """A new vehicle, where an autopilot speaks: not a ground station, and not we ourselves."""
         if message.name != "HEARTBEAT" or message.fields.autopilot == NO_AUTOPILOT or not message.system:
             return None
-        if message.system == self._identity.system or len(self.vehicles) >= MOST_VEHICLES:
-            return None
         system = message.system
+        if system == self._identity.system:
+            return None
+        candidate = message.component, way, address
+        # What a recording says is not anybody's to make up.
+        if way is not self.playback and self._candidates.get(system) != candidate:
+            self._candidates[system] = candidate
+            return None
+        if len(self.vehicles) >= self._settings.max_vehicles:
+            self._complain(
+                "too many",
+                f"system {system} at {_place(way, address)} is left aside: there are {len(self.vehicles)} vehicles "
+                "already (parameter max_vehicles)",
+                time.monotonic_ns(),
+            )
+            return None
         telemetry = Telemetry(
             system, self._settings.frames(system), lambda topic, data: self._audience.publish(system, topic, data)
         )

@@ -9,6 +9,7 @@ from typing import Any
 from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
 from sim_node.autopilot.links import Address, Link
 from sim_node.autopilot.parser import Parser, Reception
+from sim_node.autopilot.ports import is_taken
 from sim_node.autopilot.signing import Signing
 
 FIRST_PAUSE_NS, LONGEST_PAUSE_NS = 100_000_000, 5_000_000_000
@@ -38,6 +39,8 @@ class Connection:
 
     def __init__(self, link: Link, identity: Identity, signing: Signing | None = None) -> None:
         self.link, self.state, self.why = link, "down", ""
+        # Whether it is down because somebody else has its port.
+        self.is_taken = False
         self.openings = 0
         self.peers: dict[Address, int] = {}
         # The peers that were heard in MAVLink 1 and never in MAVLink 2.
@@ -86,10 +89,17 @@ class Connection:
         else:
             self.state = "up"
 
+    def close(self) -> None:
+        """Closes the link for good."""
+        self.link.close()
+        if self._signing is not None:
+            self._signing.close()
+
     def went_down(self, error: OSError, now_ns: int) -> None:
         """Closes the link; it is opened again after a pause."""
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
+        self.is_taken = is_taken(error)
         self.peers.clear()
         self._first.clear()
         self._next_try_ns = now_ns + self._pause_ns
@@ -98,14 +108,13 @@ class Connection:
         reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
         self._parser.reception = reception
 
-    def receive(self, now_ns: int) -> list[tuple[Message, Address]]:
-        """The messages that have come and may be listened to."""
+    def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
+        """The messages that have come and may be listened to; each packet is parsed when it is asked for."""
         try:
             chunks = self.link.read()
         except OSError as error:
             self.went_down(error, now_ns)
-            return []
-        got: list[tuple[Message, Address]] = []
+            return
         for data, address in chunks:
             self._pause_ns = FIRST_PAUSE_NS
             signing = self._signing
@@ -113,8 +122,8 @@ class Connection:
             if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
                 self._learn_version(address, messages)
                 self.peers[address] = now_ns
-            got += [(message, address) for message in messages]
-        return got
+            for message in messages:
+                yield message, address
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
         """One message to one peer."""

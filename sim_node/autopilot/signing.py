@@ -22,10 +22,17 @@ EPOCH_S = 1_420_070_400  # 2015-01-01 00:00:00 UTC
 TICKS_PER_S = 100_000
 # A stream that is heard for the first time may be so far behind: one minute.
 MOST_BEHIND = 60 * TICKS_PER_S
-# The timestamp file is written ahead by so much, so that it need not be written with each frame.
-_AHEAD = 10 * TICKS_PER_S
+# Timestamps are 48 bits wide. No peer may bring ours so near to their end that we could not go on: one day.
+LAST_TIMESTAMP = 2**48 - 1
+_LATEST_ACCEPTED = LAST_TIMESTAMP - 86_400 * TICKS_PER_S
+# The timestamp file is written ahead by so much, so that it need not be written with each frame. After a crash, what a
+# peer signs within the second that was written ahead is refused.
+_AHEAD, _PEERS_AHEAD = 10 * TICKS_PER_S, TICKS_PER_S
 MODES = ("required", "accept-unsigned")
 MOST_STREAMS = 4096
+
+# System, component, link id.
+Stream = tuple[int, int, int]
 
 
 class SigningFault(ValueError):
@@ -44,8 +51,8 @@ class Refused:
 class Signing:
     """Signs what goes out on one link and checks what comes in.
 
-    clock: Unix time (s). kept: a file that holds the last timestamp over restarts, so that a clock which was set back
-    neither repeats one nor lets a recording through. Raises SigningFault.
+    clock: Unix time (s). kept: a file that holds the last timestamps over restarts, our own and those of each stream
+    that was heard, so that nothing is signed or accepted a second time. Raises SigningFault.
     """
 
     def __init__(
@@ -64,14 +71,16 @@ class Signing:
         self.refused = Refused()
         self._key, self._mode, self._link_id = key, mode, link_id
         self._clock, self._kept = clock, kept
-        self._timestamp = max(_remembered(kept), _ticks(clock()))
-        self._written = 0
-        # (system, component, link id): the newest timestamp of that stream.
-        self._streams: dict[tuple[int, int, int], int] = {}
-        try:
-            self._remember()
-        except OSError as error:
-            raise SigningFault(f"signing timestamps {str(kept)!r}: {error.strerror}") from None
+        # The newest timestamp of each stream.
+        self._timestamp, self._streams = _remembered(kept)
+        self._timestamp = max(self._timestamp, _ticks(clock()))
+        # What the file has: timestamps that a restart begins behind.
+        self._written, self._written_streams = 0, dict(self._streams)
+        if kept is not None:
+            try:
+                self._write(_AHEAD, 0)
+            except OSError as error:
+                raise SigningFault(f"signing timestamps {str(kept)!r}: {error.strerror}") from None
 
     def accepts(self, message: Message) -> bool:
         """Whether a frame may be listened to; counts it where not."""
@@ -90,7 +99,8 @@ class Signing:
         link_id, timestamp = raw[-SIGNATURE_SIZE], int.from_bytes(raw[-12:-6], "little")
         stream = (message.system, message.component, link_id)
         last = self._streams.get(stream)
-        if timestamp <= (self._now() - MOST_BEHIND if last is None else last):
+        oldest = self._now() - MOST_BEHIND if last is None else last
+        if not oldest < timestamp <= _LATEST_ACCEPTED:
             self.refused.replayed += 1
             return False
         if last is None and len(self._streams) >= MOST_STREAMS:
@@ -98,14 +108,13 @@ class Signing:
             return False
         self._streams[stream] = timestamp
         self._timestamp = max(self._timestamp, timestamp)
+        self._remember(stream)
         return True
 
     def signed(self, frame: bytes) -> bytes:
         """A frame whose flags announce a signature, with it."""
-        self._timestamp = max(self._timestamp + 1, _ticks(self._clock()))
-        # It could be written at the start; a disk that is full by now must not end a flight.
-        with suppress(OSError):
-            self._remember()
+        self._timestamp = min(max(self._timestamp + 1, _ticks(self._clock())), LAST_TIMESTAMP)
+        self._remember()
         head = frame + bytes([self._link_id]) + self._timestamp.to_bytes(6, "little")
         return head + hashlib.sha256(self._key + head).digest()[:6]
 
@@ -113,12 +122,30 @@ class Signing:
         self._timestamp = max(self._timestamp, _ticks(self._clock()))
         return self._timestamp
 
-    def _remember(self) -> None:
-        if self._kept is None or self._timestamp < self._written:
-            return
-        self._written = self._timestamp + _AHEAD
+    def close(self) -> None:
+        """Writes the timestamps as they are, so that a restart goes on with the next frame."""
+        if self._kept is not None:
+            with suppress(OSError):
+                self._write(0, 0)
+
+    def _remember(self, stream: Stream | None = None) -> None:
+        """Writes the file where a timestamp, our own or that of a stream, has come to what the file has."""
+        is_behind = self._timestamp >= self._written
+        if stream is not None:
+            is_behind = is_behind or self._streams[stream] >= self._written_streams.get(stream, 0)
+        if self._kept is not None and is_behind:
+            # It could be written at the start; a disk that is full by now must not end a flight.
+            with suppress(OSError):
+                self._write(_AHEAD, _PEERS_AHEAD)
+
+    def _write(self, ahead: int, peers_ahead: int) -> None:
+        """Our own timestamp on the first line, then a line for each stream."""
+        assert self._kept is not None
+        self._written = self._timestamp + ahead
+        self._written_streams = {stream: newest + peers_ahead for stream, newest in self._streams.items()}
+        lines = [str(self._written), *(f"{_spaced(stream)} {at}" for stream, at in self._written_streams.items())]
         beside = self._kept.with_suffix(self._kept.suffix + ".new")
-        beside.write_text(f"{self._written}\n", encoding="ascii")
+        beside.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
         os.replace(beside, self._kept)
 
 
@@ -142,13 +169,28 @@ def read_key(path: Path) -> bytes:
 
 
 def _ticks(unix_s: float) -> int:
-    return max(0, int((unix_s - EPOCH_S) * TICKS_PER_S))
+    return min(max(0, int((unix_s - EPOCH_S) * TICKS_PER_S)), LAST_TIMESTAMP)
 
 
-def _remembered(kept: Path | None) -> int:
+def _spaced(stream: Stream) -> str:
+    return " ".join(map(str, stream))
+
+
+def _remembered(kept: Path | None) -> tuple[int, dict[Stream, int]]:
+    """What a file has: our own timestamp, and those of streams. Raises SigningFault."""
     if kept is None:
-        return 0
+        return 0, {}
     try:
-        return min(int(kept.read_text(encoding="ascii")), 2**48 - 2)
-    except (OSError, ValueError):
-        return 0
+        own, *others = kept.read_text(encoding="ascii").splitlines()
+        rows = [tuple(map(int, line.split())) for line in others]
+        streams = {(system, component, link_id): at for system, component, link_id, at in rows}
+        return min(int(own), _LATEST_ACCEPTED), streams
+    except FileNotFoundError:
+        return 0, {}
+    except OSError as error:
+        raise SigningFault(f"signing timestamps {str(kept)!r}: {error.strerror}") from None
+    except ValueError:
+        raise SigningFault(
+            f"signing timestamps {str(kept)!r}: cannot be read, so frames that were recorded may be accepted again; "
+            "delete it to go on"
+        ) from None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from sim_node.autopilot.ports import PortTaken, is_taken
+from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.problems import Problem
@@ -15,7 +17,7 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
     """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
 
     tell: takes a line for people whenever one is waited for, comes, or goes. Raises WorldError where a vehicle is not
-    fit for its autopilot, a package is missing, or a port is taken; nothing stays open then.
+    fit for its autopilot or a package is missing, PortTaken where somebody else has its port; nothing stays open then.
     """
     peers: list[VehiclePeer] = []
     problems: list[Problem] = []
@@ -27,6 +29,10 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
                 problems.extend(error.problems)
             except ImportError as error:
                 problems.append(missing(vehicle, error))
+            except PortTaken:
+                for peer in peers:
+                    peer.close()
+                raise
     if problems:
         for peer in peers:
             peer.close()
@@ -40,14 +46,14 @@ def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) ->
 def missing(vehicle: Multirotor, error: ImportError) -> Problem:
     """Why a vehicle's autopilot cannot be spoken to here: a package is not installed."""
     place = vehicle.place
-    message = f"autopilots need a package that cannot be imported ({error}); run: pip install 'sim_node[autopilot]'"
+    message = f"autopilots need a package: {how_to_install(error)}"
     return Problem(place.where, f"{place.key}.autopilot", message)
 
 
 class VehiclePeer:
     """A vehicle of a run that an autopilot flies: it is told what it senses, and its motors do what it commands.
 
-    Motor commands are by rotor, in the vehicle's order. wait: how it stands. Raises WorldError as attach_autopilots.
+    Motor commands are by rotor, in the vehicle's order. wait: how it stands. Raises as attach_autopilots.
     """
 
     def __init__(self, simulation: Simulation, vehicle: Multirotor, tell: Tell = lambda line: None) -> None:
@@ -70,6 +76,11 @@ class VehiclePeer:
             self._autopilot.open()
         except OSError as error:
             place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
+            if is_taken(error):
+                raise PortTaken(
+                    f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, "
+                    "perhaps by another simulation; end it, or give the vehicle another `instance`"
+                ) from None
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 
     def tell(self, step: int, time_ns: int) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import refuse
+from sim_node.packages import how_to_install
 from sim_node.world.autopilot_checks import MOST_INSTANCES
 
 if TYPE_CHECKING:
@@ -42,8 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM, or until standard input ends where the craft came from there."""
     try:
         import pymavlink  # noqa: F401
-    except ImportError:
-        raise UsageError("pymavlink is not here: `make setup`, or pip install 'sim_node[autopilot]'") from None
+        from fastcrc import crc16  # noqa: F401
+    except ImportError as error:
+        raise UsageError(how_to_install(error)) from None
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
     from sim_node.autopilot.builtin.memory import Memory
     from sim_node.autopilot.builtin.simulator import FIRST_PORT

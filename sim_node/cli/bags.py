@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sim_node.cli.parser import add_list
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.text import did_you_mean
+from sim_node.wire.unreadable import Unreadable
 
 _UPDATE_EVERY = 500
 
@@ -62,4 +64,18 @@ def shown(
 def tell_damage(bag: Bag) -> None:
     """What was found broken, on standard error."""
     for line in bag.damage:
-        print(f"warning: {line}", file=sys.stderr)
+        warn(line)
+
+
+@contextmanager
+def told_of() -> Iterator[Unreadable]:
+    """Counts messages that cannot be read: the first of a topic is told of at once, how many there were at the end."""
+    unreadable = Unreadable(warn)
+    yield unreadable
+    for line in unreadable.counted():
+        warn(line)
+
+
+def warn(line: str) -> None:
+    """A line on standard error, for what the user should know and nothing ends by."""
+    print(f"warning: {line}", file=sys.stderr)

@@ -10,6 +10,7 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import speed
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.packages import how_to_install
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +37,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--tlog {str(arguments.tlog)!r}: no such file")
     try:
         import pymavlink  # noqa: F401
-    except ImportError:
-        raise UsageError("pymavlink is not here: `make setup`, or pip install 'sim_node[autopilot]'") from None
+        from fastcrc import crc16  # noqa: F401
+    except ImportError as error:
+        raise UsageError(how_to_install(error)) from None
     try:
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
     except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
     given = {
         "urls": arguments.url,
         "tlog": None if arguments.tlog is None else str(arguments.tlog),

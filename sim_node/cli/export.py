@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage
+from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage, told_of
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
 from sim_node.recording.exporting import export_csv, export_parquet
@@ -29,8 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
         if not arguments.topics:
             topics = _readable(bag)
-        for path in write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet):
-            print(path)
+        with told_of() as unreadable:
+            paths = write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet, unreadable)
+        print("\n".join(map(str, paths)))
         tell_damage(bag)
     return 0
 

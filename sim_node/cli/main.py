@@ -69,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(given: list[str], interrupt: Interrupt | None) -> int:
+    from sim_node.autopilot.ports import PortTaken
     from sim_node.cli.errors import UsageError
     from sim_node.cli.warn import print_warning
     from sim_node.recording.bag import BagError
@@ -85,7 +86,7 @@ def _run(given: list[str], interrupt: Interrupt | None) -> int:
             return code
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-    except (Diverged, PluginFault) as error:
+    except (Diverged, PluginFault, PortTaken) as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED
     except (UsageError, BagError) as error:

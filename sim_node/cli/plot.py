@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, shown, tell_damage
+from sim_node.cli.bags import add_bag, shown, tell_damage, told_of
 from sim_node.cli.numbers import seconds, span
 from sim_node.recording.opening import open_bag
 from sim_node.recording.plotting import draw
-from sim_node.recording.series import read_series, signals
+from sim_node.recording.series import Read, read_series, signals
 from sim_node.world.instants import nanoseconds
 
 
@@ -33,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         start_ns = bag.start_ns + nanoseconds(arguments.start)
         stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)
         found = signals(bag, arguments.signals)
-        series = read_series(bag, found, lambda topics: shown(bag, "reading", topics, start_ns, stop_ns))
+        with told_of() as unreadable:
+            read: Read = lambda topics: shown(bag, "reading", topics, start_ns, stop_ns)  # noqa: E731
+            series = read_series(bag, found, read, unreadable)
         draw(series, bag.start_ns / 1e9, arguments.output)
         tell_damage(bag)
     for each in series:

@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
 from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.packages import how_to_install
 from sim_node.recording.settings import is_topic_pattern
+from sim_node.world.problems import counted
+
+if TYPE_CHECKING:
+    from sim_node.nodes.live_recording import LiveRecordingNode
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import rclpy  # noqa: F401
     except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
     with recording_faults():
         from sim_node.nodes.live_recording import LiveRecordingNode
         from sim_node.nodes.spin import run_node
@@ -46,9 +52,15 @@ def run(arguments: argparse.Namespace) -> int:
     def make() -> LiveRecordingNode:
         node = LiveRecordingNode(Path(arguments.record), settings, simulated=arguments.use_sim_time)
         print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
+        signals.callback(_tell_missed, node)
         signals.callback(tell_of, node.recorder)
         signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 
     with signals:
         return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
+
+
+def _tell_missed(node: LiveRecordingNode) -> None:
+    for topic, number in sorted(node.missed.items()):
+        print(f"missed {counted(number, 'message')} of {topic}: lost on the way, not by the recording")

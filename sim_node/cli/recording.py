@@ -13,6 +13,7 @@ from typing import Any
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import positive, span
 from sim_node.cli.parser import add_list, flag_of
+from sim_node.packages import how_to_install
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.settings import SettingsFault, from_options, is_topic_pattern
 
@@ -74,7 +75,7 @@ def recording_faults() -> Iterator[None]:
     except (BagError, SettingsFault) as fault:
         raise UsageError(f"--record: {fault}") from None
     except ImportError as error:
-        raise UsageError(f"--record needs {error.name}: `make setup`, or pip install 'sim_node[recording]'") from None
+        raise UsageError(f"recording: {how_to_install(error)}") from None
 
 
 @contextmanager

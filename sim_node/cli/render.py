@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from sim_node.cli.bags import tell_damage
+from sim_node.cli.bags import tell_damage, told_of
 from sim_node.cli.errors import UsageError
 from sim_node.cli.far import seek
 from sim_node.cli.numbers import seconds, span
@@ -119,7 +119,7 @@ def _take(arguments: argparse.Namespace) -> Iterator[Take]:
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world) as bag:
-        with take_of_bag(bag, lambda topics: bag.messages(topics)) as take:
+        with told_of() as unreadable, take_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as take:
             yield take
         tell_damage(bag)
 

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
@@ -27,11 +28,11 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
     """Runs until the duration is over, Ctrl-C or SIGTERM; tells how long it took."""
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
-    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
+    tell = partial(print, flush=True)
+    simulation = Simulation(with_free_instances(drawn(world, arguments), tell, bridged=False), arguments.seed or 0)
     if arguments.interrupt.asked:
         return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
-    tell = partial(print, flush=True)
     attach_autopilots(simulation, tell)
     recorder, sinks = _recording(simulation, arguments)
     view = viewing(world.name, arguments)

@@ -11,6 +11,7 @@ from sim_node.cli.progress import ProgressSink
 from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
 from sim_node.cli.ros_parameters import refuse_twice
 from sim_node.cli.views import viewing
+from sim_node.packages import how_to_install
 from sim_node.world import World
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
         from sim_node.nodes.simulation import SimulationNode
         from sim_node.nodes.spin import run_node
     except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`, or run with --no-ros") from None
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`, or run with --no-ros") from None
     parameters = _parameters(arguments)
     refuse_twice(arguments, "simulation", parameters)
     signals = ExitStack()

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sim_node.assembly import assemble
+from sim_node.cli.bags import told_of
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.parser import refuse
 from sim_node.cli.worlds import add_world, loaded
@@ -52,5 +53,5 @@ def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.viewing.rviz_bag import bag_config
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
-    with open_bag(arguments.world) as bag:
-        return bag_config(bag)
+    with open_bag(arguments.world) as bag, told_of() as unreadable:
+        return bag_config(bag, unreadable)

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import refuse
@@ -42,11 +43,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _world(arguments: argparse.Namespace) -> int:
     arguments.world = arguments.world or DEFAULT_WORLD
     world = loaded(arguments)
-    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
+    tell = partial(print, flush=True)
+    simulation = Simulation(with_free_instances(drawn(world, arguments), tell, bridged=False), arguments.seed or 0)
     viewer = opened(arguments.port, world.name)
     from sim_node.viewing.browser.sink import ViewSink
 
-    attach_autopilots(simulation, partial(print, flush=True))
+    attach_autopilots(simulation, tell)
     sink = ViewSink(viewer)
     loop = Loop(simulation, (sink,), paused=arguments.paused)
     sink.steer(loop)

@@ -57,6 +57,7 @@ class BridgeNode(LoopNode):
             stream_rate=values["stream_rate"],
             timesync=values["timesync"],
             heartbeat_timeout=values["heartbeat_timeout"],
+            max_vehicles=values["max_vehicles"],
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns
@@ -125,12 +126,15 @@ class BridgeNode(LoopNode):
     # In the executor's thread
 
     def _serve_new(self) -> None:
-        while self._new:
-            vehicle = self._new.popleft()
-            name = self.naming.name(vehicle.system)
-            commands = VehicleCommands(self, self.bridge, vehicle, name)
-            self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
-            self._missions.append(VehicleMissions(self, vehicle, name, commands))
+        if not self._new:
+            return
+        vehicle = self._new.popleft()
+        name = self.naming.name(vehicle.system)
+        commands = VehicleCommands(self, self.bridge, vehicle, name)
+        self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
+        self._missions.append(VehicleMissions(self, vehicle, name, commands))
+        # One at a time: the executor looks in between whether it is to end.
+        self._new_guard.trigger()
 
     def _look(self) -> None:
         for vehicle in self._setpoints:

@@ -49,6 +49,7 @@ SPECS: dict[str, Spec] = {
     "heartbeat_timeout": Spec(
         3.0, "A vehicle that sends nothing for so long is not connected (s).", fixed=True, low=0.1, high=60.0
     ),
+    "max_vehicles": Spec(32, "System ids beyond so many are left aside.", fixed=True, low=1, high=254),
     "signing_key": Spec("", "File with the MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits.", fixed=True),
     "signing": Spec("required", "What happens to unsigned frames where there is a key.", fixed=True, words=MODES),
     "takeoff_height": Spec(10.0, "Of ~/cmd/takeoff, above home (m).", low=0.5, high=1000.0),

@@ -7,25 +7,33 @@ from collections.abc import Sequence
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.time import Time
 
 from sim_node.autopilot.vehicle_peer import VehiclePeer
 from sim_node.nodes import qos
 from sim_node.programs import Supervisor
 from sim_node.programs.supervisor import Running
 from sim_node.simulation import Loop
+from sim_node.wire.stamps import Stamp
 
 # Later than this at the 99th percentile, or slower than this part of the asked speed, is worth a warning.
 LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, of each autopilot and program."""
+    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, of each autopilot and program.
 
-    def __init__(self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer], programs: Supervisor) -> None:
+    stamp: as of all that the simulation publishes.
+    """
+
+    def __init__(
+        self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer], programs: Supervisor, stamp: Stamp
+    ) -> None:
         self._node = node
         self._loop = loop
         self._autopilots = autopilots
         self._programs = programs
+        self._stamp = stamp
         self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
         # Wall time: a paused simulation still tells that it is paused.
@@ -70,7 +78,7 @@ class Diagnostics:
         )
         programs = [self._program(running) for running in self._programs.running.values()]
         array = DiagnosticArray(status=[status, *map(self._autopilot, self._autopilots), *programs])
-        array.header.stamp = self._node.get_clock().now().to_msg()
+        array.header.stamp = Time(nanoseconds=self._stamp(self._loop.simulation.time_ns)).to_msg()
         self._publisher.publish(array)
 
     def _autopilot(self, peer: VehiclePeer) -> DiagnosticStatus:

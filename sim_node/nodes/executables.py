@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sim_node.interrupt import ExitInterrupt
+from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
 def simulation(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node simulation`; arguments as run_node takes them. Returns the exit code."""
     # Entered before rclpy is loaded: a Ctrl-C meanwhile is a good end, too.
-    with ExitInterrupt() as interrupt:
+    with ExitInterrupt() as interrupt, _missing_told():
         from sim_node.nodes.banner import headline
         from sim_node.nodes.simulation import SimulationNode
         from sim_node.nodes.spin import run_node
@@ -28,7 +32,7 @@ def simulation(arguments: list[str] | None = None) -> int:
 
 def bridge(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node bridge`; arguments as run_node takes them. Returns the exit code."""
-    with ExitInterrupt() as interrupt:
+    with ExitInterrupt() as interrupt, _missing_told():
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
 
@@ -37,9 +41,19 @@ def bridge(arguments: list[str] | None = None) -> int:
 
 def replay(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node replay`; arguments as run_node takes them. Returns the exit code."""
-    with ExitInterrupt() as interrupt:
+    with ExitInterrupt() as interrupt, _missing_told():
         from sim_node.nodes.replay import ReplayNode, prepare_replay
         from sim_node.nodes.spin import run_node
 
         prepare_replay()
         return run_node(ReplayNode, interrupt, arguments)
+
+
+@contextmanager
+def _missing_told() -> Iterator[None]:
+    """Ends the process with 1 and one line where a package is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        print(f"sim_node: {how_to_install(error)}", file=sys.stderr)
+        raise SystemExit(1) from None

@@ -10,6 +10,9 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
+from sim_node.nodes.publishers import publishers_of
+from sim_node.wire.unreadable import Unreadable
+
 
 class GraphClock:
     """Follows /clock without being told whether there is one, as a watcher of any graph has to.
@@ -21,6 +24,7 @@ class GraphClock:
         self._node = node
         self._found = found
         self._latest_ns: int | None = None
+        self._unreadable = Unreadable(node.get_logger().warning)
         best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
         self._subscription = node.create_subscription(Clock, "/clock", self._take, best_effort, raw=True)
 
@@ -31,6 +35,9 @@ class GraphClock:
         return None if self._node.count_publishers("/clock") else time.time_ns()
 
     def _take(self, message: bytes) -> None:
+        if len(message) < 12:
+            self._unreadable.count("/clock", f"{len(message)} bytes, needs 12", publishers_of(self._node, "/clock"))
+            return
         order = "<" if message[1] & 1 else ">"  # the encapsulation header tells the byte order
         seconds, nanoseconds = struct.unpack_from(order + "iI", message, 4)
         first, self._latest_ns = self._latest_ns is None, seconds * 1_000_000_000 + nanoseconds

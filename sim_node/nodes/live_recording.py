@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import SubscriptionEventCallbacks
 from rclpy.parameter import Parameter
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
@@ -34,7 +35,8 @@ DEEP = 1000
 class LiveRecordingNode(LoopNode):
     """Records the topics of the graph that settings want, those that come later too.
 
-    Messages are stamped as they arrive, by the wall clock, or by /clock if `simulated`: what comes before the first
+    missed: of each topic, how many messages the middleware lost on their way here; warned of once. Messages are stamped
+    as they arrive, by the wall clock, or by /clock if `simulated`: what comes before the first
     /clock is left out then. Raises BagError.
     """
 
@@ -51,6 +53,7 @@ class LiveRecordingNode(LoopNode):
         if settings.snapshot_ns:
             serve_snapshot(self, self.recorder)
         self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
+        self.missed: dict[str, int] = {}
         self._counted: dict[str, int] = {}
         self._heard: dict[str, tuple[Qos, Subscription]] = {}
         self._left_out: set[str] = set()
@@ -93,7 +96,10 @@ class LiveRecordingNode(LoopNode):
             self.get_logger().info(f"records {name} ({type})")
         else:  # a publisher came that the subscription would not hear
             self.destroy_subscription(before[1])
-        taken = self.create_subscription(kind, name, self._receiver(send), profile(wanted), raw=True)
+        events = SubscriptionEventCallbacks(message_lost=lambda lost: self._lost(name, lost.total_count_change))
+        taken = self.create_subscription(
+            kind, name, self._receiver(send), profile(wanted), event_callbacks=events, raw=True
+        )
         self._heard[name] = wanted, taken
 
     def _receiver(self, send: Send) -> Callable[[bytes], None]:
@@ -105,6 +111,14 @@ class LiveRecordingNode(LoopNode):
                 send(at_ns, data)
 
         return receive
+
+    def _lost(self, name: str, number: int) -> None:
+        if name not in self.missed:
+            self.get_logger().warning(
+                f"{name}: messages are lost on their way here; how many is told at the end. Large ones need shared "
+                "memory (docs/simulation-node.md)"
+            )
+        self.missed[name] = self.missed.get(name, 0) + number
 
     def _commit(self) -> None:
         at_ns = self._now_ns()

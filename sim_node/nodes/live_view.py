@@ -18,11 +18,13 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.instruments import Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Instant, Told
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.wire.unreadable import Unreadable
 from sim_node.world import FrameTable
 from sim_node.world.frame_table import table_of
 
@@ -47,6 +49,7 @@ class LiveView:
         self._listener = TransformListener(Buffer(tree=self._tree), self._node, spin_thread=False)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self._node)
+        self._unreadable = Unreadable(self._node.get_logger().warning)
         self._lock = threading.Lock()
         self._subscribed: dict[str, Any] = {}
         self._due: dict[str, float] = {}
@@ -115,7 +118,11 @@ class LiveView:
         if now == self._staged:
             return
         self._staged = now
-        self._frames = table_of(parents, dynamic)
+        try:
+            self._frames = table_of(parents, dynamic)
+        except ValueError as fault:  # newest parents, at different times, may close a loop
+            self._node.get_logger().warning(f"the scene stays as it was: {fault}")
+            return
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         self._read_poses()
         self._viewer.stage(self._frames, self._poses, instruments=instruments)
@@ -139,8 +146,7 @@ class LiveView:
         try:
             values: FloatArray = values_of(message)
         except ValueError as fault:
-            self._due[topic] = float("inf")
-            self._node.get_logger().warning(f"{topic}: is not shown: {fault}")
+            self._unreadable.count(topic, fault, publishers_of(self._node, topic))
             return
         with self._lock:
             if topic not in self._instruments:

@@ -9,6 +9,7 @@ from typing import Any
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
 from sim_node.recording.settings import COMPRESSIONS, WHEN_FULL
 from sim_node.text import did_you_mean
@@ -104,27 +105,45 @@ SPECS |= RECORD
 def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:
     """Declares parameters on a node, the simulation's by default, and returns their values. Raises ParameterFault."""
     values: dict[str, Any] = {}
+    _take_whole_numbers(node, specs)
     for name, spec in specs.items():
         try:
             values[name] = node.declare_parameter(name, spec.default, spec.descriptor()).value
         except InvalidParameterTypeException:
             given = node._parameter_overrides[name].value
             kind = {
-                float: "a number with a point",
+                float: "a number",
                 int: "a whole number",
                 bool: "true or false",
                 str: "a text",
                 list: "a list of texts",
             }
-            hint = f"; did you mean {float(given)}?" if type(given) is int and type(spec.default) is float else ""
             raise ParameterFault(
-                f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed{hint}", name
+                f"parameter {name}: {given!r} has the wrong type; {kind[type(spec.default)]} is needed", name
             ) from None
         except InvalidParameterValueException as error:
             raise ParameterFault(f"parameter {name}: {error}", name) from None
         if spec.words and values[name] not in spec.words:
             raise ParameterFault(f"parameter {name}: found {values[name]!r}; allowed: {', '.join(spec.words)}", name)
     return values
+
+
+def _take_whole_numbers(node: Node, specs: Mapping[str, Spec]) -> None:
+    """Has `publish_rate:=60` mean 60.0, at the start and, from Iron on, where it is set later."""
+    doubles = {name for name, spec in specs.items() if isinstance(spec.default, float)}
+
+    def as_doubles(parameters: list[Parameter]) -> list[Parameter]:
+        return [
+            Parameter(each.name, Parameter.Type.DOUBLE, float(each.value))
+            if each.name in doubles and each.type_ == Parameter.Type.INTEGER
+            else each
+            for each in parameters
+        ]
+
+    given = node._parameter_overrides
+    given.update({each.name: each for each in as_doubles(list(given.values()))})
+    if hasattr(node, "add_pre_set_parameters_callback"):
+        node.add_pre_set_parameters_callback(as_doubles)
 
 
 def refuse_unknown(node: Node, specs: Mapping[str, Spec], beside: Iterable[str] = ()) -> None:

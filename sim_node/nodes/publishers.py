@@ -28,6 +28,16 @@ class Publishers:
         return lambda time_ns, data: publish(data)
 
 
+def publishers_of(node: Node | None, topic: str) -> str:
+    """` (published by /a, /b)`: rclpy does not tell which of a topic's publishers a message is from."""
+    if node is None:
+        return ""
+    names = sorted(
+        {f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in node.get_publishers_info_by_topic(topic)}
+    )
+    return f" (published by {', '.join(names)})" if names else ""
+
+
 @cache
 def message_class(type: str) -> Any:
     """The class of package/Name or package/msg/Name."""

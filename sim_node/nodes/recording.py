@@ -10,6 +10,7 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from sim_node.nodes.parameters import RECORD, ParameterFault
+from sim_node.packages import how_to_install
 from sim_node.recording.bag import BagError, RecordingStopped
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def recorder_of(
         from sim_node.recording.recorder import Recorder
         from sim_node.recording.settings import SettingsFault, from_options
     except ImportError as error:
-        raise ParameterFault(f"parameter record: {error.name} is not here: pip install 'sim_node[recording]'") from None
+        raise ParameterFault(f"parameter record: {how_to_install(error)}") from None
     options = {name.removeprefix("record_"): values[name] for name in RECORD if name != "record"}
     try:
         recorder = Recorder(

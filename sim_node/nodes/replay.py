@@ -30,7 +30,7 @@ POSITION_PERIOD_S = 0.1
 
 def prepare_replay() -> None:
     """Before rclpy.init: Fast DDS asks subscribers often what they have got, which a replay waits for."""
-    prepare("fastdds_replay.xml")
+    prepare("fastdds_replay")
 
 
 class ReplayNode(LoopNode):

@@ -9,6 +9,7 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
+from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
 from sim_node.nodes.diagnostics import Diagnostics
@@ -56,7 +57,8 @@ class SimulationNode(LoopNode):
         wall = values["stamp"] == "wall"
         world = world or load(values["world"])
         refuse_unknown(self, SPECS, parameters_beside(world) if values["bridge"] else ())
-        self.world = randomised(world, values["seed"]) if values["randomised"] else world
+        world = randomised(world, values["seed"]) if values["randomised"] else world
+        self.world = with_free_instances(world, self.get_logger().info, bridged=values["bridge"])
         prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
         graph = Publishers(self)
         self.recorder, bag, commits = self._recording(values)
@@ -87,7 +89,7 @@ class SimulationNode(LoopNode):
         self._serve("step", self.loop.step)
         # Last: who listens for the programs is there, and nothing that fails leaves one behind.
         self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs)
+        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs, stamp)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
 

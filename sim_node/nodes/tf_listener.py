@@ -19,9 +19,11 @@ from tf2_msgs.msg import TFMessage
 
 from sim_node.nodes import qos as profiles
 from sim_node.nodes.buffer import Buffer
+from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.transform_messages import from_message
 from sim_node.tree import InvalidTransform, TransformTree
-from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, is_plain_cdr
+from sim_node.wire.unreadable import Unreadable
 
 # So many refused transforms are told apart: a publisher can make up names without an end.
 _MOST_REFUSED = 4096
@@ -53,22 +55,23 @@ class TransformListener:
     ) -> None:
         self.node = node
         self._buffer = buffer
-        self._intake = intake = _Intake(buffer.tree, node.get_logger(), on_batch)
+        topics = node.resolve_topic_name(tf_topic), node.resolve_topic_name(tf_static_topic)
+        self._intake = intake = _Intake(buffer.tree, node, topics, on_batch)
         buffer.follow(node)
         host, stop_spinning = _own_node(node) if spin_thread else (node, _nothing)
         group = ReentrantCallbackGroup()
         self.tf_sub, self.tf_static_sub = (
             host.create_subscription(
                 TFMessage,
-                node.resolve_topic_name(topic),
+                topic,
                 take,
                 default if profile is None else profile,
                 callback_group=group,
                 raw=True,
             )
             for topic, take, profile, default in (
-                (tf_topic, intake.take, qos, profiles.TF),
-                (tf_static_topic, intake.take_static, static_qos, profiles.TF_STATIC_LISTENER),
+                (topics[0], intake.take, qos, profiles.TF),
+                (topics[1], intake.take_static, static_qos, profiles.TF_STATIC_LISTENER),
             )
         )
         # Runs when the listener is dropped, and at the end of the process before daemon threads are cut off.
@@ -89,6 +92,11 @@ class TransformListener:
         """How many transforms the tree refused, by `PARENT -> CHILD`: loops, poses that are none, stamps too old."""
         return dict(self._intake.refused)
 
+    @property
+    def unreadable(self) -> dict[str, int]:
+        """How many messages could not be read at all, by topic; the first of each topic was logged."""
+        return dict(self._intake.unreadable.by_topic)
+
     def unregister(self) -> None:
         """Stop listening; what the buffer has stays."""
         self._stop()
@@ -97,10 +105,13 @@ class TransformListener:
 class _Intake:
     """Takes messages into a tree. It does not know its listener, so that dropping that one ends it."""
 
-    def __init__(self, tree: TransformTree, log: Any, on_batch: OnBatch | None) -> None:
+    def __init__(self, tree: TransformTree, node: Node, topics: tuple[str, str], on_batch: OnBatch | None) -> None:
         self._tree = tree
-        self._log = log
+        self._node = weakref.ref(node)
+        self._log = log = node.get_logger()
+        self._topics = topics
         self._on_batch = on_batch
+        self.unreadable = Unreadable(log.warning)
         self._reader = TfMessageReader()
         # Two threads where a multi-threaded executor runs both subscriptions at once.
         self._lock = threading.Lock()
@@ -123,7 +134,12 @@ class _Intake:
 
     def _store(self, message: bytes, static: bool) -> None:
         with self._lock:
-            batch = self._read(message)
+            try:
+                batch = self._read(message)
+            except Exception as error:  # rclpy's and the middleware's have no common class, and any peer can cause them
+                topic = self._topics[static]
+                self.unreadable.count(topic, error, publishers_of(self._node(), topic))
+                return
             indices = self._indices.get(batch.names)
             if indices is None:
                 if len(self._indices) >= 4096:
@@ -142,7 +158,9 @@ class _Intake:
     def _count(self, error: InvalidTransform) -> None:
         """Warn once of each transform: a publisher that repeats its mistake does so at its rate."""
         for refusal in error.refusals:
-            name = f"{refusal.parent} -> {refusal.child}"
+            # One without a name is none of the tree's frames: there may be any number of them.
+            named = refusal.parent and refusal.child
+            name = f"{refusal.parent} -> {refusal.child}" if named else "unnamed frames"
             with self._lock:
                 is_new = name not in self.refused
                 if is_new and len(self.refused) == _MOST_REFUSED:
@@ -152,12 +170,12 @@ class _Intake:
                 self._log.warning(f"transform refused: {refusal}; more of {name} are counted, not logged")
 
     def _read(self, message: bytes) -> TransformBatch:
-        try:
+        if is_plain_cdr(message):
             return self._reader.read(message)
-        except ValueError as error:
-            # A middleware with another encoding: its own deserialiser knows it.
-            self._log.info(f"/tf is read by the middleware: {error}", once=True)
-            return _typed(deserialize_message(message, TFMessage))
+        # Another encoding, or none: the middleware's own deserialiser knows it.
+        batch = _typed(deserialize_message(message, TFMessage))
+        self._log.info("/tf is read by the middleware: it is not plain CDR", once=True)
+        return batch
 
 
 def _typed(message: Any) -> TransformBatch:

@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
 
+# So many frames, and messages of other frames, are told apart: a publisher can make up names without end.
+MOST_FRAMES, MOST_LAYOUTS = 100_000, 4096
+
 # One frame: messages so far, when the first and the last came (ns, monotonic); of how many the delay is known,
 # the sum and the greatest of these delays (s).
 _ROW = np.dtype(
@@ -53,7 +56,8 @@ class TfStatistics:
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._table = np.zeros(64, _ROW)
-        self._rows_of: dict[TransformNames, npt.NDArray[np.intp]] = {}
+        # Of a message's names: the places of those that are counted, and their rows.
+        self._rows_of: dict[TransformNames, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
 
     def on_batch(self, batch: TransformBatch, static: bool) -> None:
         """Count a message; static ones have no rate."""
@@ -61,15 +65,18 @@ class TfStatistics:
             return
         arrival, now = self._arrival_ns(), self._graph_ns()
         with self._lock:
-            rows = self._rows_of.get(batch.names)
-            if rows is None:
-                rows = self._rows_of[batch.names] = self._register(batch.names.children)
+            known = self._rows_of.get(batch.names)
+            if known is None:
+                if len(self._rows_of) >= MOST_LAYOUTS:
+                    self._rows_of.clear()
+                known = self._rows_of[batch.names] = self._register(batch.names.children)
+            places, rows = known
             table = self._table
             table["first"][rows[table["count"][rows] == 0]] = arrival
             table["count"][rows] += 1
             table["last"][rows] = arrival
             if now is not None:
-                delays = (now - batch.stamps_ns) * 1e-9
+                delays = (now - batch.stamps_ns[places]) * 1e-9
                 new = table["delays"][rows] == 0
                 table["delay_max"][rows] = np.where(new, delays, np.maximum(table["delay_max"][rows], delays))
                 table["delay_sum"][rows] += delays
@@ -87,13 +94,17 @@ class TfStatistics:
         with self._lock:
             return {name: _traffic(self._table[row].item(), now) for name, row in self._rows.items()}
 
-    def _register(self, names: tuple[str, ...]) -> npt.NDArray[np.intp]:
-        rows = np.array([self._rows.setdefault(name, len(self._rows)) for name in names], dtype=np.intp)
+    def _register(self, names: tuple[str, ...]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        new = [name for name in dict.fromkeys(names) if name not in self._rows]
+        for name in new[: MOST_FRAMES - len(self._rows)]:
+            self._rows[name] = len(self._rows)
+        places = [place for place, name in enumerate(names) if name in self._rows]
+        rows = [self._rows[names[place]] for place in places]
         if len(self._rows) > len(self._table):
             table = np.zeros(2 * len(self._rows), _ROW)
             table[: len(self._table)] = self._table
             self._table = table
-        return rows
+        return np.array(places, np.intp), np.array(rows, np.intp)
 
 
 def _traffic(row: tuple[int, int, int, int, float, float], now: int) -> FrameTraffic:

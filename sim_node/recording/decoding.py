@@ -24,10 +24,14 @@ PLACEHOLDER = "structure_needs_at_least_one_member"
 _STEP = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]")
 
 
+class UnreadableMessage(BagError):
+    """Bytes that are no message of their topic's type."""
+
+
 class Decoder:
     """Decodes a topic's messages into objects of fields: numbers, texts, numpy arrays, lists and other messages.
 
-    Raises BagError where neither the bag nor rosbags has the type, and for bytes that are no such message.
+    Raises BagError where neither the bag nor rosbags has the type, UnreadableMessage for other bytes.
     """
 
     def __init__(self, topic: BagTopic) -> None:
@@ -44,7 +48,7 @@ class Decoder:
             return self.store.deserialize_cdr(data, self.topic.type)
         except Exception as error:
             said = str(error) or type(error).__name__
-            raise BagError(f"{self.topic.name}: {len(data)} bytes are no {self.topic.type}: {said}") from None
+            raise UnreadableMessage(f"{len(data)} bytes are no {self.topic.type}: {said}") from None
 
 
 def field_names(message: Any) -> tuple[str, ...]:

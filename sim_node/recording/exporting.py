@@ -13,7 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from sim_node.recording.bag import Bag, BagError, BagTopic, Message
-from sim_node.recording.decoding import PLACEHOLDER, Decoder, field_names, leaves
+from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
+from sim_node.wire.unreadable import Unreadable
 
 TIME = "time_ns"
 # A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
@@ -26,32 +27,39 @@ _ROWS, _BYTES = 5000, 16 << 20
 
 
 class _Table(Protocol):
-    def add(self, message: Message) -> None: ...
+    def add(self, message: Message, decoded: Any) -> None: ...
 
     def close(self) -> None: ...
 
 
-def export_csv(bag: Bag, messages: Iterable[Message], folder: Path) -> list[Path]:
+def export_csv(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
     """Writes `folder`/TOPIC.csv of each topic that has messages; returns them. Memory is bounded.
 
+    unreadable: counts the messages that are skipped.
     time_ns, the time of recording, is the first column; sequences have a column of each place, as in ranges[0].
     """
-    return _export(bag, messages, folder, ".csv", _CsvTable)
+    return _export(bag, messages, folder, unreadable, ".csv", _CsvTable)
 
 
-def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path) -> list[Path]:
+def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
     """As `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
         raise BagError("--parquet needs pyarrow: pip install pyarrow; or take --csv") from None
-    return _export(bag, messages, folder, ".parquet", _ParquetTable)
+    return _export(bag, messages, folder, unreadable, ".parquet", _ParquetTable)
 
 
 def _export(
-    bag: Bag, messages: Iterable[Message], folder: Path, suffix: str, kind: Callable[[Path, Decoder], _Table]
+    bag: Bag,
+    messages: Iterable[Message],
+    folder: Path,
+    unreadable: Unreadable,
+    suffix: str,
+    kind: Callable[[Path, Decoder], _Table],
 ) -> list[Path]:
     tables: dict[int, _Table] = {}
+    decoders: dict[int, Decoder] = {}
     names = _file_names(bag.topics)
     paths = [folder / f"{name}{suffix}" for name in names]
     parts = [folder / f".{name}{suffix}.part" for name in names]
@@ -59,9 +67,16 @@ def _export(
         folder.mkdir(parents=True, exist_ok=True)
         for message in messages:
             place = message.topic
+            if place not in decoders:
+                decoders[place] = Decoder(bag.topics[place])
+            try:
+                decoded = decoders[place](message.data)
+            except UnreadableMessage as error:
+                unreadable.count(bag.topics[place].name, error)
+                continue
             if place not in tables:
-                tables[place] = kind(parts[place], Decoder(bag.topics[place]))
-            tables[place].add(message)
+                tables[place] = kind(parts[place], decoders[place])
+            tables[place].add(message, decoded)
         for place, table in tables.items():
             table.close()
             parts[place].replace(paths[place])
@@ -90,7 +105,7 @@ class _CsvTable:
     """Rows are written as they come; columns that turn up later are put into the header and all rows at the end."""
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
-        self._path, self._decoder = path, decoder
+        self._path = path
         self._file = path.open("w", encoding="utf-8", newline="")
         self._writer = csv.writer(self._file)
         self._columns: dict[str, int] = {TIME: 0}
@@ -98,10 +113,10 @@ class _CsvTable:
         self._whole: set[str] = set()
         self._split: set[str] = set()
 
-    def add(self, message: Message) -> None:
+    def add(self, message: Message, decoded: Any) -> None:
         row: list[Any] = [""] * len(self._columns)
         row[0] = message.time_ns
-        for column, value in self._cells(self._decoder(message.data)):
+        for column, value in self._cells(decoded):
             place = self._columns.setdefault(column, len(self._columns))
             if place == len(row):
                 row.append(value)
@@ -155,7 +170,7 @@ class _ParquetTable:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._pa, self._decoder = pa, decoder
+        self._pa = pa
         columns = list(_columns(pa, decoder, decoder.topic.type))
         self._steps = [steps for steps, _ in columns]
         self._schema = pa.schema([(TIME, pa.int64()), *((".".join(steps), kind) for steps, kind in columns)])
@@ -164,8 +179,7 @@ class _ParquetTable:
         self._values: list[list[Any]] = [[] for _ in columns]
         self._bytes = 0
 
-    def add(self, message: Message) -> None:
-        decoded = self._decoder(message.data)
+    def add(self, message: Message, decoded: Any) -> None:
         self._times.append(message.time_ns)
         for steps, values in zip(self._steps, self._values, strict=True):
             values.append(_plain(reduce(getattr, steps, decoded)))

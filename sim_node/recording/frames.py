@@ -10,7 +10,8 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.transforms import TYPE
-from sim_node.wire.tf_message_reader import TfMessageReader
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch
+from sim_node.wire.unreadable import Unreadable
 from sim_node.world.frame_table import table_of
 
 
@@ -20,19 +21,24 @@ class BagFrames:
     first_ns, last_ns: the first and the last stamp of what moves; where nothing does, the times of the bag's messages.
     table: frames below what they hung on last, those of a second root beside the first one; those that only latched
     topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
-    the box in which moving frames below the root are. Raises BagError for a bag without transforms.
+    the box in which moving frames below the root are. unreadable: counts the messages that are skipped, for they are no
+    TFMessages. Raises BagError for a bag without transforms.
     """
 
-    def __init__(self, bag: Bag) -> None:
+    def __init__(self, bag: Bag, unreadable: Unreadable) -> None:
         topics = [topic.name for topic in bag.topics if topic.type == TYPE]
         parents: dict[str, str] = {}
         first: dict[str, FloatArray] = {}
         dynamic: set[str] = set()
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         self._reader = TfMessageReader()
+        self._unreadable = unreadable
         first_ns, last_ns = 2**63 - 1, -1
         for message in bag.messages(topics) if topics else ():
-            names, stamps, poses = self._reader.read(message.data)
+            batch = self._read(message.data, bag.topics[message.topic].name)
+            if batch is None:
+                continue
+            names, stamps, poses = batch
             if not _is_latched(bag.topics[message.topic].name):
                 dynamic.update(names.children)
                 first_ns = min(first_ns, int(stamps.min(initial=first_ns)))
@@ -55,8 +61,11 @@ class BagFrames:
         self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
 
     def take(self, data: bytes) -> None:
-        """Moves frames to where a TFMessage says."""
-        names, _, poses = self._reader.read(data)
+        """Moves frames to where a TFMessage says; what is none is skipped."""
+        try:
+            names, _, poses = self._reader.read(data)
+        except ValueError:  # which was told of when the bag was read through
+            return
         rows = self._rows.get(names.children)
         if rows is None:
             rows = np.array([self.table.index(name) for name in names.children], dtype=np.intp)
@@ -67,6 +76,13 @@ class BagFrames:
         """Moves them by one message after the other."""
         for message in messages:
             self.take(message.data)
+
+    def _read(self, data: bytes, topic: str) -> TransformBatch | None:
+        try:
+            return self._reader.read(data)
+        except ValueError as error:
+            self._unreadable.count(topic, error)
+            return None
 
 
 def _is_latched(topic: str) -> bool:

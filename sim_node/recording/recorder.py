@@ -36,7 +36,8 @@ class Batch(NamedTuple):
 
 
 def absolute(name: str) -> str:
-    """A topic's name where there is no namespace."""
+    """A topic's name where there is no namespace, and no node: the simulation's name stands for ~ then."""
+    name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
     return name if name.startswith("/") else f"/{name}"
 
 

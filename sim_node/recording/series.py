@@ -11,8 +11,9 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
-from sim_node.recording.decoding import Decoder, steps, value_at
+from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
 from sim_node.text import did_you_mean
+from sim_node.wire.unreadable import Unreadable
 
 # Gives messages of these topics in some time.
 Read = Callable[[Collection[str]], Iterable[Message]]
@@ -57,8 +58,11 @@ def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
     return list(dict.fromkeys(found))
 
 
-def read_series(bag: Bag, wanted: Sequence[Signal], read: Read) -> list[Series]:
-    """One series of each signal. Raises BagError for fields that are not there or are no numbers."""
+def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unreadable) -> list[Series]:
+    """One series of each signal. unreadable: counts the messages that are skipped.
+
+    Raises BagError for fields that are not there or are no numbers.
+    """
     topics = {topic.name: topic for topic in bag.topics}
     decoders = {signal.topic: Decoder(topics[signal.topic]) for signal in wanted}
     of_topic: dict[int, list[tuple[int, list[str | int]]]] = defaultdict(list)
@@ -67,7 +71,11 @@ def read_series(bag: Bag, wanted: Sequence[Signal], read: Read) -> list[Series]:
     times: list[list[int]] = [[] for _ in wanted]
     values: list[list[float]] = [[] for _ in wanted]
     for place, time_ns, data in read(decoders.keys()):
-        message = decoders[bag.topics[place].name](data)
+        try:
+            message = decoders[bag.topics[place].name](data)
+        except UnreadableMessage as error:
+            unreadable.count(bag.topics[place].name, error)
+            continue
         for i, path in of_topic[place]:
             try:
                 value = value_at(message, path)

@@ -11,7 +11,8 @@ from sim_node.tree.layout import ALWAYS, DYNAMIC, ENTRY, FRAME, NO_PARENT, PROMO
 
 Entries = npt.NDArray[Any]
 
-FIRST_CAPACITY = 64
+# A frame that never moves again takes no more than this.
+FIRST_CAPACITY = 1
 # Room beyond what the rate seen so far needs, so that jitter does not make a full ring grow for ever.
 SPARE = 1.04
 # A ring that has seen little of its rate grows by no more than this factor at once.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -44,6 +45,11 @@ Indices = npt.NDArray[np.int32]
 Stamps = npt.NDArray[np.int64]
 Faults = npt.NDArray[np.uint8]
 
+# In place of the index of a frame for which there is no room, or whose name is too long.
+NO_ROOM, NAME_TOO_LONG = -2, -3
+# Characters. What the names of a full tree take is bounded too.
+LONGEST_NAME = 1024
+
 _log = logging.getLogger(__name__)
 _KINDS = {EMPTY: "root", DYNAMIC: "dynamic", STATIC: "static", PROMOTED: "promoted"}
 
@@ -52,11 +58,21 @@ class Storage:
     """Names and histories. Not thread-safe: the tree holds its lock around every call.
 
     generation counts changes of any kind; rewrites counts those that can change what a lookup inside the
-    histories gave before. A newer transform changes nothing before it.
+    histories gave before. A newer transform changes nothing before it. max_frames: of all that were ever named, for
+    indices stay valid.
     """
 
-    def __init__(self, history_ns: int, tolerance_ns: int, static_patterns: Sequence[str], detect_jumps: bool) -> None:
+    def __init__(
+        self,
+        history_ns: int,
+        tolerance_ns: int,
+        static_patterns: Sequence[str],
+        detect_jumps: bool,
+        max_frames: int,
+    ) -> None:
         self.history_ns, self.tolerance_ns, self.detect_jumps = history_ns, tolerance_ns, detect_jumps
+        self.max_frames = max_frames
+        self.is_full = False
         self.generation = 0
         self.rewrites = 0
         self.names: list[str] = []
@@ -66,7 +82,10 @@ class Storage:
         self._report = np.zeros(REPORT_LENGTH, np.int64)
 
     def register(self, name: str) -> int:
-        """Return the row of a frame, a new one if need be; NO_PARENT for an empty name. Drops a leading slash."""
+        """Return the row of a frame, a new one if need be. Drops a leading slash.
+
+        NO_PARENT for an empty name, NO_ROOM or NAME_TOO_LONG for one that cannot be kept.
+        """
         row = self.rows.get(name)
         if row is None:
             bare = name.removeprefix("/")
@@ -75,11 +94,21 @@ class Storage:
             row = self.rows.get(bare)
         if row is None:
             row = len(self.names)
+            if len(bare) > LONGEST_NAME:
+                return NAME_TOO_LONG
+            if row >= self.max_frames:
+                return self._no_room(bare)
             self.rings.add_frames(1)
             self.names.append(bare)
             self.rows[bare] = row
             self._promotion.consider(row, bare)
         return row
+
+    def _no_room(self, name: str) -> int:
+        if not self.is_full:
+            self.is_full = True
+            _log.warning("the tree has its %d frames; '%s' and all further ones are refused", self.max_frames, name)
+        return NO_ROOM
 
     def store(
         self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
@@ -226,14 +255,20 @@ class Storage:
         for row in np.flatnonzero(faults).tolist():
             parent, child, stamp = self._name(int(parents[row])), self._name(int(children[row])), int(stamps[row])
             fault = int(faults[row])
-            if fault == CYCLE:
+            missing = min(int(parents[row]), int(children[row]))
+            if missing == NO_ROOM:
+                reason = f"the tree has its {self.max_frames} frames already (max_frames)"
+            elif missing == NAME_TOO_LONG:
+                reason = f"the name of a frame is longer than {LONGEST_NAME} characters"
+            elif fault == CYCLE:
                 reason = self._loop(int(parents[row]), int(children[row]), stamp, static)
             else:
+                norm = math.hypot(*poses[row, 3:].tolist())
                 reason = {
                     NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
                     SELF_PARENT: "a frame cannot be its own parent",
                     NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
-                    NOT_UNIT: f"the quaternion's norm is {np.linalg.norm(poses[row, 3:]):.6g}, a rotation needs 1",
+                    NOT_UNIT: f"the quaternion's norm is {norm:.6g}, a rotation needs 1",
                     EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
                 }[fault]
             refusals.append(Refusal(row, parent, child, stamp, reason))

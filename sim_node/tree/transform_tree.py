@@ -58,6 +58,7 @@ class TransformTree:
     detect_jumps: whether a batch that is older than the whole history of its frames restarts them (a recording
     that is played in a loop), where otherwise it is refused.
     bucket: seconds to which a quantised lookup rounds its stamp.
+    max_frames: transforms from or to further frames are refused, with one warning in the log.
 
     Poses are float64 [x y z qx qy qz qw] in metres, mapping the child's coordinates into the parent's; stamps are
     int nanoseconds. One thread may store while others look up; no lookup sees half of a transform.
@@ -71,6 +72,7 @@ class TransformTree:
         *,
         detect_jumps: bool = False,
         bucket: float = 0.01,
+        max_frames: int = 100_000,
     ) -> None:
         for name, value, least in (
             ("cache_duration", cache_duration, 0.0),
@@ -79,9 +81,11 @@ class TransformTree:
         ):
             if not least <= value < 9e9:
                 raise ValueError(f"{name} is {value}, needs seconds of {least:g} or more")
+        if max_frames < 1:
+            raise ValueError(f"max_frames is {max_frames}, needs 1 or more")
         self.cache_duration_ns = round(cache_duration * 1e9)
         self.tolerance_ns = round(tolerance * 1e9)
-        self._storage = Storage(self.cache_duration_ns, self.tolerance_ns, static_patterns, detect_jumps)
+        self._storage = Storage(self.cache_duration_ns, self.tolerance_ns, static_patterns, detect_jumps, max_frames)
         self._cache = QuantisedCache(round(bucket * 1e9))
         self._waits = Waits()
         # Held around each kernel call and never across a wait. Re-entrant: lookups nest, and a signal handler that

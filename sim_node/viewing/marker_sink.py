@@ -9,8 +9,8 @@ from sim_node.wire.marker_messages import marker_array
 from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
-# Of the simulation node, as others' ~/markers.
-MARKERS = Topic("simulation/markers", "visualization_msgs/msg/MarkerArray", qos.LATCHED)
+# Below the name of the node, whatever that is.
+MARKERS = Topic("~/markers", "visualization_msgs/msg/MarkerArray", qos.LATCHED)
 
 
 class MarkerSink:

@@ -127,8 +127,9 @@ def _group(name: str, displays: Sequence[Properties] | Iterator[Properties]) -> 
 
 
 def _absolute(topic: Topic, namespace: str) -> Topic:
-    """A topic of a node in a namespace, by its whole name."""
-    return Topic("/".join(["", *filter(None, namespace.split("/")), topic.name]), topic.type, topic.qos)
+    """A topic of the simulation node in a namespace, by its whole name."""
+    name = topic.name.replace("~/", "simulation/", 1)
+    return Topic("/".join(["", *filter(None, namespace.split("/")), name]), topic.type, topic.qos)
 
 
 def _required(display: Properties | None) -> Properties:

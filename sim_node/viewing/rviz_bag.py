@@ -11,7 +11,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from sim_node.recording.bag import Bag, BagTopic
-from sim_node.recording.decoding import Decoder
+from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.offers import offer
 from sim_node.viewing.extent import around
@@ -20,20 +20,21 @@ from sim_node.viewing.rviz import MOST_PICTURES, marker_groups
 from sim_node.viewing.rviz_displays import DEPTH, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, tf
 from sim_node.wire.topic import Topic
+from sim_node.wire.unreadable import Unreadable
 
 _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 
 
-def bag_config(bag: Bag) -> str:
+def bag_config(bag: Bag, unreadable: Unreadable) -> str:
     """The YAML text. Its fixed frame is the root of the bag's tree; topics are heard as a replay offers them.
 
-    Raises BagError for a bag without transforms.
+    unreadable: counts the messages that are skipped. Raises BagError for a bag without transforms.
     """
-    frames = BagFrames(bag)
+    frames = BagFrames(bag, unreadable)
     table = frames.table
     in_root = table.in_root(frames.poses)
     extent = around(np.concatenate([in_root[:, :3], frames.places]))
-    robots = list(_robots(bag, table.names))
+    robots = list(_robots(bag, table.names, unreadable))
     displays = [grid(extent), tf(table, frames.poses), *robots, *_topics(bag, described=bool(robots))]
     return configuration(table.names[0], displays, extent, [from_above(extent)])
 
@@ -44,20 +45,24 @@ def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
     for topic in bag.topics:
         pictures += topic.type == _PICTURE
         display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MOST_PICTURES)
-        if display is not None and topic.name.endswith(f"/{MARKERS.name}"):
+        if display is not None and topic.type == MARKERS.type and topic.name.endswith("/markers"):
             display["Namespaces"] = marker_groups(described=described)
         if display is not None:
             yield display
 
 
-def _robots(bag: Bag, frames: Collection[str]) -> Iterator[Properties]:
+def _robots(bag: Bag, frames: Collection[str], unreadable: Unreadable) -> Iterator[Properties]:
     """Robot descriptions. Where a namespace's frames have it as their prefix, it goes before the links' names."""
     for topic in bag.topics:
         space, _, name = topic.name.rpartition("/")
         if name != "robot_description" or topic.type != _TEXT:
             continue
         decode = Decoder(topic)
-        first = next((decode(message.data).data for message in bag.messages([topic.name])), "")
+        try:
+            first = next((decode(message.data).data for message in bag.messages([topic.name])), "")
+        except UnreadableMessage as error:
+            unreadable.count(topic.name, error)
+            continue
         try:
             links = [link.get("name", "") for link in fromstring(first).iter("link")]
         except (ParseError, DefusedXmlException):

@@ -14,6 +14,7 @@ from sim_node.recording.frames import BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.recording.worlds import recorded_world
 from sim_node.simulation import Simulation, Snapshot
+from sim_node.wire.unreadable import Unreadable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import LATEST_NS, StaticFrame, World
 
@@ -45,13 +46,17 @@ def run_of(world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapsh
 
 
 @contextmanager
-def take_of_bag(bag: Bag, read: Callable[[Collection[str]], Iterable[Message]]) -> Iterator[Take]:
+def take_of_bag(
+    bag: Bag, read: Callable[[Collection[str]], Iterable[Message]], unreadable: Unreadable
+) -> Iterator[Take]:
     """A bag: the world that it was recorded in, with what it has of its frames; else its frames and nothing else.
 
-    read: gives the messages of topics. Frames that the bag does not tell of are where the world has them at its start.
+    read: gives the messages of topics. unreadable: counts the messages that are skipped.
+
+    Frames that the bag does not tell of are where the world has them at its start.
     Raises BagError, and WorldError where the recorded files no longer make a world.
     """
-    frames = BagFrames(bag)
+    frames = BagFrames(bag, unreadable)
     with recorded_world(bag) as recorded:
         world = _bare(frames) if recorded is None else recorded
         layout = lay_out(world)

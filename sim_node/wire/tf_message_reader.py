@@ -144,6 +144,11 @@ class _Layout:
         return TransformBatch(self._names, stamps, poses)
 
 
+def is_plain_cdr(message: bytes) -> bool:
+    """Whether a message's header announces the encoding that TfMessageReader reads, or is cut off."""
+    return message[:2] in (b"", b"\0", b"\0\0", b"\0\1")
+
+
 def _fingerprint(message: bytes) -> tuple[int, bytes, bytes, bytes]:
     """Size, header and first names of a message: tells most layouts apart; nothing is checked."""
     order: Literal["little", "big"] = "little" if message[1:2] == b"\1" else "big"

@@ -115,13 +115,14 @@ class Autopilot:
     """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
 
     start: whether the run starts it, where it is one that comes with us. links: URLs of ground links that it has beside
-    its own, as in udpout:127.0.0.1:14550.
+    its own, as in udpout:127.0.0.1:14550. any_instance: whether a run may take another one where its ports are taken.
     """
 
     type: str
     instance: int = 0
     start: bool = True
     links: tuple[str, ...] = ()
+    any_instance: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

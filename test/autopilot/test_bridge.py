@@ -23,8 +23,10 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.autopilot import commands, setpoints
+from sim_node.autopilot.bridge import Settings
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import LinkFault, link_to
+from sim_node.autopilot.links.link import MOST_READS
 from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.playback import Playback
@@ -321,7 +323,7 @@ def test_a_peer_that_is_not_there_yet_is_waited_for() -> None:
             listening.settimeout(PATIENCE)
             accepted, _ = listening.accept()
             sender = mavlink.MAVLink(None, 4, 1)
-            accepted.sendall(sender.heartbeat_encode(2, 3, 1, 4, 4).pack(sender))
+            accepted.sendall(2 * sender.heartbeat_encode(2, 3, 1, 4, 4).pack(sender))
             bridge.vehicle(4)
             accepted.settimeout(PATIENCE)
             assert accepted.recv(300)[0] == 0xFD, "our heartbeat"
@@ -339,7 +341,7 @@ def test_a_serial_line() -> None:
             sender = mavlink.MAVLink(None, 9, 1)
             frame = sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender)
             os.write(ours, frame[:7])
-            os.write(ours, frame[7:])
+            os.write(ours, frame[7:] + frame)
             bridge.vehicle(9)
             assert os.read(ours, 300)[0] == 0xFD
     finally:
@@ -355,7 +357,7 @@ def test_udpout_speaks_first() -> None:
             data, address = autopilot.recvfrom(300)
             assert data[0] == 0xFD
             sender = mavlink.MAVLink(None, 3, 1)
-            autopilot.sendto(sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), address)
+            autopilot.sendto(2 * sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), address)
             bridge.vehicle(3)
 
 
@@ -419,6 +421,51 @@ def test_the_clock_follows_timesync() -> None:
         offset = time.time_ns() - autopilot.boot_ms() * 1_000_000
         # As near as the quickest of ten round trips on a busy machine; how near it comes is test_timesync.py's.
         assert vehicle.telemetry.clock.offset_ns == pytest.approx(offset, abs=500_000_000)
+
+
+def heartbeat(system: int) -> bytes:
+    sender = mavlink.MAVLink(None, system, 1)
+    return bytes(sender.heartbeat_encode(2, mavlink.MAV_AUTOPILOT_PX4, 0, 0, 4).pack(sender))
+
+
+def test_made_up_system_ids_cost_nothing_until_they_repeat_and_little_after() -> None:
+    port, url = udpin()
+    with (
+        running(url, settings=Settings(max_vehicles=3)) as bridge,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker,
+        peer(port, system=254) as last,
+    ):
+        bridge.vehicle(254)
+        for system in range(1, 253):
+            attacker.sendto(heartbeat(system), ("127.0.0.1", port))
+        bridge.wait_for(lambda: len(bridge.bridge._candidates) == 253, "all heartbeats")
+        assert set(bridge.bridge.vehicles) == {254}
+        for system in range(1, 253):
+            attacker.sendto(heartbeat(system), ("127.0.0.1", port))
+        bridge.wait_for(lambda: bridge.complaints, "a complaint")
+        assert "system 3 at" in bridge.complaints[0]
+        assert "3 vehicles already (parameter max_vehicles)" in bridge.complaints[0]
+        sent = last.sent
+        last.wait_for(lambda: last.sent > sent + 10, what="the vehicle that is there goes on")
+        bridge.wait_for(lambda: len(bridge.bridge.vehicles) == 3)
+        assert set(bridge.bridge.vehicles) == {254, 1, 2}
+
+
+def test_a_bridge_ends_between_two_packets_of_a_flood() -> None:
+    """As many packets as one turn reads wait; only the one at which it is told to end is looked at to its end."""
+    port, url = udpin()
+    made = Running(url)
+    bridge = made.bridge
+    bridge.turn()
+    bridge.turn()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+        for _ in range(2 * MOST_READS):
+            attacker.sendto(heartbeat(1) * 50, ("127.0.0.1", port))
+        stopping = made.vehicle_found
+        made.vehicle_found = lambda vehicle: (stopping(vehicle), bridge.stop())  # type: ignore[method-assign,assignment,func-returns-value]
+        bridge.run()
+    assert set(bridge.vehicles) == {1}
+    assert bridge.connections[0].reception.messages <= 50
 
 
 def test_peers_are_real() -> None:

@@ -404,7 +404,7 @@ def test_the_default_world_flies_by_all_its_waypoints_and_on() -> None:
     text = Path(world.source).read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "guided.yaml"
-        path.write_text(text.replace("instance: 0", f"instance: {free_instance()}"))
+        path.write_text(text.replace("mavlink_builtin}", f"mavlink_builtin, instance: {free_instance()}}}"))
         simulation = Simulation(load(path), seed=1)
         attach_autopilots(simulation)
         row = simulation.frames.names.index("drone/base_link")

@@ -121,6 +121,64 @@ def test_timestamps_rise_over_restarts_even_when_the_clock_went_back(tmp_path: P
     assert stamps[1] > stamps[0]
 
 
+def test_nothing_that_was_accepted_is_accepted_again_after_a_restart(tmp_path: Path) -> None:
+    """Seconds later, as a supervisor restarts a bridge, and whether it ended well or was killed."""
+    kept, now = tmp_path / "key.timestamp", ticks(NOW)
+    for is_killed in (False, True):
+        frames = [message(theirs(now + step), step) for step in range(3)]
+        ours = signing(kept=kept)
+        assert all(map(ours.accepts, frames))
+        if not is_killed:
+            ours.close()
+        again = signing(kept=kept, clock=lambda: NOW + 2.0)
+        assert not any(map(again.accepts, frames))
+        assert again.refused.replayed == 3
+        later = now + 2 * 100_000
+        assert again.accepts(message(theirs(later))), "its peer goes on"
+        assert again.accepts(message(theirs(now, system=2 + is_killed))), "another peer begins a minute behind as ever"
+        again.close()
+        now = later + 100_000
+
+
+def test_a_restart_that_ended_well_loses_no_frame(tmp_path: Path) -> None:
+    kept, now = tmp_path / "key.timestamp", ticks(NOW)
+    ours = signing(kept=kept)
+    assert ours.accepts(message(theirs(now)))
+    ours.close()
+    assert signing(kept=kept).accepts(message(theirs(now + 1)))
+
+
+@pytest.mark.parametrize("text", ["", "now\n", "1\n1 2 3\n"])
+def test_a_file_of_timestamps_that_is_none_is_a_fault(text: str, tmp_path: Path) -> None:
+    kept = tmp_path / "key.timestamp"
+    kept.write_text(text)
+    with pytest.raises(SigningFault, match=r"cannot be read.*delete it to go on"):
+        signing(kept=kept)
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    kept = tmp_path / "key.timestamp"
+    kept.write_text(f"{ticks(NOW) + 12345}\n")
+    frame = frame_bytes("SYSTEM_TIME", {}, 255, 191, 0, signed=True)
+    assert int.from_bytes(signing(kept=kept).signed(frame)[-12:-6], "little") > ticks(NOW) + 12345
+
+
+@pytest.mark.parametrize("timestamp", [2**48 - 1, 2**48 - 2, 2**48 - 1000])
+def test_a_timestamp_at_the_end_of_its_bits_is_refused(timestamp: int) -> None:
+    """It would leave us none to sign with: 48 bits, as MAVLink 2 has it."""
+    ours = signing()
+    assert not ours.accepts(message(theirs(timestamp)))
+    frame = frame_bytes("SYSTEM_TIME", {}, 255, 191, 0, signed=True)
+    for _ in range(3):
+        signed = ours.signed(frame)
+        assert int.from_bytes(signed[-12:-6], "little") == pytest.approx(ticks(NOW), abs=10)
+
+
+def test_a_clock_beyond_the_end_of_timestamps_ends_nothing() -> None:
+    frame = frame_bytes("SYSTEM_TIME", {}, 255, 191, 0, signed=True)
+    assert signing(clock=lambda: 1e11).signed(frame)
+
+
 def test_timestamps_that_cannot_be_kept_are_a_fault_at_once(tmp_path: Path) -> None:
     with pytest.raises(SigningFault, match="No such file"):
         signing(kept=tmp_path / "nowhere" / "key.timestamp")

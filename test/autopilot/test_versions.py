@@ -39,7 +39,7 @@ def speak(ends: tuple[Connection, socket.socket], dialect: Any) -> Any:
     connection, peer = ends
     beat = dialect.MAVLink_heartbeat_message(2, 3, 0, 0, 4, 3)
     peer.send(beat.pack(dialect.MAVLink(None, 1, 1)))
-    [(message, address)] = until(lambda: connection.receive(time.monotonic_ns()))
+    [(message, address)] = until(lambda: list(connection.receive(time.monotonic_ns())))
     assert message.name == "HEARTBEAT"
     return address
 

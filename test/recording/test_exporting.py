@@ -17,11 +17,12 @@ from robot_bag import RATE, header, make, robot, tf, transform, vector, write
 from sim_node.recording.bag import BagError
 from sim_node.recording.exporting import export_csv, export_parquet
 from sim_node.recording.opening import open_bag
+from sim_node.wire.unreadable import Unreadable
 
 
 def exported(bag_path: Path, folder: Path, parquet: bool = False) -> list[Path]:
     with open_bag(bag_path) as bag:
-        return (export_parquet if parquet else export_csv)(bag, bag.messages(), folder)
+        return (export_parquet if parquet else export_csv)(bag, bag.messages(), folder, Unreadable(pytest.fail))
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -116,10 +117,17 @@ def test_a_topic_of_a_stranger_leads_to_no_other_folder(tmp_path: Path) -> None:
     assert len(paths) == 2
 
 
-def test_a_message_that_is_none_leaves_no_file(tmp_path: Path) -> None:
+def test_messages_that_are_none_are_skipped_and_counted(tmp_path: Path) -> None:
     bag = write(tmp_path / "bag", robot(1))
+    told: list[str] = []
+    unreadable = Unreadable(told.append)
     with open_bag(bag) as opened:
-        cut = [message._replace(data=message.data[:20]) for message in opened.messages(["/imu/data"])]
-        with pytest.raises(BagError, match=r"/imu/data: 20 bytes are no sensor_msgs/msg/Imu"):
-            export_csv(opened, cut, tmp_path / "out")
-    assert list((tmp_path / "out").iterdir()) == []
+        messages = list(opened.messages(["/imu/data"]))
+        cut = [message._replace(data=message.data[:20]) for message in messages[:3]]
+        assert export_csv(opened, cut, tmp_path / "none", unreadable) == []
+        (table,) = export_csv(opened, [*cut, *messages[3:]], tmp_path / "some", unreadable)
+    assert list((tmp_path / "none").iterdir()) == []
+    assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + len(messages) - 3
+    assert unreadable.by_topic == {"/imu/data": 6}
+    assert len(told) == 1
+    assert "20 bytes are no sensor_msgs/msg/Imu" in told[0]

@@ -31,8 +31,10 @@ def test_no_other_world_has_peers() -> None:
 def test_a_world_that_the_built_in_autopilot_flies(world: str, tmp_path: Path) -> None:
     path = tmp_path / f"{world}.yaml"
     text = Path(load(world).source).read_text(encoding="utf-8")
-    assert "instance: 0" in text
-    path.write_text(text.replace("instance: 0", f"instance: {free_instance()}"), encoding="utf-8")
+    assert "mavlink_builtin}" in text
+    path.write_text(
+        text.replace("mavlink_builtin}", f"mavlink_builtin, instance: {free_instance()}}}"), encoding="utf-8"
+    )
     for name in ("a", "b"):
         words = ["run", str(path), "--no-ros", "--speed", "max", "--duration", "8", "--record", str(tmp_path / name)]
         subprocess.run([sys.executable, "-m", "sim_node.cli.main", *words], check=True, timeout=PATIENCE)

@@ -16,6 +16,7 @@ from sim_node.recording.bag import BagError
 from sim_node.recording.opening import open_bag
 from sim_node.recording.plotting import draw, unit
 from sim_node.recording.series import Series, Signal, read_series, signals, thinned
+from sim_node.wire.unreadable import Unreadable
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +26,7 @@ def bag_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def series(bag_path: Path, *given: str) -> list[Series]:
     with open_bag(bag_path) as bag:
-        return read_series(bag, signals(bag, given), bag.messages)
+        return read_series(bag, signals(bag, given), bag.messages, Unreadable(pytest.fail))
 
 
 def test_a_signal_has_the_values_that_were_written(bag_path: Path) -> None:

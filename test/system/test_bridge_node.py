@@ -249,7 +249,7 @@ def test_external_vision_reaches_the_autopilot_in_its_own_axes() -> None:
         (["--url", "udpin:14540", "--tlog", "x"], "--tlog takes no --url"),
         (["--tlog", "nowhere.tlog"], "no such file"),
         (["--speed", "2"], "--speed goes with --tlog"),
-        (["--ros-args", "-p", "tf_rate:=60"], "did you mean 60.0?"),
+        (["--ros-args", "-p", "tf_rate:=fast"], "'fast' has the wrong type; a number is needed"),
         (["--ros-args", "-p", "signing_key:=/nowhere/key"], "No such file"),
         (["--ros-args", "-p", "tf_parent:=world"], "allowed: map, odom, none"),
         (["--ros-args", "-p", "map_frame:=/map"], "map_frame"),

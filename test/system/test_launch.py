@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import ament_index_python.packages
 import psutil
 import pytest
 import rclpy.qos as ros_qos
@@ -256,6 +257,51 @@ def test_nodes_start_and_end_while_the_configuration_is_made(tmp_path: Path) -> 
         running.wait_for("node is up")
         os.killpg(running.process.pid, signal.SIGINT)
         until(lambda: not members(running.process.pid), "the end of the group")
+
+
+@pytest.mark.usefixtures("ros_domain")
+@pytest.mark.parametrize("given", ["", "rviz_config:=/some.rviz"])
+def test_without_rviz2_nothing_is_started(launched: tuple[list[str], dict[str, str]], given: str) -> None:
+    """It is in no package index, so that here it is missing; a ROS 2 that is sourced may have it."""
+    if ament_index_python.packages.get_packages_with_prefixes().get("rviz2"):
+        pytest.skip("rviz2 is here")
+    words = ["rviz:=true", "world:=orbit", *([given] if given else [])]
+    with launch(launched, *words) as (running, _):
+        assert running.wait() == 1
+        assert "rviz2 is not installed: sudo apt install ros-" in running.output
+        assert "process started" not in running.output
+        assert members(running.process.pid) == []
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_launch_fails_where_its_simulation_does(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
+    world = tmp_path / "yard.yaml"
+    world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
+    with launch(launched, f"world:={world}") as (running, _):
+        assert running.wait() == 1
+        assert "the simulation has failed with exit code 2" in running.output
+        assert members(running.process.pid) == []
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_two_interrupts_in_a_row_end_it_cleanly(launched: tuple[list[str], dict[str, str]]) -> None:
+    with launch(launched, "world:=orbit") as (running, ears):
+        clock = ears.subscribe(Clock, "/clock", CLOCK)
+        ears.spin_until(lambda: clock, what=f"/clock\n{running.output}")
+        os.killpg(running.process.pid, signal.SIGINT)
+        interrupt(running)
+    assert "Traceback" not in running.output
+    assert "process has finished cleanly" in running.output
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_the_clock_can_be_left_to_others(launched: tuple[list[str], dict[str, str]]) -> None:
+    with launch(launched, "world:=orbit", "clock:=false") as (running, ears):
+        moving = ears.subscribe(TFMessage, "/tf", TF)
+        clock = ears.subscribe(Clock, "/clock", CLOCK)
+        ears.spin_until(lambda: len(moving) > 20, what=f"/tf\n{running.output}")
+        assert not clock
+        interrupt(running)
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -34,10 +34,14 @@ KEYS = {
     "serial": "python3-serial",
     "matplotlib": "python3-matplotlib",
     "PIL": "python3-pil",
+    "mujoco": "python3-mujoco-pip",
+    "pymavlink": "python3-pymavlink-pip",
+    "rosbags": "python3-rosbags-pip",
+    "trimesh": "python3-trimesh-pip",
 }
 # What makes do without, and rosdep does not know.
-OPTIONAL = {"egm96", "fastcrc", "mujoco", "pygeomag", "pymavlink"}
-OPTIONAL |= {"lz4", "mcap", "pyarrow", "rosbags", "zstandard"} | {"av", "rich", "trimesh", "viser", "websockets"}
+OPTIONAL = {"egm96", "fastcrc", "pygeomag"}
+OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "rich", "viser", "websockets"}
 
 
 def loaded(path: Path) -> ModuleType:
@@ -207,6 +211,7 @@ def test_package_xml_names_what_is_imported() -> None:
     assert [export.content for export in package.exports if export.tagname == "build_type"] == ["ament_python"]
 
     named = {dependency.name for dependency in package.exec_depends}
+    assert {"rviz2", "tf2_ros_py"} <= named, "started or imported by launch files and users, not by the package"
     assert {"rclpy", "tf2_ros", "tf2_msgs", "geometry_msgs", "sensor_msgs", "python3-numpy"} <= named
     missing = {KEYS.get(module, module) for module in imported(ROOT / "sim_node") - OPTIONAL} - named
     assert not missing

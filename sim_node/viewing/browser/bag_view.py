@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.decoding import Decoder
+from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -19,6 +19,7 @@ from sim_node.viewing.browser.bag_world import recorded_shapes
 from sim_node.viewing.browser.instruments import MESSAGES, Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.wire.unreadable import Unreadable
 from sim_node.world import WorldError
 
 # How far before a time that is sought transforms and readings are looked for, ns.
@@ -37,7 +38,8 @@ class BagView:
         self._viewer, self._tell = viewer, tell
         # One to play, one to look into where it is sought: each is read by a thread of its own.
         self._bag, self._sought = open_bag(path), open_bag(path)
-        self._frames = BagFrames(self._bag)
+        self._unreadable = Unreadable(tell)
+        self._frames = BagFrames(self._bag, self._unreadable)
         self._lock = threading.Lock()
         self._decoders: dict[int, Callable[[bytes], Any]] = {}
         self._due: dict[int, float] = {}
@@ -168,7 +170,9 @@ class BagView:
         self._due[row] = now + APART_S
         try:
             self._told[topic.name] = values_of(self._decoders[row](data)), self._frames.poses.copy()
-        except (BagError, ValueError) as fault:
+        except UnreadableMessage as fault:
+            self._unreadable.count(topic.name, fault)
+        except ValueError as fault:
             self._due[row] = float("inf")
             self._tell(f"{topic.name}: is not shown: {fault}")
 
@@ -180,7 +184,7 @@ class BagView:
                 continue
             try:
                 decoder = Decoder(topic)
-                first = next((decoder(message.data) for message in bag.messages([topic.name])), None)
+                first = next(self._readable(decoder, bag.messages([topic.name])), None)
             except BagError as fault:
                 self._tell(f"{topic.name}: is not shown: {fault}")
                 continue
@@ -188,6 +192,13 @@ class BagView:
                 found[topic.name] = instrument_from(first, topic.type)
                 self._decoders[row] = decoder
         return found
+
+    def _readable(self, decoder: Decoder, messages: Iterable[Message]) -> Iterator[Any]:
+        for message in messages:
+            try:
+                yield decoder(message.data)
+            except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
+                self._unreadable.count(decoder.topic.name, fault)
 
     def _stage(self, instruments: Mapping[str, Instrument]) -> None:
         frames, put = self._frames, self._viewer.stage

@@ -82,6 +82,9 @@ def _points(message: Any) -> npt.NDArray[Any]:
     if not {"x", "y", "z"} <= set(fields):
         raise ValueError(f"a cloud of {', '.join(fields)}; x, y and z are needed")
     places = [fields[name] for name in "xyz"]
+    unknown = [each.datatype for each in places if each.datatype not in _POINT_TYPES]
+    if unknown:
+        raise ValueError(f"points of data type {unknown[0]}; known: {', '.join(map(str, _POINT_TYPES))}")
     layout = np.dtype(
         {
             "names": list("xyz"),
@@ -97,6 +100,8 @@ def _points(message: Any) -> npt.NDArray[Any]:
 
 def _picture(message: Any) -> npt.NDArray[Any]:
     """Colours (height, width, 3), or depths (height, width) in m."""
+    if not message.height or not message.width:
+        raise ValueError(f"a picture of {message.width} x {message.height} pixels")
     data, shape = np.frombuffer(bytes(message.data), np.uint8), (message.height, message.width)
     rows = data.reshape(message.height, message.step)
     if message.encoding == "32FC1":

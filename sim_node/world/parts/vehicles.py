@@ -10,7 +10,7 @@ from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
 from sim_node.world.vehicle_checks import vehicle_problems
-from sim_node.world.vehicles import Multirotor, Rotor
+from sim_node.world.vehicles import Autopilot, Multirotor, Rotor
 from sim_node.world.writers.values import given, words_of
 
 
@@ -26,7 +26,7 @@ class Vehicles(Kind[Multirotor]):
             "rotors": [_rotor(rotor) for rotor in part.rotors],
             "drag": {"linear": part.drag_linear, "quadratic": part.drag_quadratic},
             "pilot": part.pilot and given({**words_of(part.pilot), "waypoints": list(part.pilot.waypoints)}),
-            "autopilot": part.autopilot and words_of(part.autopilot),
+            "autopilot": part.autopilot and _autopilot(part.autopilot),
         }
         return given(words)
 
@@ -37,6 +37,14 @@ class Vehicles(Kind[Multirotor]):
     def renamed(self, part: Multirotor, rename: Rename) -> Multirotor:
         """Return it on the same body."""
         return replace(part, name=rename.under(part.name), body=rename.frame(part.body))
+
+
+def _autopilot(autopilot: Autopilot) -> dict[str, Any]:
+    """Without the number that was not chosen."""
+    words = words_of(autopilot)
+    if words.pop("any_instance"):
+        del words["instance"]
+    return words
 
 
 def _rotor(rotor: Rotor) -> dict[str, Any]:

@@ -46,7 +46,10 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
         instance.error(f"found {instance.found()}; a whole number is needed")
     links = table.get("links")
     urls = () if links is None else tuple(entry.text() for entry in links.items())
-    return Autopilot(table.choice("type", AUTOPILOT_TYPES, "px4"), int(number), boolean(table, "start", True), urls)
+    kind, start = table.choice("type", AUTOPILOT_TYPES, "px4"), boolean(table, "start", True)
+    # Of those that the run does not start, somebody has chosen the instance already.
+    is_any = instance is None and start and kind == "mavlink_builtin"
+    return Autopilot(kind, int(number), start, urls, is_any)
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:

@@ -1,0 +1,78 @@
+"""The ports of this machine that autopilots go by: which are taken, and instances whose ports are free."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+
+from sim_node.world import Autopilot, Multirotor, World
+from sim_node.world.autopilot_checks import MOST_INSTANCES, SHARED_PORTS
+
+HOST = "127.0.0.1"
+# Of instance 0; those of the others follow.
+FIRST_SIMULATOR_PORT, FIRST_GROUND_PORT, FIRST_OWN_PORT = 4560, 14540, 14800
+
+
+class PortTaken(Exception):
+    """A port that somebody else has; the message says which, and the way out."""
+
+
+def is_taken(error: OSError) -> bool:
+    """Whether an address could not be bound because somebody else has it."""
+    return error.errno == errno.EADDRINUSE
+
+
+def with_free_instances(world: World, tell: Callable[[str], object], *, bridged: bool) -> World:
+    """The world, with other instances of built-in autopilots where their ports are taken and the world names none.
+
+    tell: called with a line for each. bridged: whether this process will listen on the ground ports as well.
+    """
+    taken = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
+    vehicles: list[Multirotor] = []
+    for vehicle in world.vehicles:
+        autopilot = vehicle.autopilot
+        if autopilot is not None and autopilot.any_instance and not _is_free(autopilot.instance, bridged=bridged):
+            free = (
+                replace(autopilot, instance=number)
+                for number in range(MOST_INSTANCES)
+                if _is_free(number, bridged=bridged)
+            )
+            found = next((each for each in free if _ports_of(each) not in taken), autopilot)
+            taken.add(_ports_of(found))
+            tell(_said(vehicle.name, autopilot.instance, found.instance))
+            vehicle = replace(vehicle, autopilot=found)
+        vehicles.append(vehicle)
+    return replace(world, vehicles=tuple(vehicles))
+
+
+def _ports_of(autopilot: Autopilot) -> tuple[str, int]:
+    return SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
+
+
+def _is_free(instance: int, *, bridged: bool) -> bool:
+    ports = [(socket.SOCK_STREAM, FIRST_SIMULATOR_PORT), (socket.SOCK_DGRAM, FIRST_OWN_PORT)]
+    if bridged:
+        ports.append((socket.SOCK_DGRAM, FIRST_GROUND_PORT))
+    return all(_can_be_bound(kind, first + instance) for kind, first in ports)
+
+
+def _can_be_bound(kind: socket.SocketKind, port: int) -> bool:
+    with socket.socket(socket.AF_INET, kind) as probe:
+        if kind == socket.SOCK_STREAM:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError as error:
+            return not is_taken(error)
+    return True
+
+
+def _said(name: str, instance: int, found: int) -> str:
+    if found == instance:
+        return f"autopilot of {name}: no instance has free ports"
+    return (
+        f"autopilot of {name}: the ports of instance {instance} are in use, so it is instance {found}: system id "
+        f"{found + 1}, simulator tcp {FIRST_SIMULATOR_PORT + found}, ground udp {FIRST_GROUND_PORT + found}"
+    )

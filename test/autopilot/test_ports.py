@@ -1,0 +1,92 @@
+"""Ports that somebody else has: another instance where that is free to choose, else one line and the end."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from claims import free_instance, free_port
+from running import Running
+
+from sim_node.autopilot.ports import PortTaken, with_free_instances
+from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.simulation import Simulation
+from sim_node.world import World, load
+from sim_node.world.locate import DEFAULT_WORLD
+
+UDP, TCP = socket.SOCK_DGRAM, socket.SOCK_STREAM
+
+
+@contextmanager
+def taken(kind: socket.SocketKind, port: int) -> Iterator[None]:
+    with socket.socket(socket.AF_INET, kind) as held:
+        held.bind(("127.0.0.1", port))
+        if kind == TCP:
+            held.listen()
+        yield
+
+
+def guided(tmp_path: Path, autopilot: str) -> World:
+    """The default world, whose autopilot is told otherwise."""
+    text = Path(load(DEFAULT_WORLD).source).read_text(encoding="utf-8")
+    assert "{type: mavlink_builtin}" in text
+    path = tmp_path / "flown.yaml"
+    path.write_text(text.replace("{type: mavlink_builtin}", f"{{{autopilot}}}"), encoding="utf-8")
+    return load(path)
+
+
+def instance(world: World) -> int:
+    (vehicle,) = world.vehicles
+    assert vehicle.autopilot is not None
+    return int(vehicle.autopilot.instance)
+
+
+@pytest.mark.parametrize(("kind", "first", "bridged"), [(TCP, 4560, False), (UDP, 14800, False), (UDP, 14540, True)])
+def test_an_instance_that_was_not_chosen_gives_way(kind: socket.SocketKind, first: int, bridged: bool) -> None:
+    """Ports by the instance as docs/autopilot.md has them; a bridge of this process listens on the ground's."""
+    told: list[str] = []
+    world = load(DEFAULT_WORLD)
+    free = instance(with_free_instances(world, lambda line: None, bridged=True))
+    with taken(kind, first + free):
+        found = instance(with_free_instances(world, told.append, bridged=bridged))
+    assert found != free
+    assert f"so it is instance {found}: system id {found + 1}" in told[-1]
+    assert f"simulator tcp {4560 + found}, ground udp {14540 + found}" in told[-1]
+
+
+def test_an_instance_that_was_chosen_stays_and_is_told_of(tmp_path: Path) -> None:
+    chosen = free_instance()
+    world = guided(tmp_path, f"type: mavlink_builtin, instance: {chosen}")
+    with taken(TCP, 4560 + chosen):
+        assert instance(with_free_instances(world, pytest.fail, bridged=True)) == chosen
+        with pytest.raises(PortTaken, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle another `inst"):
+            attach_autopilots(Simulation(world))
+
+
+def test_px4s_port_is_told_of_too(tmp_path: Path) -> None:
+    chosen = free_instance()
+    path = tmp_path / "px4.yaml"
+    text = Path(load("px4").source).read_text(encoding="utf-8")
+    path.write_text(text.replace("instance: 0", f"instance: {chosen}"), encoding="utf-8")
+    world = load(path)
+    assert instance(world) == chosen
+    with taken(TCP, 4560 + chosen), pytest.raises(PortTaken, match="the port is in use"):
+        attach_autopilots(Simulation(world))
+
+
+def test_a_world_keeps_that_its_instance_was_not_chosen(tmp_path: Path) -> None:
+    (vehicle,) = load(DEFAULT_WORLD).vehicles
+    assert vehicle.autopilot is not None
+    assert vehicle.autopilot.any_instance
+    by_hand = guided(tmp_path, "type: mavlink_builtin, start: false").vehicles[0].autopilot
+    assert by_hand is not None
+    assert not by_hand.any_instance
+
+
+def test_a_second_bridge_on_a_port_ends_at_once() -> None:
+    port = free_port()
+    with taken(UDP, port), pytest.raises(PortTaken, match=rf"{port}: the port is in use.*--url"):
+        Running(f"udpin:127.0.0.1:{port}").bridge.run()

@@ -1,0 +1,164 @@
+"""Pictures between processes: what is chosen by the room in /dev/shm, and that they arrive."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import namedtuple
+from pathlib import Path
+from xml.etree.ElementTree import parse
+
+import pytest
+from waiting import PATIENCE
+
+from sim_node.nodes import discovery
+from sim_node.world.locate import PACKAGE, share
+
+PICTURES = 40
+SENDER = f"""
+import sys, time
+from sim_node.nodes.discovery import prepare
+prepare()
+import rclpy
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Image
+rclpy.init()
+node = rclpy.create_node("sender")
+publisher = node.create_publisher(Image, "/picture", qos_profile_sensor_data)
+while not publisher.get_subscription_count():
+    time.sleep(0.01)
+picture = Image(height=480, width=640, step=1920, encoding="rgb8", data=bytes(921_600))
+for _ in range({PICTURES}):
+    publisher.publish(picture)
+    time.sleep(0.03)
+sys.stdin.read()
+"""
+HEARER = f"""
+from sim_node.nodes.discovery import prepare
+prepare()
+import rclpy
+from rclpy.qos import qos_profile_sensor_data
+from sensor_msgs.msg import Image
+rclpy.init()
+node = rclpy.create_node("hearer")
+got = []
+node.create_subscription(Image, "/picture", got.append, qos_profile_sensor_data, raw=True)
+while len(got) < {PICTURES} - 2:
+    rclpy.spin_once(node)
+print("all")
+"""
+# A /dev/shm as small as Docker's; what stands after it runs there.
+SMALL = ["unshare", "--mount", "--ipc", "sh", "-c", 'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"', "sh"]
+
+
+def can_have_a_small_one() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*SMALL, "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("free", "file"), [(10 << 30, "_64mb"), (1 << 30, "_64mb"), (64 << 20, "_8mb"), (32 << 20, "_8mb"), (16 << 20, "")]
+)
+@pytest.mark.parametrize("profiles", ["fastdds", "fastdds_replay"])
+def test_the_segment_goes_by_the_free_space(
+    free: int, file: str, profiles: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(free, 0, free))
+    for name in discovery._PROFILE_FILES:
+        monkeypatch.setenv(name, "")
+    discovery.prepare(profiles)
+    path = Path(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
+    assert path.name == f"{profiles}{file}.xml"
+    found = parse(path).getroot().findtext(".//{*}segment_size")
+    assert found == (str(int(file[1:-2]) << 20) if file else None)
+
+
+def test_profiles_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
+    monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "")
+    discovery.prepare()
+    assert os.environ["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
+    assert not os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"]
+
+
+def test_profiles_differ_in_their_transports_alone() -> None:
+    folder = share(PACKAGE)
+    assert folder is not None
+    for name in ("fastdds", "fastdds_replay"):
+        texts = []
+        for suffix in ("", "_8mb", "_64mb"):
+            root = parse(folder / "config" / "dds" / f"{name}{suffix}.xml").getroot()
+            for parent in list(root.iter()):
+                for child in list(parent):
+                    if child.tag.rpartition("}")[2] in (
+                        "transport_descriptors",
+                        "userTransports",
+                        "useBuiltinTransports",
+                    ):
+                        parent.remove(child)
+            texts.append([(each.tag, (each.text or "").strip()) for each in root.iter()])
+        assert texts[0] == texts[1] == texts[2]
+
+
+def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:
+    if not can_have_a_small_one():
+        pytest.skip("a small /dev/shm needs the right to mount one (unshare --mount)")
+    environment = {name: value for name, value in os.environ.items() if name not in discovery._PROFILE_FILES}
+    pair = f"""
+import subprocess, sys
+hearer = subprocess.Popen([sys.executable, "-c", {HEARER!r}])
+sender = subprocess.Popen([sys.executable, "-c", {SENDER!r}], stdin=subprocess.PIPE)
+code = hearer.wait({PATIENCE})
+sender.communicate()
+sys.exit(code or sender.returncode)
+"""
+    done = subprocess.run(
+        [*SMALL, sys.executable, "-c", pair],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "all\n", "")
+
+
+def test_what_a_live_recording_misses_is_told_by_topic(ros_domain: int, tmp_path: Path) -> None:
+    """With the 0.5 MB that Fast DDS takes by itself, pictures are lost: that is what the profiles are for."""
+    folder = share(PACKAGE)
+    assert folder is not None
+    profile = str(folder / "config" / "dds" / "fastdds.xml")
+    environment = {**os.environ, **dict.fromkeys(discovery._PROFILE_FILES, profile)}
+    # Large enough to fill the segment by itself, so that all but lucky fragments are lost; small messages arrive.
+    sender = SENDER.replace("sys.stdin.read()", "").replace(
+        f"range({PICTURES})", "iter(lambda: bool(select.select([sys.stdin], [], [], 0)[0]), True)"
+    )
+    sender = sender.replace("import sys, time", "import select, sys, time")
+    recording = subprocess.Popen(
+        [sys.executable, "-m", "sim_node.cli.main", "record", str(tmp_path / "bag"), "--live", "/picture"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    sending = subprocess.Popen([sys.executable, "-c", sender], env=environment, stdin=subprocess.PIPE)
+    assert recording.stdout is not None
+    lines = []
+    for line in recording.stdout:
+        lines.append(line)
+        if "messages are lost" in line:
+            break
+    recording.send_signal(signal.SIGINT)
+    rest, _ = recording.communicate(timeout=PATIENCE)
+    sending.communicate(b"\n")
+    assert any("/picture: messages are lost on their way here" in line for line in lines), "".join(lines) + rest
+    missed = re.search(r"missed (\d+) messages? of /picture", rest)
+    assert missed is not None, rest
+    assert int(missed[1]) > 0
+    assert recording.returncode == 0
