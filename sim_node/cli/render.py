@@ -92,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         suns=SUNS_OF_A_PICTURE if arguments.out else 1,
     )
     # As Ctrl-C: nothing half written is left.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     with _take(arguments) as take:
         times_ns, fps = _times(take, arguments)
         pictures = draw_take(take, shot, times_ns, _with_bar)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from typing import IO
 
 import zstandard
 from lz4 import frame as lz4_frame
@@ -69,7 +70,7 @@ def decompress_file(packed: Path, plain: Path, most: int) -> None:
     free = shutil.disk_usage(plain.parent).free - SPARE_BYTES
     written = 0
     with packed.open("rb") as source, plain.open("wb") as target:
-        for part in _zstd(source.read):
+        for part in _zstd(source):
             written += len(part)
             if written > most * FILE_FACTOR:
                 raise BrokenContent(f"it has more than {most * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
@@ -83,29 +84,22 @@ def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
     if compression == "":
         yield data
     elif compression == "zstd":
-        yield from _zstd(BytesIO(data).read)
+        yield from _zstd(BytesIO(data))
     elif compression == "lz4":
         yield from _lz4(data)
     else:
         raise BrokenContent(f"its compression is {compression!r}; known: none, zstd, lz4")
 
 
-def _zstd(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """The content of all frames that `read` gives."""
+def _zstd(source: IO[bytes]) -> Iterator[bytes]:
+    """The content of all frames in a source."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
     try:
-        with decompressor.stream_reader(_Readable(read), read_across_frames=True) as stream:
+        with decompressor.stream_reader(source, read_across_frames=True) as stream:
             while part := stream.read(_STEP):
                 yield part
     except (zstandard.ZstdError, MemoryError):
         raise BrokenContent("its compressed content is damaged (zstd)") from None
-
-
-class _Readable:
-    """What stream_reader takes."""
-
-    def __init__(self, read: Callable[[int], bytes]) -> None:
-        self.read = read
 
 
 def _lz4(data: memoryview) -> Iterator[bytes]:
