@@ -47,7 +47,8 @@ class Recorder:
     Messages and commits come from one thread; what was sent before a commit is one batch. tell: called from any thread
     with why a recording stopped, and once messages are dropped. resolve: gives topics their absolute names. patient:
     whether commits wait for a slow disk, so that all but the last second of their time is with the system at any
-    moment, or batches are dropped and counted once many bytes wait. kept: after `close`, what a reader finds in the bag.
+    moment, or batches are dropped and counted once many bytes wait. kept: after `close`, what
+    a reader finds in the bag.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a recording says is what is in the bag: with disks that fail, bags that are deleted, signals, power that fails."""
+"""A recording says what is in the bag: with disks that fail, deleted bags, signals, power that fails."""
 
 from __future__ import annotations
 
