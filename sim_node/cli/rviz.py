@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sim_node.assembly import assemble
-from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.bags import add_chunk_limit, tell_damage
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
@@ -56,4 +56,6 @@ def _of_bag(arguments: argparse.Namespace) -> str:
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
-        return bag_config(bag)
+        config = bag_config(bag, lambda line: print(f"warning: {line}", file=sys.stderr))
+        tell_damage(bag)
+        return config

@@ -10,8 +10,12 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.transforms import TYPE
-from sim_node.wire.tf_message_reader import TfMessageReader
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch
 from sim_node.world.frame_table import table_of
+from sim_node.world.model import FARTHEST
+
+# Messages that are named one by one.
+MOST_REFUSED = 20
 
 
 class BagFrames:
@@ -20,7 +24,7 @@ class BagFrames:
     first_ns, last_ns: the first and the last stamp of what moves; where nothing does, the times of the bag's messages.
     table: frames below what they hung on last, those of a second root beside the first one; those that only latched
     topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
-    the box in which moving frames below the root are. Raises BagError for a bag without transforms.
+    the box in which moving frames below the root are. refused: messages that are no transforms, a line each. Raises BagError for a bag without transforms.
     """
 
     def __init__(self, bag: Bag) -> None:
@@ -30,9 +34,14 @@ class BagFrames:
         dynamic: set[str] = set()
         low, high = np.full(3, np.inf), np.full(3, -np.inf)
         self._reader = TfMessageReader()
+        self.refused: list[str] = []
         first_ns, last_ns = 2**63 - 1, -1
         for message in bag.messages(topics) if topics else ():
-            names, stamps, poses = self._reader.read(message.data)
+            try:
+                names, stamps, poses = self._read(message.data)
+            except ValueError as error:
+                self._refuse(f"{bag.topics[message.topic].name} at {message.time_ns / 1e9:.3f} s: {error}")
+                continue
             if not _is_latched(bag.topics[message.topic].name):
                 dynamic.update(names.children)
                 first_ns = min(first_ns, int(stamps.min(initial=first_ns)))
@@ -56,12 +65,29 @@ class BagFrames:
 
     def take(self, data: bytes) -> None:
         """Moves frames to where a TFMessage says."""
-        names, _, poses = self._reader.read(data)
+        try:
+            names, _, poses = self._read(data)
+        except ValueError:  # told when it was read for the first time
+            return
         rows = self._rows.get(names.children)
         if rows is None:
             rows = np.array([self.table.index(name) for name in names.children], dtype=np.intp)
             self._rows[names.children] = rows
         self.poses[rows] = poses
+
+    def _read(self, data: bytes) -> TransformBatch:
+        """A message's transforms. Raises ValueError for what is none, and for poses that no frame can have."""
+        batch = self._reader.read(data)
+        if not np.abs(batch.poses).max(initial=0.0) <= FARTHEST:
+            row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= FARTHEST))[0])
+            raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {FARTHEST:g} m away")
+        return batch
+
+    def _refuse(self, line: str) -> None:
+        if len(self.refused) == MOST_REFUSED:
+            line = "and more"
+        if len(self.refused) <= MOST_REFUSED:
+            self.refused.append(line)
 
     def take_all(self, messages: Iterable[Message]) -> None:
         """Moves them by one message after the other."""

@@ -12,6 +12,7 @@ from sim_node.recording.metadata import FILE
 from sim_node.recording.metadata_reader import Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
+from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")
 
@@ -24,6 +25,13 @@ def open_bag(path: str | Path, most_bytes: int = MOST_BYTES) -> SplitBag:
     Raises BagError: what is wrong with which file, and what to try.
     """
     path = Path(path)
+    try:
+        return _opened_at(path, most_bytes)
+    except OSError as error:  # of names that no file system takes, too
+        raise BagError(f"{quoted_path(str(path))}: cannot be read: {error.strerror}") from None
+
+
+def _opened_at(path: Path, most_bytes: int) -> SplitBag:
     if not path.exists():
         raise BagError(f"{path}: does not exist")
     if not path.is_dir():
@@ -40,8 +48,11 @@ def open_bag(path: str | Path, most_bytes: int = MOST_BYTES) -> SplitBag:
 def is_bag(path: str | Path) -> bool:
     """Whether `path` looks like a bag, which no world does."""
     path = Path(path)
-    if path.is_dir():
-        return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+    try:
+        if path.is_dir():
+            return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+    except OSError:  # whoever reads it tells why it cannot be
+        return False
     return _suffix(path) in suffixes()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from xml.etree.ElementTree import ParseError
 
@@ -24,12 +24,14 @@ from sim_node.wire.topic import Topic
 _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 
 
-def bag_config(bag: Bag) -> str:
+def bag_config(bag: Bag, tell: Callable[[str], None] = lambda line: None) -> str:
     """The YAML text. Its fixed frame is the root of the bag's tree; topics are heard as a replay offers them.
 
-    Raises BagError for a bag without transforms.
+    tell: takes what was left out. Raises BagError for a bag without transforms.
     """
     frames = BagFrames(bag)
+    for line in frames.refused:
+        tell(line)
     table = frames.table
     in_root = table.in_root(frames.poses)
     extent = around(np.concatenate([in_root[:, :3], frames.places]))

@@ -41,6 +41,8 @@ class BagView:
         # One to play, one to look into where it is sought: each is read by a thread of its own.
         self._bag, self._sought = open_bag(path, most_bytes), open_bag(path, most_bytes)
         self._frames = BagFrames(self._bag)
+        for line in self._frames.refused:
+            tell(line)
         self._lock = threading.Lock()
         self._decoders: dict[int, Callable[[bytes], Any]] = {}
         self._due: dict[int, float] = {}

@@ -12,6 +12,7 @@ from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_LINEAGE = 60
+MOST_INHERITED = 1_000_000
 
 
 class Fault(Exception):
@@ -60,6 +61,7 @@ class Model:
     """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
 
     lineage: what it is made of, the most general first, itself last. opaque: something in its lineage is not known.
+    depth: how many models inherit from each other up to it.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Model:
     trait: bool = False
     opaque: bool = False
     ancestors: frozenset[str] = frozenset()
+    depth: int = 1
 
     @property
     def short_name(self) -> str:
@@ -113,6 +116,8 @@ class Models:
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
         self._depth = 0
+        # Lines that models have by inheritance, and models that they are made of: each costs time and memory.
+        self.inherited = 0
 
     def of(self, definition: Definition, asking: Place) -> Model:
         """The model of a definition. Raises Fault for one that inherits from itself."""
@@ -152,12 +157,18 @@ class Models:
 
     def _inherit(self, model: Model, bases: list[Model | None]) -> None:
         lineage: dict[Model, None] = {}
+        model.depth += max((base.depth for base in bases if base is not None), default=0)
+        if model.depth > DEEPEST_LINEAGE:
+            raise Fault(model.place, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
         for base in bases:
             if base is None:
                 model.opaque = True
             else:
                 lineage |= dict.fromkeys(base.lineage)
                 model.opaque = model.opaque or base.opaque
+        self.inherited += len(lineage) + sum(len(base.own) for base in lineage)
+        if self.inherited > MOST_INHERITED:
+            raise Fault(model.place, f"the models inherit more than {MOST_INHERITED} lines from each other")
         for base in lineage:
             model.slots |= base.slots
             model.methods |= base.methods
