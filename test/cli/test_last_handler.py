@@ -18,9 +18,7 @@ from sim_node.cli.main import main
 def run(words: str, redirection: str = "", unbuffered: str = "") -> subprocess.CompletedProcess[str]:
     command = f"{sys.executable} -m sim_node.cli.main {words} {redirection}"
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
-    return subprocess.run(
-        ["bash", "-c", command], stderr=subprocess.PIPE, text=True, env=environment, timeout=PATIENCE
-    )
+    return subprocess.run(["bash", "-c", command], stderr=subprocess.PIPE, text=True, env=environment, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])

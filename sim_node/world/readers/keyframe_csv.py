@@ -49,7 +49,7 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
     of_line: list[int] = []
     for number, line in enumerate(lines[1:], start=2):
         if len(report.errors) - errors >= MOST_FAULTS:
-            left = len(lines) + 1 - number
+            left = len(lines) + 1 - number - (not lines[-1])
             report.error(
                 f"{MOST_FAULTS} faults so far; the {counted(left, 'line')} from here on were not looked at", (number, 1)
             )

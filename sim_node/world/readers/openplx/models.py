@@ -112,7 +112,7 @@ class Models:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._models: dict[Definition, Model | None] = {}
+        self._models: dict[Definition, Model | Fault | None] = {}
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
         self._depth = 0
@@ -125,6 +125,8 @@ class Models:
             found = self._models[definition]
             if found is None:
                 raise Fault(asking, f"{definition.name} inherits from itself")
+            if isinstance(found, Fault):  # told once, however many models inherit from it
+                raise found
             return found
         if self._depth >= DEEPEST_LINEAGE:
             raise Fault(asking, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
@@ -132,6 +134,9 @@ class Models:
         self._depth += 1
         try:
             model = self._flatten(definition)
+        except Fault as fault:
+            self._models[definition] = fault
+            raise
         except BaseException:
             del self._models[definition]
             raise
@@ -166,9 +171,10 @@ class Models:
             else:
                 lineage |= dict.fromkeys(base.lineage)
                 model.opaque = model.opaque or base.opaque
-        self.inherited += len(lineage) + sum(len(base.own) for base in lineage)
-        if self.inherited > MOST_INHERITED:
+        lines = len(lineage) + sum(len(base.own) for base in lineage)
+        if self.inherited + lines > MOST_INHERITED:
             raise Fault(model.place, f"the models inherit more than {MOST_INHERITED} lines from each other")
+        self.inherited += lines
         for base in lineage:
             model.slots |= base.slots
             model.methods |= base.methods
