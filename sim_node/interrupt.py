@@ -7,14 +7,15 @@ import signal
 import time
 from types import FrameType, TracebackType
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# SIGHUP comes when the terminal is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is impatience.
 PATIENCE_S = 1.0
 _WAKE = 0
 
 
 class Interrupt:
-    """While entered, SIGINT and SIGTERM end `wait` instead of the process.
+    """While entered, SIGINT, SIGTERM and SIGHUP end `wait` instead of the process; under nohup, SIGHUP does nothing.
 
     One that comes more than PATIENCE_S after the first, or after `wait` has ended, raises KeyboardInterrupt as
     usual. Signals come in through a pipe, so that nothing happens inside a handler. Main thread only.
@@ -25,7 +26,7 @@ class Interrupt:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        self._handlers = {number: signal.signal(number, self._handle) for number in SIGNALS}
+        self._handlers = {number: signal.signal(number, self._handle) for number in _heard()}
         return self
 
     def __exit__(
@@ -60,8 +61,13 @@ class Interrupt:
         self._asked = min(self._asked, now)
 
 
+def _heard() -> tuple[signal.Signals, ...]:
+    """All but the SIGHUP that nohup has ignored."""
+    return tuple(n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
+
+
 class ExitInterrupt(Interrupt):
-    """An Interrupt whose end is the end of the process: from there on SIGINT and SIGTERM are ignored.
+    """An Interrupt whose end is the end of the process: from there on its signals are ignored.
 
     `ros2 launch` repeats a Ctrl-C as soon as it can; by then the node may be on its way out, where Python would print
     a traceback or die of the signal.

@@ -15,7 +15,7 @@ from waiting import PATIENCE
 
 from sim_node.interrupt import Interrupt
 
-BOTH = [signal.SIGINT, signal.SIGTERM]
+EACH = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 PRELUDE = """
 import os, signal, sys, threading
@@ -79,7 +79,7 @@ def child(program: str) -> Iterator[Child]:
         running.process.communicate()
 
 
-@pytest.mark.parametrize("number", BOTH)
+@pytest.mark.parametrize("number", EACH)
 def test_a_signal_ends_the_wait_and_not_the_process(number: Signals) -> None:
     with child(WAITS) as waiting:
         assert waiting.hear() == "ready"
@@ -89,8 +89,8 @@ def test_a_signal_ends_the_wait_and_not_the_process(number: Signals) -> None:
         assert waiting.end() == (0, ["clean"], "")
 
 
-@pytest.mark.parametrize("first", BOTH)
-@pytest.mark.parametrize("second", BOTH)
+@pytest.mark.parametrize("first", EACH)
+@pytest.mark.parametrize("second", EACH)
 def test_a_doubled_signal_is_one(first: Signals, second: Signals) -> None:
     """A terminal and `timeout` both send it: the second comes while the program ends."""
     with child("sim_node.interrupt.PATIENCE_S = 3600.0\n" + WAITS) as waiting:
@@ -99,6 +99,17 @@ def test_a_doubled_signal_is_one(first: Signals, second: Signals) -> None:
         waiting.signal(second)
         assert waiting.hear() == "over"
         waiting.signal(second)
+        waiting.tell()
+        assert waiting.end() == (0, ["clean"], "")
+
+
+def test_nohup_keeps_a_hangup_away() -> None:
+    with child("signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + WAITS) as waiting:
+        assert waiting.hear() == "ready"
+        waiting.signal(signal.SIGHUP)
+        waiting.signal(signal.SIGTERM)
+        assert waiting.hear() == "over"
+        waiting.signal(signal.SIGHUP)
         waiting.tell()
         assert waiting.end() == (0, ["clean"], "")
 
@@ -134,7 +145,7 @@ with Told():
         assert starting.end()[2] == "KeyboardInterrupt"
 
 
-@pytest.mark.parametrize("number", BOTH)
+@pytest.mark.parametrize("number", EACH)
 def test_a_signal_before_the_wait_is_kept(number: Signals) -> None:
     """It came while the program was starting: starting ends well and can know, the wait does not begin."""
     starts = f"""
@@ -229,7 +240,7 @@ def test_another_thread_than_the_main_one_is_refused() -> None:
     assert "main thread" in refused[0]
 
 
-@pytest.mark.parametrize("number", BOTH)
+@pytest.mark.parametrize("number", EACH)
 def test_one_that_came_is_known_before_anybody_waits(number: Signals) -> None:
     with Interrupt() as interrupt:
         assert not interrupt.asked

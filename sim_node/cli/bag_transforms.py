@@ -24,7 +24,7 @@ USER_MISTAKE = 2
 
 def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
     """Prints one pose, or one every so many seconds as CSV."""
-    with open_bag(path) as bag:
+    with open_bag(path, arguments.chunk_limit) as bag:
         try:
             if arguments.every is not None:
                 return _print_every(bag, target, source, arguments)
@@ -38,9 +38,9 @@ def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespac
     return 0
 
 
-def bag_tree(path: str, at: float | None, as_json: bool) -> int:
+def bag_tree(path: str, at: float | None, as_json: bool, most_bytes: int) -> int:
     """Prints the frames with their last poses up to a time."""
-    with open_bag(path) as bag:
+    with open_bag(path, most_bytes) as bag:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
         _tell(bag, transforms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import finite
 from sim_node.cli.tables import table
@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG, BAG, --topics and --tolerance."""
     add_bag(parser)
     add_bag(parser, "other")
+    add_chunk_limit(parser)
     add_topics(parser)
     parser.add_argument(
         "--tolerance", metavar="X", type=finite, default=0.0, help="numbers may differ by this much (default 0)"
@@ -30,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
     if arguments.tolerance < 0:
         raise UsageError(f"--tolerance is {arguments.tolerance:g}, needs 0 or more")
-    with open_bag(arguments.bag) as one, open_bag(arguments.other) as other:
+    most_bytes = arguments.chunk_limit
+    with open_bag(arguments.bag, most_bytes) as one, open_bag(arguments.other, most_bytes) as other:
         topics = fitting({topic.name for bag in (one, other) for topic in bag.topics}, arguments.topics)
         messages = shown(one, "comparing", topics), other.messages(topics)
         found = compare(one, other, topics, arguments.tolerance, messages)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, add_topics, fitting, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage, told_of
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
 from sim_node.recording.exporting import export_csv, export_parquet
@@ -16,6 +16,7 @@ from sim_node.recording.opening import open_bag
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG, --csv or --parquet, --topics."""
     add_bag(parser)
+    add_chunk_limit(parser)
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument("--csv", metavar="DIR", type=Path, help="write DIR/TOPIC.csv")
     kind.add_argument("--parquet", metavar="DIR", type=Path, help="write DIR/TOPIC.parquet; needs pyarrow")
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Prints the files that were written."""
     write = export_csv if arguments.csv else export_parquet
-    with open_bag(arguments.bag) as bag:
+    with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
         if not arguments.topics:
             topics = _readable(bag)

@@ -7,7 +7,7 @@ import json
 from datetime import datetime, timezone
 from typing import Any
 
-from sim_node.cli.bags import add_bag, shown
+from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.tables import table
 from sim_node.recording.bag import Attachment, Bag, BagTopic
 from sim_node.recording.opening import open_bag
@@ -21,13 +21,14 @@ _WALL_CLOCK_NS = 10**18
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG, --check and --json."""
     add_bag(parser)
+    add_chunk_limit(parser)
     parser.add_argument("--check", action="store_true", help="read all messages and verify their checksums")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Returns 0, or 1 where damage was found."""
-    with open_bag(arguments.bag) as bag:
+    with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         if arguments.check:
             for _ in shown(bag, "checking"):
                 pass

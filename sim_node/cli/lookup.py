@@ -6,6 +6,7 @@ import argparse
 import json
 
 from sim_node.cli.bag_transforms import bag_lookup
+from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import seconds
 from sim_node.cli.parser import goes_with, refuse
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_allow(parser)
     add_at(parser)
     add_live(parser)
+    add_chunk_limit(parser)
     parser.add_argument("--every", metavar="S", type=_step, help="of a bag: one line of CSV for each S seconds")
     parser.add_argument("--json", action="store_true", help="print translation, rotation [x,y,z,w] and stamp as JSON")
 
@@ -35,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     *worlds, target, source = ["", *arguments.names] if len(arguments.names) < 2 else arguments.names
     if arguments.live and target:
         no_world_beside_live(arguments, worlds)
-        refuse(arguments, "--live", ["every"])
+        refuse(arguments, "--live", ["every", "chunk_limit"])
         from sim_node.cli.live import live_lookup
 
         return live_lookup(target, source, period=arguments.period, as_json=arguments.json)
@@ -46,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     if is_bag(worlds[0]):
         refuse(arguments, "a bag", ["allow"])
         return bag_lookup(worlds[0], target, source, arguments)
-    goes_with(arguments, "a bag", ["every"])
+    goes_with(arguments, "a bag", ["every", "chunk_limit"])
     simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
     try:
         pose = simulation.frames.lookup(snapshot.poses, target, source)

@@ -55,7 +55,13 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code: 0 well, 1 failed, 2 the user's mistake."""
+    from sim_node.cli.last_handler import guarded
+
     given = list(sys.argv[1:] if argv is None else argv)
+    return guarded(_main, given, needs_output=not given or given[0] not in UNTIL_INTERRUPTED)
+
+
+def _main(given: list[str]) -> int:
     try:
         if not given or given[0] not in UNTIL_INTERRUPTED:
             return _run(given, None)
@@ -112,7 +118,8 @@ def _parse(given: list[str]) -> argparse.Namespace:
     parser = Parser(
         prog="sim_node",
         description="Worlds from files, simulated and published on the TF tree.",
-        epilog="`sim_node COMMAND --help` tells more of each. Shipped worlds: sim_node run orbit",
+        epilog="`sim_node COMMAND --help` tells more of each. Shipped worlds: sim_node run orbit. "
+        "Of a fault in sim_node, --debug shows the trace.",
     )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     for name in COMMANDS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, shown, tell_damage, told_of
 from sim_node.cli.numbers import seconds, span
 from sim_node.recording.opening import open_bag
 from sim_node.recording.plotting import draw
@@ -16,6 +16,7 @@ from sim_node.world.instants import nanoseconds
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG, SIGNAL..., -o, --start and --duration."""
     add_bag(parser)
+    add_chunk_limit(parser)
     what = (
         "as in /imu/data.angular_velocity.x, /tf.transforms[0].transform.translation.x, '/*/odom.pose.pose.position.z'"
     )
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Prints what was drawn."""
-    with open_bag(arguments.bag) as bag:
+    with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         start_ns = bag.start_ns + nanoseconds(arguments.start)
         stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)
         found = signals(bag, arguments.signals)

@@ -27,6 +27,7 @@ OPTIONS = {
     "snapshot": "snapshot",
     "max_disk": "max_disk",
     "when_full": "when_full",
+    "durable": "durable",
 }
 
 
@@ -50,6 +51,9 @@ def add_files(group: Any) -> None:
     group.add_argument("--split-duration", metavar="S", type=span, help="begin another file after S seconds")
     group.add_argument(
         "--snapshot", metavar="S", type=span, help="keep the last S seconds in memory, write them on SIGUSR1"
+    )
+    group.add_argument(
+        "--durable", action="store_true", help="have the disk keep each chunk at once, for power that may fail"
     )
     group.add_argument("--max-disk", metavar="MB", type=positive, help="stop recording before the bag is larger")
 
@@ -105,7 +109,7 @@ def tell_of(recorder: Any) -> None:
     """What has become of a recording, where one was begun."""
     if recorder.folder.exists():
         lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
-        print(f"recorded {recorder.count} messages to {recorder.folder}{lost}", flush=True)
+        print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
 
 
 def complain(text: str) -> None:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
-from sim_node.cli.bags import tell_damage, told_of
+from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
 from sim_node.cli.errors import UsageError
 from sim_node.cli.far import seek
 from sim_node.cli.numbers import seconds, span
-from sim_node.cli.parser import add_list, anything, refuse
+from sim_node.cli.parser import add_list, anything, goes_with, refuse
 from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
@@ -41,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD, when, from where, with what beside its shapes, and to which file."""
     add_world(parser)
     add_randomised(parser)
+    add_chunk_limit(parser)
     out = parser.add_mutually_exclusive_group(required=True)
     out.add_argument("-o", "--out", metavar="FILE", type=Path, help="write a picture: .png, .jpg or .webp")
     out.add_argument("--video", metavar="FILE", type=Path, help="write a film: .mp4, .gif or .webp")
@@ -91,7 +92,9 @@ def run(arguments: argparse.Namespace) -> int:
         suns=SUNS_OF_A_PICTURE if arguments.out else 1,
     )
     # As Ctrl-C: nothing half written is left.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     with _take(arguments) as take:
         times_ns, fps = _times(take, arguments)
         pictures = draw_take(take, shot, times_ns, _with_bar)
@@ -115,10 +118,11 @@ def _take(arguments: argparse.Namespace) -> Iterator[Take]:
     from sim_node.viewing.takes import run_of, take_of_bag
 
     if not is_bag(arguments.world):
+        goes_with(arguments, "a bag", ["chunk_limit"])
         yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)
         return
     refuse(arguments, "a bag", OF_WORLDS)
-    with open_bag(arguments.world) as bag:
+    with open_bag(arguments.world, arguments.chunk_limit) as bag:
         with told_of() as unreadable, take_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as take:
             yield take
         tell_damage(bag)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from sim_node.cli.bags import add_bag
+from sim_node.cli.bags import add_bag, add_chunk_limit
 from sim_node.recording.repair import repair
 from sim_node.world.problems import counted
 
@@ -17,6 +17,7 @@ from sim_node.world.problems import counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG and -o."""
     add_bag(parser)
+    add_chunk_limit(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder (default: BAG_repaired)")
 
 
@@ -26,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     name = source.resolve().name if source.is_dir() else source.name.split(".")[0]
     folder: Path = arguments.output or source.parent / f"{name}_repaired"
     with tqdm(desc="repairing", unit="msg", unit_scale=True, leave=False, disable=not sys.stderr.isatty()) as bar:
-        done = repair(source, folder, lambda count: _moved(bar, count))
+        done = repair(source, folder, lambda count: _moved(bar, count), arguments.chunk_limit)
     for line in done.damage:
         print(line)
     kept = f"{counted(done.counts.total(), 'message')} on {counted(len(done.counts), 'topic')}"

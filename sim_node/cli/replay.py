@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.numbers import positive, since_start, span, speed
@@ -28,6 +29,7 @@ FASTER = 1.1
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """BAG and how to play it."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or one .mcap or .db3 file")
+    add_chunk_limit(parser)
     parser.add_argument(
         "--rate",
         metavar="R",
@@ -67,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
     given = {
         "bag": arguments.bag,
+        "chunk_limit": arguments.chunk_limit / 2**20 if "chunk_limit" in arguments.given else None,
         "rate": arguments.rate,
         "start": arguments.start,
         "duration": arguments.duration,

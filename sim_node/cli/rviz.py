@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from sim_node.assembly import assemble
-from sim_node.cli.bags import told_of
+from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
 from sim_node.cli.output import add_output, put_out
-from sim_node.cli.parser import refuse
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
 from sim_node.recording.opening import is_bag, open_bag
 
@@ -17,6 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """WORLD or BAG, what the running node has beside it, and where the configuration goes."""
     add_world(parser)
     add_output(parser)
+    add_chunk_limit(parser)
     parser.add_argument("--frame-prefix", metavar="PREFIX", default="", help="the node's parameter frame_prefix")
     parser.add_argument("--namespace", metavar="NS", default="", help="the node's namespace")
     parser.add_argument(
@@ -38,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _of_world(arguments: argparse.Namespace) -> str:
     from sim_node.viewing.rviz import rviz_config, without_display
 
+    goes_with(arguments, "a bag", ["chunk_limit"])
     world = assemble(loaded(arguments))
     for type, topics in without_display(world, prefix=arguments.frame_prefix).items():
         print(f"sim_node: no display for {type} ({', '.join(topics)})", file=sys.stderr)
@@ -53,5 +55,7 @@ def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.viewing.rviz_bag import bag_config
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
-    with open_bag(arguments.world) as bag, told_of() as unreadable:
-        return bag_config(bag, unreadable)
+    with open_bag(arguments.world, arguments.chunk_limit) as bag, told_of() as unreadable:
+        config = bag_config(bag, unreadable)
+        tell_damage(bag)
+        return config

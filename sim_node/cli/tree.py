@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim_node.cli.bag_transforms import bag_tree
+from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import (
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_at(parser)
     add_randomised(parser)
     add_live(parser)
+    add_chunk_limit(parser)
     parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time; of a bag: one")
 
 
@@ -50,7 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "--live", ["period"])
     if is_bag(arguments.world):
         refuse(arguments, "a bag", OF_WORLDS)
-        return bag_tree(arguments.world, arguments.at, arguments.json)
+        return bag_tree(arguments.world, arguments.at, arguments.json, arguments.chunk_limit)
+    goes_with(arguments, "a bag", ["chunk_limit"])
     if arguments.json:
         raise UsageError("--json goes with --live or a bag")
     needs_no_seed(arguments)

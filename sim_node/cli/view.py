@@ -8,8 +8,9 @@ from pathlib import Path
 
 from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.errors import UsageError
-from sim_node.cli.parser import refuse
+from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import opened, port_number
 from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
     add_randomised(parser)
+    add_chunk_limit(parser)
     parser.epilog = (
         f"Without WORLD: {DEFAULT_WORLD}. A bag (its folder, or an .mcap or .db3 file) is played instead of a world."
     )
@@ -41,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _world(arguments: argparse.Namespace) -> int:
+    goes_with(arguments, "a bag", ["chunk_limit"])
     arguments.world = arguments.world or DEFAULT_WORLD
     world = loaded(arguments)
     tell = partial(print, flush=True)
@@ -63,7 +66,7 @@ def _bag(arguments: argparse.Namespace) -> int:
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
     from sim_node.viewing.browser.bag_view import BagView
 
-    view = BagView(arguments.world, viewer, partial(print, flush=True))
+    view = BagView(arguments.world, viewer, partial(print, flush=True), arguments.chunk_limit)
     view.start(paused=arguments.paused)
     arguments.interrupt.wait()
     view.close()
@@ -73,7 +76,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
         raise UsageError(f"--live shows the graph; it takes no WORLD, found {arguments.world!r}")
-    refuse(arguments, "--live", (*OF_WORLDS, "paused"))
+    refuse(arguments, "--live", (*OF_WORLDS, "paused", "chunk_limit"))
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:

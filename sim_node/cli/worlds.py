@@ -59,7 +59,7 @@ def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> No
     """Raises UsageError for what makes no sense beside --live."""
     if worlds:
         raise UsageError(f"--live listens to the graph; it takes no WORLD, found {worlds[0]!r}")
-    refuse(arguments, "--live", (*OF_WORLDS, "at"))
+    refuse(arguments, "--live", (*OF_WORLDS, "at", "chunk_limit"))
 
 
 def loaded(arguments: argparse.Namespace) -> World:

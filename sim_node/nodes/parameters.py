@@ -98,6 +98,7 @@ RECORD = {
     "record_snapshot": Spec(0.0, "Keep this much in memory (s), until ~/snapshot; 0.0: write all.", True, 0.0, 1e5),
     "record_max_disk": Spec(0.0, "What the bag may take of the disk (MB); 0.0: no limit.", True, 0.0, 1e9),
     "record_when_full": Spec("go_on", "What the run does once the bag or the disk is full.", True, words=WHEN_FULL),
+    "record_durable": Spec(False, "Have the disk keep each chunk at once, for power that may fail.", fixed=True),
 }
 SPECS |= RECORD
 

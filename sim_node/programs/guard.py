@@ -27,6 +27,8 @@ def main() -> int:
     parent = os.getppid()
     # A terminal's Ctrl-C is not for the program: the supervisor ends it, after what it serves.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # So is the SIGHUP of one that is closed, which under nohup is nobody's.
+    hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     asked_read, asked_write = os.pipe()
     died_read, died_write = os.pipe()
     for end in (asked_write, died_write):
@@ -35,7 +37,7 @@ def main() -> int:
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     program = os.fork()
     if program == 0:
-        _become(executable, arguments)
+        _become(executable, arguments, hangup)
     signal.signal(signal.SIGTERM, lambda number, frame: _tell(asked_write))
     signal.signal(signal.SIGCHLD, lambda number, frame: _tell(died_write))
     status = _wait(program, parent, asked_read, died_read)
@@ -57,7 +59,7 @@ def main() -> int:
     return status
 
 
-def _become(executable: str, arguments: list[str]) -> None:
+def _become(executable: str, arguments: list[str], hangup: object) -> None:
     """In the child: the program, in a session and process group of its own."""
     try:
         os.setsid()
@@ -65,6 +67,8 @@ def _become(executable: str, arguments: list[str]) -> None:
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         for number in (signal.SIGINT, signal.SIGPIPE):  # ignored up to here, which a program would inherit
             signal.signal(number, signal.SIG_DFL)
+        if hangup != signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.execv(executable, arguments)

@@ -13,6 +13,7 @@ from sim_node.recording.transforms import TYPE
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch
 from sim_node.wire.unreadable import Unreadable
 from sim_node.world.frame_table import table_of
+from sim_node.world.model import FARTHEST
 
 
 class BagFrames:
@@ -63,7 +64,7 @@ class BagFrames:
     def take(self, data: bytes) -> None:
         """Moves frames to where a TFMessage says; what is none is skipped."""
         try:
-            names, _, poses = self._reader.read(data)
+            names, _, poses = self._sound(data)
         except ValueError:  # which was told of when the bag was read through
             return
         rows = self._rows.get(names.children)
@@ -72,6 +73,14 @@ class BagFrames:
             self._rows[names.children] = rows
         self.poses[rows] = poses
 
+    def _sound(self, data: bytes) -> TransformBatch:
+        """A message's transforms. Raises ValueError for what is none, and for poses that no frame can have."""
+        batch = self._reader.read(data)
+        if not np.abs(batch.poses).max(initial=0.0) <= FARTHEST:
+            row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= FARTHEST))[0])
+            raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {FARTHEST:g} m away")
+        return batch
+
     def take_all(self, messages: Iterable[Message]) -> None:
         """Moves them by one message after the other."""
         for message in messages:
@@ -79,7 +88,7 @@ class BagFrames:
 
     def _read(self, data: bytes, topic: str) -> TransformBatch | None:
         try:
-            return self._reader.read(data)
+            return self._sound(data)
         except ValueError as error:
             self._unreadable.count(topic, error)
             return None

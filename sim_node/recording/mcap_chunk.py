@@ -7,16 +7,17 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-import zstandard
-from lz4 import frame as lz4_frame
 from mcap.opcode import Opcode
 
 from sim_node.recording.bag import Message
+from sim_node.recording.decompression import HINT, MOST_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
 
 _MESSAGE_BODY = MESSAGE.size - HEADER.size
-# mcap's own limit of what it loads at once.
-_MOST_BYTES = 4 << 30
+# Of the name of a compression; what is longer is damage.
+_LONGEST_NAME = 40
+# Of what stands around the content of a chunk.
+_LONGEST_FRAME = 1 << 16
 
 
 class Block(NamedTuple):
@@ -52,22 +53,33 @@ class BrokenChunk(Exception):
         self.content = content
 
 
-def block_bytes(file: RecordFile, block: Block) -> bytes:
-    """The records of a block, uncompressed. Raises BrokenChunk for what is not as it was written."""
+def block_bytes(file: RecordFile, block: Block, most: int = MOST_BYTES) -> bytes:
+    """The records of a block, uncompressed. Raises BrokenChunk for what is not as it was written.
+
+    most: how many bytes they may be.
+    """
+    # What is compressed is hardly ever longer than its content: 1/255 of it in lz4, less in zstd.
+    longest = most + most // 128 + _LONGEST_FRAME
+    size = max(block.size, block.end - block.at)
+    if size > longest and not block.cut:
+        raise BrokenChunk(f"it has {size} bytes, more than the limit of {most}; {HINT}")
     if block.size < 0:
         return file.read(block.at, block.end - block.at)
-    body = file.read(block.at + HEADER.size, block.end - block.at - HEADER.size)
+    body = file.read(block.at + HEADER.size, min(block.end - block.at - HEADER.size, longest))
     *_, size, crc, name_length = CHUNK.unpack_from(body)
     name_end = CHUNK.size + name_length
-    compression = bytes(body[CHUNK.size : name_end])
+    compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _LONGEST_NAME)]).decode(errors="replace")
     data = memoryview(body)[name_end + 8 :]
     if block.cut:
-        return _whole_records(_begun(compression, data, size))
+        return _whole_records(beginning_of(compression, data, min(size, most)))
     said = int.from_bytes(body[name_end : name_end + 8], "little")
     # Where there is a checksum, it is what decides.
     if size != block.size or name_end + 8 > len(body) or (said != len(data) and not crc):
         raise BrokenChunk("its header is damaged")
-    content = _decompressed(compression, data, size)
+    try:
+        content = content_of(compression, data, size, most)
+    except BrokenContent as broken:
+        raise BrokenChunk(str(broken)) from None
     if crc and zlib.crc32(content) != crc:
         raise BrokenChunk("its content fails the checksum (CRC)", content)
     return content
@@ -118,18 +130,6 @@ def _skipped(data: bytes, at: int) -> int:
     return end
 
 
-def _begun(compression: bytes, data: memoryview, size: int) -> bytes:
-    """What can be decompressed of data whose end is missing."""
-    try:
-        if compression == b"zstd":
-            return zstandard.ZstdDecompressor().decompressobj().decompress(data)
-        if compression == b"lz4":
-            return bytes(lz4_frame.LZ4FrameDecompressor().decompress(data, max_length=size))
-    except (zstandard.ZstdError, RuntimeError, MemoryError):
-        return b""
-    return b"" if compression else bytes(data)
-
-
 def _whole_records(data: bytes) -> bytes:
     """The beginning of `data`, up to the record that is not complete, or that cannot be inside a chunk."""
     end = 0
@@ -141,25 +141,3 @@ def _whole_records(data: bytes) -> bytes:
     except ValueError:
         pass
     return data[:end]
-
-
-def _decompressed(compression: bytes, data: memoryview, size: int) -> bytes:
-    if size > _MOST_BYTES:
-        raise BrokenChunk(f"its header says {size} bytes")
-    try:
-        if compression == b"":
-            content = bytes(data)
-        elif compression == b"zstd":
-            # A frame that lies about its size would be believed, and that much memory taken.
-            if zstandard.frame_content_size(data) not in (-1, size):
-                raise BrokenChunk("its compressed content is damaged (zstd)")
-            content = zstandard.decompress(data, max_output_size=size) if size else b""
-        elif compression == b"lz4":
-            content = lz4_frame.decompress(data)
-        else:
-            raise BrokenChunk(f"its compression is {compression.decode(errors='replace')!r}; known: none, zstd, lz4")
-    except (zstandard.ZstdError, RuntimeError, MemoryError, ValueError, EOFError):
-        raise BrokenChunk(f"its compressed content is damaged ({compression.decode()})") from None
-    if len(content) != size:
-        raise BrokenChunk(f"it has {len(content)} bytes where its header says {size}")
-    return content

@@ -6,6 +6,7 @@ speed.
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -56,11 +57,12 @@ class McapFile:
 
     size: bytes in the file; pending: those of messages that are not in it yet; counts: messages by channel; start_ns,
     end_ns: the least and the greatest time.
-    Raises OSError where the disk does.
+    What was finished survives a power loss; with `durable`, so does each chunk. Raises OSError where the disk does.
     """
 
-    def __init__(self, path: Path, compression: str, library: str) -> None:
+    def __init__(self, path: Path, compression: str, library: str, *, durable: bool = False) -> None:
         self.path = path
+        self._durable = durable
         self.size = 0
         self.counts: dict[int, int] = {}
         self.start_ns, self.end_ns = 0, 0
@@ -160,6 +162,7 @@ class McapFile:
         beginning = _bytes(footer)[:-4]
         footer.summary_crc = zlib.crc32(beginning, zlib.crc32(summary + offsets))
         self._write(summary + offsets + _bytes(footer) + MAGIC)
+        os.fsync(self._file.fileno())
         self._file.close()
 
     def abandon(self) -> None:
@@ -220,6 +223,8 @@ class McapFile:
         for channel, count in counts.items():
             self.counts[channel] += count
         self._chunks.append(index)
+        if self._durable:
+            os.fsync(self._file.fileno())
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from mcap.opcode import Opcode
 from mcap.records import Channel, DataEnd, Header, Schema
 
+from sim_node.recording.decompression import MOST_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
 from sim_node.recording.mcap_layout import Layout
 from sim_node.recording.mcap_records import (
@@ -28,20 +29,29 @@ from sim_node.recording.mcap_records import (
 # Messages outside chunks are read in runs of about this many bytes.
 _RUN_BYTES = 1 << 20
 _NOT_YET = 2**63 - 1
+# Later than any time of a message.
+_NEVER = 2**64
+# Of definitions in broken chunks.
+_MOST_DOUBTFUL = 1 << 24
 
 
-def scanned(file: RecordFile) -> Layout:
-    """Walks over the file; what is broken is named in the layout's damage and stepped over."""
-    return _Scan(file).layout
+def scanned(file: RecordFile, most_bytes: int = MOST_BYTES) -> Layout:
+    """Walks over the file; what is broken is named in the layout's damage and stepped over.
+
+    most_bytes: what a chunk may take in memory.
+    """
+    return _Scan(file, most_bytes).layout
 
 
 class _Scan:
-    def __init__(self, file: RecordFile) -> None:
+    def __init__(self, file: RecordFile, most_bytes: int) -> None:
         self._file = file
+        self._most_bytes = most_bytes
         self.layout = Layout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
-        # Contents of broken chunks: their definitions are taken where there are no others.
-        self._broken: list[tuple[int, bytes]] = []
+        # Definitions in broken chunks, which are taken where there are no others.
+        self._doubtful: list[tuple[int, list[tuple[int, bytes]]]] = []
+        self._doubtful_bytes = 0
         self._run: _Run | None = None
         self._has_end = False
         self._walk()
@@ -101,7 +111,7 @@ class _Scan:
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
-        kept = self._take_content(block, block_bytes(self._file, block))
+        kept = self._take_content(block, block_bytes(self._file, block, self._most_bytes))
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)
@@ -149,7 +159,8 @@ class _Scan:
             self._close_run()
             self._run = _Run(record.at)
         self._run.add(record.end, channel, time_ns)
-        self._count(channel, time_ns)
+        self._counts[channel] += 1
+        self._reach(time_ns, time_ns)
 
     def _close_run(self) -> None:
         if self._run is not None:
@@ -159,19 +170,31 @@ class _Scan:
     def _take_chunk(self, record: Record) -> None:
         block = self._block(record)
         try:
-            self._take_content(block, block_bytes(self._file, block))
+            self._take_content(block, block_bytes(self._file, block, self._most_bytes))
         except BrokenChunk as broken:
             self._damage(record.at, chunk_damage(self._file, block, str(broken)))
-            self._broken.append((record.at, broken.content))
+            self._keep_definitions(record.at, broken.content)
+
+    def _keep_definitions(self, at: int, content: bytes) -> None:
+        """Not the content itself: every chunk of a file may be broken."""
+        found: list[tuple[int, bytes]] = []
+        with suppress(ValueError):
+            for record in records_in(content):
+                if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
+                    self._doubtful_bytes += record.length
+                    if self._doubtful_bytes > _MOST_DOUBTFUL:
+                        break
+                    found.append((record.opcode, content[record.body : record.end]))
+        if found:
+            self._doubtful.append((at, found))
 
     def _take_doubtful(self) -> None:
         """Fills up definitions from broken chunks."""
-        for at, content in self._broken:
+        for at, definitions in self._doubtful:
             known = len(self.layout.channels)
             with suppress(ValueError):
-                for record in records_in(content):
-                    if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                        self._take_definition(record.opcode, content[record.body : record.end])
+                for opcode, body in definitions:
+                    self._take_definition(opcode, body)
             if len(self.layout.channels) > known:
                 self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
 
@@ -181,28 +204,27 @@ class _Scan:
 
     def _take_content(self, block: Block, content: bytes) -> int:
         """Enters the block with the times and channels of its messages; returns how many there are."""
-        found: list[tuple[int, int]] = []
+        counts: Counter[int] = Counter()
+        start_ns, end_ns = _NEVER, -1
         try:
             for record in records_in(content):
                 if record.opcode == Opcode.MESSAGE:
                     _, _, channel, _, time_ns, _ = MESSAGE.unpack_from(content, record.at)
-                    found.append((time_ns, channel))
+                    counts[channel] += 1
+                    start_ns, end_ns = min(start_ns, time_ns), max(end_ns, time_ns)
                 elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
                     self._take_definition(record.opcode, content[record.body : record.end])
         except (ValueError, struct.error) as error:
             raise BrokenChunk(f"inside it {error}") from None
-        for time_ns, channel in found:
-            self._count(channel, time_ns)
-        if found:
-            times = sorted(time_ns for time_ns, _ in found)
-            channels = frozenset(channel for _, channel in found)
-            self.layout.blocks.append(block._replace(start_ns=times[0], end_ns=times[-1], channels=channels))
-        return len(found)
+        if counts:
+            self._counts.update(counts)
+            self._reach(start_ns, end_ns)
+            self.layout.blocks.append(block._replace(start_ns=start_ns, end_ns=end_ns, channels=frozenset(counts)))
+        return counts.total()
 
-    def _count(self, channel: int, time_ns: int) -> None:
-        self._counts[channel] += 1
-        self.layout.start_ns = min(self.layout.start_ns, time_ns)
-        self.layout.end_ns = max(self.layout.end_ns, time_ns)
+    def _reach(self, start_ns: int, end_ns: int) -> None:
+        self.layout.start_ns = min(self.layout.start_ns, start_ns)
+        self.layout.end_ns = max(self.layout.end_ns, end_ns)
 
     def _check_data(self, record: Record) -> None:
         """The checksum of all before it, where the writer made one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,10 +84,25 @@ def qos_text(offered: Iterable[Qos]) -> str:
 
 
 def write(folder: Path, information: BagInformation) -> None:
-    """Puts metadata.yaml there, at once and whole."""
+    """Puts metadata.yaml there, at once and whole, so that it and the names of the files survive a power loss."""
     part = folder / f".{FILE}.part"
-    part.write_text(information.text(), encoding="utf-8")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(information.text())
+        file.flush()
+        os.fsync(file.fileno())
     os.replace(part, folder / FILE)
+    for holder in (folder, folder.parent):
+        _keep_names(holder)
+
+
+def _keep_names(folder: Path) -> None:
+    """Some file systems keep the names in a folder by themselves, and refuse to be asked."""
+    with suppress(OSError):
+        opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def _span(start_ns: int, end_ns: int) -> dict[str, Any]:

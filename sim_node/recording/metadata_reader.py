@@ -57,7 +57,9 @@ def read_metadata(path: Path) -> Metadata:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f"{mark.line + 1}:{mark.column + 1}: "
         raise BagError(f"{path}:{line or ' '}is no YAML; {advice}") from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except RecursionError:
+        raise BagError(f"{path}: is nested too deep for rosbag2 metadata; {advice}") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         missing = f"{error} is missing" if isinstance(error, KeyError) else "has not the entries of one"
         raise BagError(f"{path}: is no rosbag2 metadata: {missing}; {advice}") from None
 

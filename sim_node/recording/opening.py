@@ -6,41 +6,53 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import zstandard
-
 from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.decompression import MOST_BYTES, BrokenContent, decompress_file, message_of
 from sim_node.recording.metadata import FILE
 from sim_node.recording.metadata_reader import Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
 from sim_node.recording.storages import opener, suffixes
+from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")
 
 
-def open_bag(path: str | Path) -> SplitBag:
+def open_bag(path: str | Path, most_bytes: int = MOST_BYTES) -> SplitBag:
     """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
+
+    most_bytes: what a chunk, or a message that is compressed by itself, may take in memory.
 
     Raises BagError: what is wrong with which file, and what to try.
     """
     path = Path(path)
+    try:
+        return _opened_at(path, most_bytes)
+    except OSError as error:  # of names that no file system takes, too
+        raise BagError(f"{quoted_path(str(path))}: cannot be read: {error.strerror}") from None
+
+
+def _opened_at(path: Path, most_bytes: int) -> SplitBag:
     if not path.exists():
         raise BagError(f"{path}: does not exist")
     if not path.is_dir():
-        return _opened([path], None, path)
+        return _opened([path], None, path, most_bytes)
     if (path / FILE).is_file():
         metadata = read_metadata(path / FILE)
-        return _opened([path / name for name in metadata.files], metadata, path)
+        return _opened([path / name for name in metadata.files], metadata, path, most_bytes)
     files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
     if not files:
         raise BagError(f"{path}: is no bag: there is no {FILE} in it, and no .mcap or .db3 file")
-    return _opened(files, None, path)
+    return _opened(files, None, path, most_bytes)
 
 
 def is_bag(path: str | Path) -> bool:
     """Whether `path` looks like a bag, which no world does."""
     path = Path(path)
-    if path.is_dir():
-        return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+    try:
+        if path.is_dir():
+            return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
+    except OSError:  # whoever reads it tells why it cannot be
+        return False
     return _suffix(path) in suffixes()
 
 
@@ -49,7 +61,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
-def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path) -> SplitBag:
+def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, most: int) -> SplitBag:
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
@@ -62,33 +74,31 @@ def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path) -> Spl
             name = metadata.storage if metadata else _suffix(file)
             open_file = opener(name, file)
             try:
-                bag = open_file(_plain(file, owned))
+                bag = open_file(_plain(file, owned, most), most)
             except OSError as error:
                 raise BagError(f"{file}: cannot be read: {error.strerror}") from None
             owned.callback(bag.close)
             bags.append(bag)
-        decompress = _decompressor(metadata, bag_path)
+        decompress = _decompressor(metadata, bag_path, most)
         return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
 
 
-def _plain(file: Path, owned: ExitStack) -> Path:
+def _plain(file: Path, owned: ExitStack, most: int) -> Path:
     """The file, or where it is compressed as a whole, a copy of what is in it that goes with the bag."""
     if file.suffix not in _COMPRESSED:
         return file
     folder = owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_"))
     copy = Path(folder, file.stem)
     try:
-        with file.open("rb") as packed, copy.open("wb") as plain:
-            zstandard.ZstdDecompressor().copy_stream(packed, plain)
-    except zstandard.ZstdError as error:
-        raise BagError(f"{file}: cannot be decompressed: {error}") from None
+        decompress_file(file, copy, most)
+    except BrokenContent as broken:
+        raise BagError(f"{file}: cannot be decompressed: {broken}") from None
     return copy
 
 
-def _decompressor(metadata: Metadata | None, where: Path) -> Decompress | None:
+def _decompressor(metadata: Metadata | None, where: Path, most: int) -> Decompress | None:
     if metadata is None or metadata.compression_mode != "message":
         return None
     if metadata.compression_format != "zstd":
         raise BagError(f"{where}: messages are compressed with {metadata.compression_format!r}; known: zstd")
-    decompressor = zstandard.ZstdDecompressor()
-    return lambda data: decompressor.decompressobj().decompress(data)
+    return lambda data: message_of(data, most)

@@ -20,7 +20,7 @@ def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     """The profiles in a channel's metadata, a topics table or a metadata.yaml; none where they cannot be read."""
     try:
         entries = yaml.safe_load(given) if isinstance(given, str) else given
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError, ValueError):
         return ()
     return tuple(_profile(entry) for entry in entries or () if isinstance(entry, dict))
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry
+from sim_node.recording.opening import open_bag
 from sim_node.recording.provenance import Attached
 from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagFull, BagWriter, RecordedTopic
@@ -47,7 +48,8 @@ class Recorder:
     Messages and commits come from one thread; what was sent before a commit is one batch. tell: called from any thread
     with why a recording stopped, and once messages are dropped. resolve: gives topics their absolute names. patient:
     whether commits wait for a slow disk, so that all but the last second of their time is with the system at any
-    moment, or batches are dropped and counted once many bytes wait.
+    moment, or batches are dropped and counted once many bytes wait. kept: after `close`, what
+    a reader finds in the bag.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Recorder:
         self.folder = folder
         self.settings = settings or Settings()
         self.dropped = 0
+        self.kept = 0
         self._writer = BagWriter(folder, self.settings, attached, custom)
         self._tell, self._resolve, self._patient = tell, resolve, patient
         self._topics = self._writer.topics
@@ -84,11 +87,6 @@ class Recorder:
         self._recent: deque[Batch] = deque()
         self._latched: dict[int, deque[Entry]] = {}
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
-
-    @property
-    def count(self) -> int:
-        """Messages in the bag."""
-        return self._writer.count
 
     def advertise(
         self, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
@@ -177,7 +175,10 @@ class Recorder:
         return written
 
     def close(self) -> None:
-        """Writes what still waits and ends the bag."""
+        """Writes what still waits and ends the bag.
+
+        Raises RecordingStopped, having told why, where a reader finds less in the bag than was written.
+        """
         if not self._thread.is_alive():
             return
         if self._pending:
@@ -187,8 +188,23 @@ class Recorder:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
+        self._count_kept()
         if self._fault is not None:
             raise self._fault
+
+    def _count_kept(self) -> None:
+        """Asks the bag itself: writes may fail late, and others may delete what was written."""
+        why = ""
+        try:
+            with open_bag(self.folder) as bag:
+                self.kept, why = bag.count, "; ".join(bag.damage)
+        except BagError as error:
+            self.kept, why = 0, str(error)
+        if self.kept < self._writer.count:
+            lost = f"{self.folder}: {self.kept} of {self._writer.count} messages are in the bag"
+            self._stopped = f"{lost} ({why})" if why else lost
+            self._tell(self._stopped)
+            raise RecordingStopped(self._stopped)
 
     def _keeps_up(self) -> bool:
         if self._waiting_bytes > MOST_WAITING:

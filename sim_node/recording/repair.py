@@ -12,16 +12,18 @@ from typing import BinaryIO
 from mcap.writer import CompressionType, Writer
 
 from sim_node.recording.bag import Bag, BagError, BagTopic
+from sim_node.recording.decompression import MOST_BYTES
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.mcap_records import CHUNK, HEADER
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
-from sim_node.recording.split_bag import Decompress
 
 # Told how many messages are written so far.
 Told = Callable[[int], None]
 _TELL_EVERY = 1000
+# The bytes of a message of a topic and time, as they were before each was compressed; None where they are broken.
+Plain = Callable[[str, int, bytes], "bytes | None"]
 _COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
 
 
@@ -35,12 +37,12 @@ class Repaired:
     attachments: int = 0
 
 
-def repair(source: Path, folder: Path, told: Told = lambda count: None) -> Repaired:
+def repair(source: Path, folder: Path, told: Told = lambda count: None, most_bytes: int = MOST_BYTES) -> Repaired:
     """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
 
     Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
-    so is the order of the file. Raises BagError where nothing can be read, or where the folder is there already;
-    then nothing is left behind.
+    so is the order of the file. most_bytes: of a chunk, as open_bag has it. Raises BagError where nothing can be
+    read, or where the folder is there already; then nothing is left behind.
     """
     if folder.exists():
         raise BagError(f"{folder}: is there already, and nothing is overwritten; name another folder with -o")
@@ -48,7 +50,7 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None) -> Repai
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        done = _write(source, folder, part, told)
+        done = _write(source, folder, part, told, most_bytes)
         part.rename(folder)
     except OSError as error:
         raise BagError(f"{folder}: cannot be written: {error.strerror}") from None
@@ -57,17 +59,17 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None) -> Repai
     return done
 
 
-def _write(source: Path, folder: Path, part: Path, told: Told) -> Repaired:
+def _write(source: Path, folder: Path, part: Path, told: Told, most_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
-    with open_bag(source) as bag:
+    with open_bag(source, most_bytes) as bag:
         for number, source_file in enumerate(bag.files):
             file = _File(f"{folder.name}_{number}.mcap", done, told)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):
-                    file.copy_records(source_file, stream, bag.decompress)
+                    file.copy_records(source_file, stream, bag.decompressed)
                 else:
-                    file.copy_messages(source_file, stream, bag.decompress)
+                    file.copy_messages(source_file, stream, bag.decompressed)
             files.append(file)
         done.damage += bag.damage
         topics = [(_information(topic), done.counts[topic.name]) for topic in bag.topics]
@@ -87,7 +89,7 @@ class _File:
         self.start_ns, self.end_ns = 2**63 - 1, 0
         self._done, self._told = done, told
 
-    def copy_records(self, bag: McapBag, stream: BinaryIO, decompress: Decompress | None) -> None:
+    def copy_records(self, bag: McapBag, stream: BinaryIO, plain: Plain) -> None:
         """All records of an MCAP file, messages in the order in which they stand."""
         layout = bag.layout
         writer = Writer(stream, compression=_compression(bag))
@@ -114,19 +116,24 @@ class _File:
         for block in layout.blocks:
             for channel, sequence, time_ns, publish_ns, data in bag.raw_messages(block):
                 if channel in channels:
-                    plain = data if decompress is None else decompress(data)
-                    writer.add_message(channels[channel], time_ns, plain, publish_ns, sequence)
-                    self._add(layout.channels[channel].topic, time_ns)
+                    topic = layout.channels[channel].topic
+                    whole = plain(topic, time_ns, data)
+                    if whole is not None:
+                        writer.add_message(channels[channel], time_ns, whole, publish_ns, sequence)
+                        self._add(topic, time_ns)
         writer.finish()
 
-    def copy_messages(self, bag: Bag, stream: BinaryIO, decompress: Decompress | None) -> None:
+    def copy_messages(self, bag: Bag, stream: BinaryIO, plain: Plain) -> None:
         """All messages of another storage's file."""
         writer = Writer(stream)
         writer.start("ros2")
         channels = [_channel(writer, topic) for topic in bag.topics]
         for topic, time_ns, data in bag.messages():
-            writer.add_message(channels[topic], time_ns, data if decompress is None else decompress(data), time_ns)
-            self._add(bag.topics[topic].name, time_ns)
+            name = bag.topics[topic].name
+            whole = plain(name, time_ns, data)
+            if whole is not None:
+                writer.add_message(channels[topic], time_ns, whole, time_ns)
+                self._add(name, time_ns)
         writer.finish()
 
     def information(self) -> FileInformation:

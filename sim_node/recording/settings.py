@@ -31,6 +31,7 @@ class Settings:
     split_bytes, split_ns: another file is begun above this size or after this time; 0 for one file. snapshot_ns: so
     much is kept in memory, and written when it is asked for; 0 writes everything. max_bytes: of the whole bag, 0 for
     no limit; spare_bytes: kept free on the disk. when_full: whether the run goes on without its recording, or ends.
+    durable: whether each chunk is on the disk before the next is begun, rather than each file once it is closed.
     """
 
     topics: tuple[str, ...] = ()
@@ -42,6 +43,7 @@ class Settings:
     max_bytes: int = 0
     spare_bytes: int = SPARE_BYTES
     when_full: str = "go_on"
+    durable: bool = False
 
     def __post_init__(self) -> None:
         for name, words in (("compression", COMPRESSIONS), ("when_full", WHEN_FULL)):
@@ -82,6 +84,7 @@ def from_options(options: Mapping[str, Any]) -> Settings:
         snapshot_ns=round(given.get("snapshot", 0.0) * 1e9),
         max_bytes=round(given.get("max_disk", 0.0) * 1e6),
         when_full=given.get("when_full", Settings.when_full),
+        durable=given.get("durable", Settings.durable),
     )
 
 

@@ -9,8 +9,12 @@ from dataclasses import replace
 from operator import attrgetter
 
 from sim_node.recording.bag import Attachment, Bag, BagTopic, Message
+from sim_node.recording.decompression import BrokenContent
 from sim_node.recording.metadata_reader import Metadata
 
+# Messages that are left out and named one by one.
+_MOST_TOLD = 100
+# Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
 
 
@@ -32,6 +36,7 @@ class SplitBag:
         self.files = tuple(sorted(files, key=attrgetter("start_ns")))
         self.decompress = decompress
         self._owned, self._damage = owned, list(damage)
+        self._told: set[str] = set()
         topics: dict[tuple[str, str, str], BagTopic] = {}
         for topic in (topic for file in self.files for topic in file.topics):
             key = _key(topic)
@@ -100,8 +105,30 @@ class SplitBag:
         self, place: int, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
     ) -> Iterator[Message]:
         places, decompress = self._places[place], self.decompress
-        for topic, time_ns, data in self.files[place].messages(topics, start_ns, stop_ns):
-            yield Message(places[topic], time_ns, data if decompress is None else decompress(data))
+        messages = self.files[place].messages(topics, start_ns, stop_ns)
+        if decompress is None:
+            for topic, time_ns, data in messages:
+                yield Message(places[topic], time_ns, data)
+            return
+        for topic, time_ns, data in messages:
+            plain = self.decompressed(self.topics[places[topic]].name, time_ns, data)
+            if plain is not None:
+                yield Message(places[topic], time_ns, plain)
+
+    def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
+        """A message's bytes; None, and a line in `damage`, where they cannot be decompressed."""
+        if self.decompress is None:
+            return data
+        try:
+            return self.decompress(data)
+        except BrokenContent as broken:
+            line = f"{topic} at {time_ns / 1e9:.3f} s: a message is left out: {broken}"
+        if len(self._told) == _MOST_TOLD:
+            line = f"more than {_MOST_TOLD} messages are left out in the same way"
+        if line not in self._told:
+            self._told.add(line)
+            self._damage.append(line)
+        return None
 
 
 def _key(topic: BagTopic) -> tuple[str, str, str]:

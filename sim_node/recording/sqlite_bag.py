@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.decompression import MOST_BYTES
 from sim_node.recording.sqlite_rescue import rescued, unfinished
 from sim_node.recording.storages import storage
 from sim_node.wire.qos import INFINITE_NS, Qos
@@ -27,9 +28,10 @@ class SqliteBag:
     """Read in the order of the times; topics of one name and type are one.
 
     One that was not closed, or that has damaged pages, is read from a copy of what can be read, which goes on closing.
+    Nothing in it is compressed but whole messages, which are decompressed elsewhere.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
         # Here, for it takes longer to import than most bags take to open.
         from rosbags.rosbag2 import Reader
 

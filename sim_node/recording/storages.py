@@ -9,8 +9,9 @@ from sim_node.recording.bag import Bag, BagError
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# Opens one file. Messages are as they were recorded, compressed one by one where the bag says so.
-Opener = Callable[[Path], Bag]
+# Opens one file; the number is how many bytes may be decompressed at once. Messages are as they were recorded,
+# compressed one by one where the bag says so.
+Opener = Callable[[Path, int], Bag]
 
 # By rosbag2's storage_identifier, and by suffix.
 STORAGES: Registry[str, Opener] = Registry(

@@ -149,7 +149,9 @@ class BagWriter:
 
     def _begin(self, time_ns: int, entries: list[Entry]) -> None:
         name = f"{self.folder.resolve().name}_{len(self._done)}.mcap"
-        file = self._file = McapFile(self.folder / name, self._settings.compression, library())
+        file = self._file = McapFile(
+            self.folder / name, self._settings.compression, library(), durable=self._settings.durable
+        )
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
         attached = [each for each in self._attached if each.everywhere or not self._done]

@@ -10,6 +10,7 @@ from typing import Any
 
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.decoding import Decoder, UnreadableMessage
+from sim_node.recording.decompression import MOST_BYTES
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -31,13 +32,15 @@ APART_S = 0.05
 class BagView:
     """Plays a bag on a viewer's page, again and again; a Transport, and the stage of a Player.
 
-    tell: what the user should know. Raises BagError.
+    tell: what the user should know. most_bytes: of a chunk, as open_bag has it. Raises BagError.
     """
 
-    def __init__(self, path: str | Path, viewer: Viewer, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, path: str | Path, viewer: Viewer, tell: Callable[[str], None], most_bytes: int = MOST_BYTES
+    ) -> None:
         self._viewer, self._tell = viewer, tell
         # One to play, one to look into where it is sought: each is read by a thread of its own.
-        self._bag, self._sought = open_bag(path), open_bag(path)
+        self._bag, self._sought = open_bag(path, most_bytes), open_bag(path, most_bytes)
         self._unreadable = Unreadable(tell)
         self._frames = BagFrames(self._bag, self._unreadable)
         self._lock = threading.Lock()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,3 +83,17 @@ def _nearest_file(path: Path) -> str:
     if not path.parent.is_dir():
         return ""
     return did_you_mean(path.name, (entry.name for entry in path.parent.iterdir() if entry.is_file()))
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; there is none of a name that no file system takes."""
+    with suppress(OSError, ValueError):
+        return path.is_file()
+    return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; there is none of a name that no file system takes."""
+    with suppress(OSError, ValueError):
+        return path.is_dir()
+    return False

@@ -12,7 +12,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.model import FARTHEST, LATEST_NS
-from sim_node.world.problems import quoted, shown_key
+from sim_node.world.problems import counted, quoted, shown_key
 from sim_node.world.readers import rotations
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
@@ -22,6 +22,8 @@ from sim_node.world.readers.yaml_poses import MENDED, SILENT
 POSITION = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
 RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
+# Of one kind in a file; whoever made it mends all of them by one change.
+MOST_FAULTS = 100
 Table = dict[str, FloatArray]  # column by name, a row per keyframe
 Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
 KNOWN = ("t", *POSITION, *QUATERNION, *RPY, *RPY_DEG)
@@ -46,6 +48,12 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
     times_ns: list[int] = []
     of_line: list[int] = []
     for number, line in enumerate(lines[1:], start=2):
+        if len(report.errors) - errors >= MOST_FAULTS:
+            left = len(lines) + 1 - number - (not lines[-1])
+            report.error(
+                f"{MOST_FAULTS} faults so far; the {counted(left, 'line')} from here on were not looked at", (number, 1)
+            )
+            return None
         cells = _cells(line)
         if not any(cells):
             continue
@@ -135,7 +143,7 @@ def _tell_cells(header: list[str], line: str, number: int, report: Report) -> No
 
 def _check_positions(table: Table, place: Place, report: Report) -> None:
     for name in set(POSITION) & set(table):
-        for row in np.flatnonzero(np.abs(table[name]) > FARTHEST).tolist():
+        for row in np.flatnonzero(np.abs(table[name]) > FARTHEST)[:MOST_FAULTS].tolist():
             message = f"{table[name][row]:g} is out of range; allowed: {-FARTHEST:g} to {FARTHEST:g}"
             report.error(message, place(row, name), name)
 
@@ -147,7 +155,7 @@ def _check_norms(table: Table, place: Place, report: Report) -> None:
     with np.errstate(over="ignore"):  # an infinite norm is told too
         norms = np.linalg.norm(np.stack([table[name] for name in QUATERNION]), axis=0)
     off = np.abs(norms - 1.0)
-    for row in np.flatnonzero(off > MENDED).tolist():
+    for row in np.flatnonzero(off > MENDED)[:MOST_FAULTS].tolist():
         report.error(f"norm is {norms[row]:.4g}, a rotation needs 1", place(row, "qx"), "qx")
     mended = np.flatnonzero((off > SILENT) & (off <= MENDED)).tolist()
     if mended:

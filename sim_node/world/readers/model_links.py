@@ -45,6 +45,10 @@ def links_in(model: MjModel, source: Source, *, joint_frames: bool) -> tuple[Lin
     for array in _FINITE:
         if not np.isfinite(getattr(model, array)).all():
             raise WorldError([source.problem(f"{array} is not finite")])
+    for joint in np.flatnonzero(np.abs(np.linalg.norm(model.jnt_axis, axis=1) - 1.0) > 1e-6).tolist():
+        # MuJoCo makes them unit vectors, which overflows where one is 1e154 long.
+        message = f"axis has no length that can be worked with in joint; Element name '{model.joint(joint).name}'"
+        raise WorldError([source.problem(message)])
     places = {name: at for at, name in reversed(source.places) if name}
     names = [model.body(body).name for body in range(model.nbody)]
     names[0] = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from sim_node.world.readers.report import LineColumn, Report
 
 DEEPEST = 200
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
@@ -59,7 +61,7 @@ def compose_xml(text: str, report: Report) -> Element | None:
     from defusedxml.common import DefusedXmlException
     from defusedxml.expatreader import create_parser
 
-    lines = text.splitlines(keepends=True)
+    lines = _Lines(text)
     holder = Element("", (0, 0))
     stack = [holder]
 
@@ -102,16 +104,29 @@ def _position(parser: Any) -> LineColumn:
     return parser.getLineNumber(), parser.getColumnNumber() + 1
 
 
-def _locate_attributes(element: Element, lines: list[str]) -> None:
+class _Lines:
+    """A text and where its lines begin, as the parser counts them: positions are found without copies of the text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+
+    def offset(self, at: LineColumn) -> int:
+        """Where a place is in the text."""
+        line, column = at
+        return self._starts[line - 1] + column - 1
+
+    def at(self, offset: int) -> LineColumn:
+        """The place of an offset."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
+def _locate_attributes(element: Element, lines: _Lines) -> None:
     """Where each attribute of a start tag stands; the parser only knows where the tag does."""
-    line, column = element.at
-    # A tag is seldom longer; past it attributes are told at their element.
-    text = "".join(lines[line - 1 : line + 50])
-    place = column + len(element.tag)
-    while (found := _ATTRIBUTE.match(text, place)) is not None:
-        before = text[: found.start(1)]
-        at = line + before.count("\n"), len(before) - (before.rfind("\n") + 1) + 1
+    place = lines.offset(element.at) + 1 + len(element.tag)
+    while (found := _ATTRIBUTE.match(lines.text, place)) is not None:
         name = found[1]
         if name in element.attributes:
-            element.attributes[name] = Attribute(element.attributes[name].text, at)
+            element.attributes[name] = Attribute(element.attributes[name].text, lines.at(found.start(1)))
         place = found.end()

@@ -12,7 +12,7 @@ from pathlib import Path
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Where, quoted
-from sim_node.world.readers.files import Roots, read_text
+from sim_node.world.readers.files import Roots, is_file, is_folder, read_text
 from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.parse import parse
 from sim_node.world.readers.report import LineColumn, Report
@@ -80,7 +80,7 @@ class Namespace:
                 Namespace(
                     f"{self.name}.{name}", self.library, folder, self.shown / name, (self, *self.parents), self.complete
                 )
-                if folder is not None and folder.is_dir() and _inside(folder, self.folder)
+                if folder is not None and is_folder(folder) and _inside(folder, self.folder)
                 else None
             )
         return self._inner[name]
@@ -113,7 +113,7 @@ class Namespace:
             return
         self.files_read.add(file)
         path = self.folder / file
-        if path.is_file() and _inside(path, self.folder):
+        if is_file(path) and _inside(path, self.folder):
             self.library.read(path, self.shown / file, self)
 
 
@@ -229,7 +229,7 @@ class Library:
             for folder, shown in self._search():
                 for name in (statement.file, f"{statement.file}/{CONFIG}"):
                     path = folder / name
-                    if path.is_file() and _inside(path, folder):
+                    if is_file(path) and _inside(path, folder):
                         return path, shown / name
             raise LocateError(f"no {quoted(statement.file)} on the search path of bundles ({SEARCH_PATH})")
         name = statement.file if statement.file.endswith(SUFFIX) else f"{statement.file.rstrip('/')}/{CONFIG}"
@@ -247,11 +247,11 @@ class Library:
         if name not in self._bundles:
             self._bundles[name] = None
             for folder, shown in self._search():
-                if (folder / name / CONFIG).is_file() and _inside(folder / name, folder):
+                if is_file(folder / name / CONFIG) and _inside(folder / name, folder):
                     self._bundles[name] = Namespace(name, self, folder / name, shown / name)
                     break
             else:
-                if (BUILT_IN / name).is_dir():
+                if is_folder(BUILT_IN / name):
                     self._bundles[name] = Namespace(name, self, BUILT_IN / name, BUILT_IN / name, complete=False)
         return self._bundles[name]
 

@@ -12,6 +12,7 @@ from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_LINEAGE = 60
+MOST_INHERITED = 1_000_000
 
 
 class Fault(Exception):
@@ -60,6 +61,7 @@ class Model:
     """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
 
     lineage: what it is made of, the most general first, itself last. opaque: something in its lineage is not known.
+    depth: how many models inherit from each other up to it.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Model:
     trait: bool = False
     opaque: bool = False
     ancestors: frozenset[str] = frozenset()
+    depth: int = 1
 
     @property
     def short_name(self) -> str:
@@ -109,10 +112,12 @@ class Models:
 
     def __init__(self, library: Library) -> None:
         self.library = library
-        self._models: dict[Definition, Model | None] = {}
+        self._models: dict[Definition, Model | Fault | None] = {}
         self._slot_types: dict[Entry, SlotType] = {}
         self._warned: set[str] = set()
         self._depth = 0
+        # Lines that models have by inheritance, and models that they are made of: each costs time and memory.
+        self.inherited = 0
 
     def of(self, definition: Definition, asking: Place) -> Model:
         """The model of a definition. Raises Fault for one that inherits from itself."""
@@ -120,6 +125,8 @@ class Models:
             found = self._models[definition]
             if found is None:
                 raise Fault(asking, f"{definition.name} inherits from itself")
+            if isinstance(found, Fault):  # told once, however many models inherit from it
+                raise found
             return found
         if self._depth >= DEEPEST_LINEAGE:
             raise Fault(asking, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
@@ -127,6 +134,9 @@ class Models:
         self._depth += 1
         try:
             model = self._flatten(definition)
+        except Fault as fault:
+            self._models[definition] = fault
+            raise
         except BaseException:
             del self._models[definition]
             raise
@@ -152,12 +162,19 @@ class Models:
 
     def _inherit(self, model: Model, bases: list[Model | None]) -> None:
         lineage: dict[Model, None] = {}
+        model.depth += max((base.depth for base in bases if base is not None), default=0)
+        if model.depth > DEEPEST_LINEAGE:
+            raise Fault(model.place, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
         for base in bases:
             if base is None:
                 model.opaque = True
             else:
                 lineage |= dict.fromkeys(base.lineage)
                 model.opaque = model.opaque or base.opaque
+        lines = len(lineage) + sum(len(base.own) for base in lineage)
+        if self.inherited + lines > MOST_INHERITED:
+            raise Fault(model.place, f"the models inherit more than {MOST_INHERITED} lines from each other")
+        self.inherited += lines
         for base in lineage:
             model.slots |= base.slots
             model.methods |= base.methods

@@ -1,0 +1,100 @@
+"""What no subcommand handles: faults of ours, no memory, standard output that cannot be written."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+FAILED = 1
+DEBUG = "--debug"
+REPORT = "https://github.com/sim-node/sim_node/issues"
+_NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
+
+
+def guarded(run: Callable[[list[str]], int], given: Sequence[str], *, needs_output: bool) -> int:
+    """The exit code of `run`; 1, and one line on standard error, for what it does not handle.
+
+    `--debug`, anywhere before `--ros-args`, shows the trace. needs_output: whether the command is for nothing but what
+    it prints.
+    """
+    words = list(given)
+    own = words.index("--ros-args") if "--ros-args" in words else len(words)
+    debug = DEBUG in words[:own]
+    words = [word for word in words[:own] if word != DEBUG] + words[own:]
+    closed = _open_standard_streams()
+    try:
+        code = _flushed(run, words)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        _tell(_said(error))
+        return FAILED
+    if 1 in closed and needs_output and code == 0:
+        _tell("standard output is closed")
+        return FAILED
+    return code
+
+
+def _flushed(run: Callable[[list[str]], int], words: list[str]) -> int:
+    """With what was printed written, for `--help` ends by SystemExit too. Raises what `run` does."""
+    try:
+        code = run(words)
+    except SystemExit:
+        sys.stdout.flush()
+        raise
+    sys.stdout.flush()
+    return code
+
+
+def _said(error: Exception) -> str:
+    """What there is to say of it."""
+    if isinstance(error, OSError) and error.filename is None and _output_fails():
+        return f"standard output cannot be written: {error.strerror}"
+    text = str(error) or "no reason given"
+    is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    if is_memory or any(words in text.lower() for words in _NO_MEMORY):
+        return f"not enough memory ({text}); `ulimit -a` shows the limits of this shell"
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(place.filename)}:{place.lineno}"
+    text = " ".join(text.split())[:300]
+    return (
+        f"a fault in sim_node: {type(error).__name__} at {where}: {text}; "
+        f"please report it at {REPORT} with what the same command says with {DEBUG}"
+    )
+
+
+def _output_fails() -> bool:
+    """Tries it once more. What cannot be written goes nowhere from here on, at the end of Python too."""
+    try:
+        sys.stdout.flush()
+        os.write(1, b"\n")  # without a buffer (python -u) there is nothing to flush
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        return True
+    return False
+
+
+def _tell(text: str) -> None:
+    with suppress(OSError):
+        print(f"sim_node: {text}", file=sys.stderr, flush=True)
+
+
+def _open_standard_streams() -> list[int]:
+    """Returns those that were closed. They lead nowhere then: a file must not be opened in their place."""
+    closed = []
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:  # noqa: PERF203
+            closed.append(number)
+            os.open(os.devnull, os.O_RDWR)
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if number in closed and getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w", encoding="utf-8", closefd=False))  # noqa: SIM115
+    return closed

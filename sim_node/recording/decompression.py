@@ -1,0 +1,121 @@
+"""Decompression that takes no more memory than a limit, whatever the compressed bytes claim."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+import zstandard
+from lz4 import frame as lz4_frame
+
+# What a chunk, or a message that is compressed by itself, may take by default; rosbag2 writes chunks of 0.8 MB.
+MOST_BYTES = 256 * 1024 * 1024
+# A file that is compressed as a whole goes to the disk, and may take this many times as much.
+FILE_FACTOR = 32
+# What is left free of the disk that such a file goes to.
+SPARE_BYTES = 256 * 1024 * 1024
+HINT = "--chunk-limit MB allows more"
+_STEP = 1 << 20
+_INPUT_STEP = 1 << 16
+# What a zstd frame may have its decoder remember. The library's own default; only --ultra and --long ask for more.
+_LARGEST_WINDOW = 1 << 27
+
+
+class BrokenContent(ValueError):
+    """Compressed bytes that cannot be read, or not within the limit; the message says why."""
+
+
+def content_of(compression: str, data: memoryview, stated: int, most: int) -> bytes:
+    """The content, which has exactly the stated size. Raises BrokenContent."""
+    if stated > most:
+        raise BrokenContent(f"it has {stated} bytes, more than the limit of {most}; {HINT}")
+    content = BytesIO()
+    for part in pieces(compression, data):
+        if content.tell() + len(part) > stated:
+            raise BrokenContent(f"it has more than the {stated} bytes that its header says")
+        content.write(part)
+    if content.tell() != stated:
+        raise BrokenContent(f"it has {content.tell()} bytes where its header says {stated}")
+    return content.getvalue()
+
+
+def beginning_of(compression: str, data: memoryview, most: int) -> bytes:
+    """What can be decompressed of data whose end is missing, up to a limit."""
+    content = BytesIO()
+    try:
+        for part in pieces(compression, data):
+            content.write(part[: most - content.tell()])
+            if content.tell() >= most:
+                break
+    except BrokenContent:
+        pass
+    return content.getvalue()
+
+
+def message_of(data: bytes, most: int) -> bytes:
+    """A message that is compressed by itself, with zstd. Raises BrokenContent."""
+    content = BytesIO()
+    for part in pieces("zstd", memoryview(data)):
+        content.write(part)
+        if content.tell() > most:
+            raise BrokenContent(f"a message has more than the limit of {most} bytes; {HINT}")
+    return content.getvalue()
+
+
+def decompress_file(packed: Path, plain: Path, most: int) -> None:
+    """Writes the content of a zstd file to another. Raises BrokenContent, OSError."""
+    free = shutil.disk_usage(plain.parent).free - SPARE_BYTES
+    written = 0
+    with packed.open("rb") as source, plain.open("wb") as target:
+        for part in _zstd(source):
+            written += len(part)
+            if written > most * FILE_FACTOR:
+                raise BrokenContent(f"it has more than {most * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
+            if written > free:
+                raise BrokenContent(f"{plain.parent} has no room for it: {max(free, 0) // 1_000_000} MB may be used")
+            target.write(part)
+
+
+def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
+    """The content, a piece of bounded size at a time. Raises BrokenContent."""
+    if compression == "":
+        yield data
+    elif compression == "zstd":
+        yield from _zstd(BytesIO(data))
+    elif compression == "lz4":
+        yield from _lz4(data)
+    else:
+        raise BrokenContent(f"its compression is {compression!r}; known: none, zstd, lz4")
+
+
+def _zstd(source: IO[bytes]) -> Iterator[bytes]:
+    """The content of all frames in a source."""
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+    try:
+        with decompressor.stream_reader(source, read_across_frames=True) as stream:
+            while part := stream.read(_STEP):
+                yield part
+    except (zstandard.ZstdError, MemoryError):
+        raise BrokenContent("its compressed content is damaged (zstd)") from None
+
+
+def _lz4(data: memoryview) -> Iterator[bytes]:
+    decompressor = lz4_frame.LZ4FrameDecompressor()
+    try:
+        # In small steps: what the decompressor did not take yet is copied with each of them.
+        for at in range(0, len(data), _INPUT_STEP):
+            step = data[at : at + _INPUT_STEP]
+            while not decompressor.eof:
+                part = decompressor.decompress(step, max_length=_STEP)
+                step = memoryview(b"")
+                if part:
+                    yield part
+                elif decompressor.needs_input:
+                    break
+            if decompressor.eof:
+                return
+    except (RuntimeError, MemoryError, ValueError, EOFError):
+        raise BrokenContent("its compressed content is damaged (lz4)") from None
