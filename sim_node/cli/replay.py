@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.numbers import positive, since_start, span, speed
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command("replay", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until the end of the bag, Ctrl-C or SIGTERM."""
     if not arguments.clock:
