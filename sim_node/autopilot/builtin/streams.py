@@ -39,7 +39,9 @@ class Message(NamedTuple):
     rate: float
 
 
-MESSAGES: Registry[str, Message] = Registry("message", shipped=("sim_node.autopilot.builtin.streams",))
+MESSAGES: Registry[str, Message] = Registry(
+    "message", shipped=("sim_node.autopilot.builtin.streams",), group="sim_node.builtin"
+)
 
 
 def message(name: str, rate: float = 0.0) -> Callable[[Tells], Tells]:

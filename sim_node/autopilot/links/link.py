@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
@@ -20,6 +20,7 @@ class LinkFault(ValueError):
     """A URL that names no link; says what is allowed."""
 
 
+@runtime_checkable
 class Link(Protocol):
     """One way to one or more autopilots. Not for several threads; nothing here blocks.
 
@@ -66,7 +67,9 @@ def link_to(url: str) -> Link:
     if not colon or make is None:
         known = ", ".join(sorted(LINKS))
         raise LinkFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, LINKS)} (known: {known})")
-    return make(url, rest.removeprefix("//"))
+    made = make(url, rest.removeprefix("//"))
+    LINKS.expect(scheme, made, Link, "a Link")
+    return made
 
 
 def host_and_port(url: str, rest: str) -> tuple[str, int]:
