@@ -81,11 +81,14 @@ def blamed(error: BaseException) -> PluginFault | None:
     return PluginFault(f"plug-in {_owner(steps[-1])}: {told(error, _root(steps[-1]))}") if steps else None
 
 
-def told(error: BaseException, root: str) -> str:
-    """Return an error in one line, with the line of the package `root` that raised it or called what did."""
+def told(error: BaseException, root: str, where: str = "") -> str:
+    """Return an error in one line, with the line of the package `root` that raised it or called what did.
+
+    where: what stands in for that line where the error came through none of the package.
+    """
     reason = " ".join(str(error).split())
-    # A module that cannot be compiled has no line that ran.
-    where = f" ({error.filename}:{error.lineno})" if isinstance(error, SyntaxError) else ""
+    if isinstance(error, SyntaxError):  # a module that cannot be compiled has no line that ran
+        where = f" ({error.filename}:{error.lineno})"
     reason = str(error.msg) if isinstance(error, SyntaxError) else reason
     for module, step in _steps(error.__traceback__):
         if _root(module) == root:

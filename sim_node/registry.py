@@ -114,7 +114,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         """Raise PluginFault from an error in what an entry did, if a plug-in added the entry; else do nothing."""
         plugin = None if isinstance(error, PluginFault) else self.plugin_of(name)
         if plugin is not None:
-            said = told(error, self.module_of(name).partition(".")[0])
+            said = told(error, self.module_of(name).partition(".")[0], defined_at(self[name]))
             raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {said}") from error
 
     def expect(self, name: K, found: object, needed: type | tuple[type, ...], what: str) -> None:

@@ -210,6 +210,7 @@ class _Bank:
         self._report = group.type.report(group.sensors, setting)
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
+        self._shape = (len(group.names), *group.shape)
         self._nothing = no_batch(group.kind, group.names, group.shape)
         self._taps: list[tuple[int, Tap]] = []
 
@@ -239,6 +240,9 @@ class _Bank:
         if self._disturb is not None:
             measured = self._disturb(measured)
         values = self._report(measured)
+        if np.shape(values) != self._shape:
+            message = f"readings of {len(self.names)} sensors have shape {self._shape}, not {np.shape(values)}"
+            raise ValueError(message)
         for column, tap in self._taps:
             tap.took(self.schedule.next_out, values[column])
         self.schedule.took((time_ns, values))

@@ -69,7 +69,36 @@ def link_to(url: str) -> Link:
         raise LinkFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, LINKS)} (known: {known})")
     made = make(url, rest.removeprefix("//"))
     LINKS.expect(scheme, made, Link, "a Link")
-    return made
+    return made if LINKS.is_shipped(scheme) else Watched(scheme, made)
+
+
+class Watched:
+    """A link of another package. What it reads is looked at, so that a mistake is told as its own."""
+
+    def __init__(self, scheme: str, link: Link) -> None:
+        self._scheme, self._link = scheme, link
+        self.url, self.datagrams = link.url, link.datagrams
+        self.open, self.finish, self.close, self.write = link.open, link.finish, link.close, link.write
+
+    @property
+    def connecting(self) -> bool:
+        """Whether `finish` is due when it can be written."""
+        return self._link.connecting
+
+    def fileno(self) -> int:
+        """For select. Raises PluginFault for what is no number."""
+        number = self._link.fileno()
+        LINKS.expect(self._scheme, number, int, "from fileno(), a number")
+        return number
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """What has come. Raises OSError where the other end is gone, PluginFault for what is no bytes."""
+        chunks = self._link.read()
+        for chunk in chunks if isinstance(chunks, list) else [chunks]:
+            if not (isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[0], bytes)):
+                needed = "a list of (bytes, address) is needed"
+                LINKS.refuse(self._scheme, f"read() returned {chunks!r:.60}; {needed}", self._link)
+        return chunks
 
 
 def host_and_port(url: str, rest: str) -> tuple[str, int]:
