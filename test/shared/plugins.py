@@ -58,7 +58,12 @@ def install(site: Path, of: Distribution) -> None:
 
 def command(folder: Path, *words: str | Path, site: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run sim_node to its end in a folder. site: a folder of packages that come before the installed ones."""
+    return python(folder, "-m", "sim_node.cli.main", *words, site=site)
+
+
+def python(folder: Path, *words: str | Path, site: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run Python to its end in a folder; see `command`."""
     paths = (str(site or ""), os.environ.get("PYTHONPATH", ""))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-    called = [sys.executable, "-m", "sim_node.cli.main", *map(str, words)]
+    called = [sys.executable, *map(str, words)]
     return subprocess.run(called, env=environment, capture_output=True, text=True, check=False, cwd=folder)
