@@ -12,7 +12,10 @@ from sim_node.text import did_you_mean
 
 # By entry-point group: where its registries are.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "sim_node.autopilots": ("sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",),
+    "sim_node.autopilots": (
+        "sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",
+        "sim_node.world.vehicles:AUTOPILOT_TYPES",
+    ),
     "sim_node.builtin": (
         "sim_node.autopilot.builtin.streams:MESSAGES",
         "sim_node.autopilot.builtin.commands:COMMANDS",
