@@ -14,7 +14,8 @@ from sim_node.physics.keyframes import KeyframeEngine
 from sim_node.viewing.marker_groups import all_marks, marker_group
 from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
 from sim_node.viewing.robots import robots_of
-from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
+from sim_node.viewing.shape import PLAIN, Shape
+from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf_shapes import in_urdf
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World

@@ -206,17 +206,32 @@ systems:
     mates: [{name: m, weld: [b/end, here]}]
 '''
 layout = lay_out(assemble(world(text)))
-print(layout.frames.names, layout.poses)
+assert dict(zip(layout.frames.names, layout.poses[:, 2]))["s/b"] == 7.0
 """,
     ),
     "what holds a loop of mates": Example(
         """
-import mujoco
 from sim_node.physics.mujoco_loops import loop
+from sim_node.world.joints import Z, slide
+from sim_node.world.mate_types import MateType, register
+register(MateType("rope", (slide(Z),), "slide", ("length",)))
+HELD = []
 @loop("rope")
-def hold(spec, held, bodies, ends): ...
+def hold(spec, held, bodies, ends):
+    HELD.append(held.name)
 """,
-        "from sim_node.physics.mujoco_loops import LOOPS\nassert LOOPS['rope'].__module__ == 'thing'",
+        """
+import numpy as np
+from sim_node.simulation import Simulation
+from sim_node.world import World
+from sim_node.world.bodies import Loop
+read = world("bodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 1}]}, "
+             "{name: b, joint: free, geometry: [{sphere: 1, mass: 1}]}]")
+ends = np.tile([0.0, 0, 0, 0, 0, 0, 1], (2, 1))
+Simulation(World("w", bodies=read.bodies, loops=(Loop("l", "rope", ("a", "b"), ends),)))
+import thing
+assert thing.HELD == ["l"]
+""",
     ),
     "an autopilot that flies vehicles": Example(
         """

@@ -77,13 +77,13 @@ class Watched:
 
     def __init__(self, scheme: str, link: Link) -> None:
         self._scheme, self._link = scheme, link
-        self.url, self.datagrams = link.url, link.datagrams
-        self.open, self.finish, self.close, self.write = link.open, link.finish, link.close, link.write
+        self.url, self.datagrams, self.connecting = link.url, link.datagrams, link.connecting
+        self.finish, self.close, self.write = link.finish, link.close, link.write
 
-    @property
-    def connecting(self) -> bool:
-        """Whether `finish` is due when it can be written."""
-        return self._link.connecting
+    def open(self) -> None:
+        """Opens it, or begins to. Raises OSError."""
+        self._link.open()
+        self.connecting = self._link.connecting
 
     def fileno(self) -> int:
         """For select. Raises PluginFault for what is no number."""
