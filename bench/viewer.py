@@ -30,7 +30,7 @@ from sim_node.viewing.browser.server import HOST, Server
 from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.stream import Instant, Stream
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 from sim_node.world import FrameTable, load
 
 FRAMES, SECONDS = 1000, 5.0

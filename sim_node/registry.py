@@ -5,49 +5,16 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-import traceback
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import EntryPoint, distributions
-from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
+
+from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, described, offered, told
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 E = TypeVar("E")
-
-_HERE = str(Path(__file__).parent)
-
-
-class PluginWarning(UserWarning):
-    """A plug-in that could not be loaded; the message names the plug-in, its entry point and the reason."""
-
-
-class PluginFault(Exception):
-    """An error inside a plug-in's code; the message names the plug-in, what it was asked, the error and its line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plugin:
-    """An entry point that another package offers to a registry, and what came of loading it.
-
-    package, version: the distribution. group, name, value: the entry point. names: what it added.
-    fault: why it could not be loaded; empty where it was.
-    """
-
-    package: str
-    version: str
-    group: str
-    name: str
-    value: str
-    names: tuple[str, ...] = ()
-    fault: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.package} {self.version} ({self.group}: {self.name} = {self.value})"
 
 
 class Registry(Mapping[K, T], Generic[K, T]):
@@ -79,8 +46,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         module = module or calling_module()
 
         def enter(entry: E) -> E:
-            if _rank(module, self._shipped) is None:
-                self._load_shipped()  # a plug-in that comes first must not take the name of a shipped entry
+            self._make_way(names, module)
             for name in names:
                 if name in self._entries:
                     raise ValueError(f"{self.noun} {name!r}: both {self._entries[name][0]} and {module}")
@@ -89,6 +55,10 @@ class Registry(Mapping[K, T], Generic[K, T]):
             return entry
 
         return enter
+
+    def is_shipped(self, name: K) -> bool:
+        """Return whether an entry came with the registry. Raises KeyError."""
+        return _rank(self.module_of(name), self._shipped) is not None
 
     def added(self, name: K) -> bool:
         """Return whether a name has been entered so far, without importing anything: for code that adds entries."""
@@ -105,12 +75,14 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
         """Have further entries while a block runs. Raises ValueError for a name that is taken."""
         module = calling_module(1)
-        for name, entry in entries.items():
-            self.add(name, module=module)(entry)
+        added: list[K] = []
         try:
+            for name, entry in entries.items():
+                self.add(name, module=module)(entry)
+                added.append(name)
             yield
         finally:
-            for name in entries:
+            for name in added:
                 del self._entries[name]
             self._table = None
 
@@ -142,7 +114,26 @@ class Registry(Mapping[K, T], Generic[K, T]):
         """Raise PluginFault from an error in what an entry did, if a plug-in added the entry; else do nothing."""
         plugin = None if isinstance(error, PluginFault) else self.plugin_of(name)
         if plugin is not None:
-            raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {_told(error)}") from error
+            said = told(error, self.module_of(name).partition(".")[0], defined_at(self[name]))
+            raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {said}") from error
+
+    def expect(self, name: K, found: object, needed: type | tuple[type, ...], what: str) -> None:
+        """Raise PluginFault, or TypeError for a shipped entry, where what an entry gave is not of a type.
+
+        what: what is needed, for the message, such as "an Engine or None".
+        """
+        if not isinstance(found, needed):
+            self.refuse(name, f"{what} is needed, found {found!r:.60}{_lacking(found, needed)}")
+
+    def refuse(self, name: K, message: str, by: object = None) -> NoReturn:
+        """Raise PluginFault, or TypeError for an entry that no plug-in added, about what an entry gave.
+
+        by: whose line is named; the entry's where it is None.
+        """
+        plugin, where = self.plugin_of(name), defined_at(self[name] if by is None else by)
+        if plugin is None:
+            raise TypeError(f"{self.noun} {name!r}: {message}{where}")
+        raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {message}{where}")
 
     @contextmanager
     def blaming(self, name: K) -> Iterator[None]:
@@ -165,6 +156,11 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def __repr__(self) -> str:
         return f"Registry({self.noun!r}: {', '.join(map(str, self.table()))})"
 
+    def _make_way(self, names: Iterable[K], module: str) -> None:
+        """Have the shipped entries first: a plug-in that comes before them must not take the name of one."""
+        if _rank(module, self._shipped) is None:
+            self._load_shipped()
+
     def _load_shipped(self) -> None:
         with self._loading:
             if not self._shipped_loaded:
@@ -185,9 +181,8 @@ class Registry(Mapping[K, T], Generic[K, T]):
             plugin = described(point)
             try:
                 point.load()
-            except Exception as error:
-                reason = " ".join(str(error).split())
-                plugin = described(point, fault=f"{type(error).__name__}: {reason}")
+            except (Exception, SystemExit) as error:
+                plugin = described(point, fault=told(error, point.module.partition(".")[0]))
                 warnings.warn(PluginWarning(f"plug-in {plugin} cannot be loaded: {plugin.fault}"), stacklevel=2)
             else:
                 here = (point.module,)
@@ -218,41 +213,10 @@ def _rank(module: str, among: tuple[str, ...]) -> int | None:
     return among.index(max(holding, key=len)) if holding else None
 
 
-def _told(error: Exception) -> str:
-    """An error in one line, with where in the code it was raised."""
-    steps = traceback.extract_tb(error.__traceback__)
-    outside = [step for step in steps if not step.filename.startswith(_HERE)]
-    # The plug-in's own line, not that of a library which it called.
-    ours = [step for step in outside if step.filename == outside[0].filename]
-    reason = " ".join(str(error).split())
-    where = f" ({ours[-1].filename}:{ours[-1].lineno}, in {ours[-1].name})" if ours else ""
-    return f"{type(error).__name__}{': ' if reason else ''}{reason}{where}"
-
-
-@cache
-def offered() -> dict[str, tuple[EntryPoint, ...]]:
-    """Return the entry points of all installed packages by group, ordered by package and name."""
-    groups: dict[str, list[EntryPoint]] = {}
-    seen: set[str] = set()  # the first of a name on the path hides the others, as for imports
-    for distribution in distributions():
-        # Parsing the metadata of every installed package would take longer than loading a world.
-        if "[sim_node." not in (distribution.read_text("entry_points.txt") or ""):
-            continue
-        if distribution.name not in seen:
-            for point in distribution.entry_points:
-                groups.setdefault(point.group, []).append(point)
-        seen.add(distribution.name)
-    return {
-        group: tuple(sorted(points, key=lambda point: (_package(point), point.name)))
-        for group, points in groups.items()
-    }
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else ""
-
-
-def described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -> Plugin:
-    """Return an entry point as a Plugin."""
-    version = point.dist.version if point.dist is not None else ""
-    return Plugin(_package(point), version, point.group, point.name, point.value, names, fault)
+def _lacking(found: object, needed: type | tuple[type, ...]) -> str:
+    """What a protocol has that a thing has not, for messages."""
+    protocol = needed[0] if isinstance(needed, tuple) else needed
+    if found is None or not getattr(protocol, "_is_protocol", False):
+        return ""
+    names = [name for name in vars(protocol) if not name.startswith("_") and not hasattr(found, name)]
+    return f", which has no {', '.join(names)}" if names else ""

@@ -15,7 +15,8 @@ import pytest
 
 import sim_node
 from sim_node.cli.plugins import GROUPS, registry_at
-from sim_node.registry import PluginWarning, Registry
+from sim_node.plugins import PluginWarning
+from sim_node.registry import Registry
 
 FORCES = ("constant_force", "drag", "buoyancy")
 # A stone that sinks through water in the wind, pushed: three force elements whose sums depend on their order.
@@ -104,6 +105,13 @@ def test_an_extension_ends_with_its_block() -> None:
     with registry.extended({"c": 3}):
         assert registry["c"] == 3
     assert "c" not in registry
+
+
+def test_an_extension_with_a_name_that_is_taken_leaves_nothing_behind() -> None:
+    registry = letters()
+    with pytest.raises(ValueError, match="letter 'a': both m and"), registry.extended({"c": 3, "a": 4}):
+        pass
+    assert dict(registry) == {"b": 2, "a": 1}
 
 
 # Packages of other people, on the path of a process of their own

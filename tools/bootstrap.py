@@ -17,6 +17,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 VENV = os.path.join(ROOT, ".venv")
 VENV_PYTHON = os.path.join(VENV, "bin", "python")
 TF2_MSGS = os.path.join(ROOT, "interfaces", "tf2_msgs")
+PLUGIN = os.path.join(ROOT, "test", "plugin")
 # The folder and the ROS distro that .venv was made for. The Makefile compares it.
 MADE_FOR = os.path.join(VENV, ".made-for")
 OLDEST, NEWEST = (3, 10), (3, 14)
@@ -46,6 +47,8 @@ def main(parts):
         if not sourced and not tf2_msgs_is_built():
             build_tf2_msgs()
         install_project()
+        if "test" in parts:
+            install_plugin()
         compile_kernels()
     except Stop as stop:
         sys.exit("sim_node set-up: %s" % stop)
@@ -237,6 +240,12 @@ def install_project():
     """sim_node itself, editable, so that a change of the source is a change of the command."""
     say("installing sim_node")
     pip(["--no-build-isolation", "--editable", ROOT])
+
+
+def install_plugin():
+    """The plug-in that the tests use, as a user would install one."""
+    say("installing the tests' plug-in")
+    pip(["--no-build-isolation", "--editable", PLUGIN])
 
 
 def pip(arguments):

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import refuse
 from sim_node.packages import how_to_install
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
 
 
+@command("autopilot", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM, or until standard input ends where the craft came from there."""
     try:

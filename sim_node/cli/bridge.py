@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import speed
 from sim_node.cli.parser import goes_with, refuse
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p takeoff_height:=5.0"
 
 
+@command("bridge", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM."""
     if arguments.tlog is None:

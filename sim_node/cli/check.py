@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 from sim_node.assembly import assemble
+from sim_node.cli.commands import command
 from sim_node.cli.worlds import add_allow, add_randomised, drawn, needs_no_seed
 from sim_node.programs.recipes import shown
 from sim_node.wire.sensor_topics import lay_out_messages
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_randomised(parser)
 
 
+@command("check", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """0 where all worlds are sound, 2 where one is not."""
     needs_no_seed(arguments)

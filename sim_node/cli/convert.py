@@ -15,6 +15,7 @@ from typing import TextIO
 
 import numpy as np
 
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
 from sim_node.geometry.arrays import FloatArray
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command("convert", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Print the converted points. Returns 2 where a line of standard input was no point, after the last line."""
     source, target = _frame(arguments.source, "--from"), _frame(arguments.target, "--to")

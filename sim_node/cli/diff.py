@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import finite
 from sim_node.cli.tables import table
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command("diff", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
     if arguments.tolerance < 0:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from sim_node.cli.commands import command
 from sim_node.cli.plugins import installed_plugins
 
 SOURCE_ROS = "install ROS 2 Jazzy and source its setup.bash"
@@ -31,10 +32,7 @@ OPTIONAL = (
 PROGRAMS = (("ros2", "the ros2 command line", SOURCE_ROS), ("rviz2", "rviz", SOURCE_ROS))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
-
-
+@command("doctor")
 def run(arguments: argparse.Namespace) -> int:
     """0 where nodes can run, 1 where something that they need is missing."""
     print(f"Python           {platform.python_version()} ({sys.executable})")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage, told_of
+from sim_node.cli.commands import command
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
 from sim_node.recording.exporting import export_csv, export_parquet
@@ -23,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_topics(parser)
 
 
+@command("export", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the files that were written."""
     write = export_csv if arguments.csv else export_parquet

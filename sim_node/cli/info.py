@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
+from sim_node.cli.commands import command
 from sim_node.cli.tables import table
 from sim_node.recording.bag import Attachment, Bag, BagTopic
 from sim_node.recording.opening import open_bag
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
+@command("info", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Returns 0, or 1 where damage was found."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:

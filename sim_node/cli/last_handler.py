@@ -15,11 +15,11 @@ REPORT = "https://github.com/sim-node/sim_node/issues"
 _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map segment", "out of memory")
 
 
-def guarded(run: Callable[[list[str]], int], given: Sequence[str], *, needs_output: bool) -> int:
-    """The exit code of `run`; 1, and one line on standard error, for what it does not handle.
+def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) -> int:
+    """Return the exit code of `run`; 1, with one line on standard error, for an error that it does not handle.
 
-    `--debug`, anywhere before `--ros-args`, shows the trace. needs_output: whether the command is for nothing but what
-    it prints.
+    `--debug`, anywhere before `--ros-args`, shows the trace. run: returns the exit code, and whether it was for nothing
+    but what it printed: that fails on a closed standard output.
     """
     words = list(given)
     own = words.index("--ros-args") if "--ros-args" in words else len(words)
@@ -27,7 +27,7 @@ def guarded(run: Callable[[list[str]], int], given: Sequence[str], *, needs_outp
     words = [word for word in words[:own] if word != DEBUG] + words[own:]
     closed = _open_standard_streams()
     try:
-        code = _flushed(run, words)
+        code, needs_output = _flushed(run, words)
     except Exception as error:
         if debug:
             traceback.print_exc()
@@ -39,15 +39,15 @@ def guarded(run: Callable[[list[str]], int], given: Sequence[str], *, needs_outp
     return code
 
 
-def _flushed(run: Callable[[list[str]], int], words: list[str]) -> int:
+def _flushed(run: Callable[[list[str]], tuple[int, bool]], words: list[str]) -> tuple[int, bool]:
     """With what was printed written, for `--help` ends by SystemExit too. Raises what `run` does."""
     try:
-        code = run(words)
+        done = run(words)
     except SystemExit:
         sys.stdout.flush()
         raise
     sys.stdout.flush()
-    return code
+    return done
 
 
 def _said(error: Exception) -> str:

@@ -7,6 +7,7 @@ import json
 
 from sim_node.cli.bag_transforms import bag_lookup
 from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import seconds
 from sim_node.cli.parser import goes_with, refuse
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print translation, rotation [x,y,z,w] and stamp as JSON")
 
 
+@command("lookup", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the pose of SOURCE in TARGET, as tf2's lookup_transform(TARGET, SOURCE) gives it."""
     *worlds, target, source = ["", *arguments.names] if len(arguments.names) < 2 else arguments.names

@@ -4,50 +4,19 @@ from __future__ import annotations
 
 import argparse
 import gc
-import importlib
 import os
 import sys
 import warnings
 from collections.abc import Sequence
-from types import ModuleType
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from sim_node.interrupt import Interrupt
 
 # Nothing else of sim_node is imported up here: a signal that comes while it is must find `run` ready for it.
+if TYPE_CHECKING:
+    from sim_node.cli.commands import Command
 
-# A subcommand is a module here with `add_arguments(parser)` and `run(arguments) -> exit code`; its docstring's
-# first line is its help. Only the one that is called is imported.
-COMMANDS = (
-    # what runs
-    "run",
-    "replay",
-    "record",
-    "bridge",
-    "autopilot",
-    # what looks at worlds, bags and graphs
-    "view",
-    "render",
-    "rviz",
-    "tree",
-    "lookup",
-    # what reads and writes world files
-    "check",
-    "snap",
-    "convert",
-    "urdf",
-    # what reads and writes bags
-    "info",
-    "plot",
-    "export",
-    "diff",
-    "repair",
-    # and what to do where nothing works
-    "doctor",
-)
-# These go on until a signal, which is a good end; they find it in arguments.interrupt.
-UNTIL_INTERRUPTED = ("run", "view", "record", "replay", "bridge", "autopilot")
-# These start a node, which --ros-args are for.
-NODES = ("run", "record", "replay", "bridge")
 FAILED = 1
 USER_MISTAKE = 2
 INTERRUPTED = 130
@@ -58,63 +27,77 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sim_node.cli.last_handler import guarded
 
     given = list(sys.argv[1:] if argv is None else argv)
-    return guarded(_main, given, needs_output=not given or given[0] not in UNTIL_INTERRUPTED)
+    return guarded(_main, given)
 
 
-def _main(given: list[str]) -> int:
+def _main(given: list[str]) -> tuple[int, bool]:
+    """The exit code, and whether the command is for nothing but what it prints."""
     try:
-        if not given or given[0] not in UNTIL_INTERRUPTED:
-            return _run(given, None)
-        with Interrupt() as interrupt:
-            code = _run(given, interrupt)
-        # All that is left goes with the process: to look through it for cycles first takes half of a Ctrl-C's time.
-        gc.freeze()
-        return code
+        with ExitStack() as signals:
+            # Only the imported command says whether a signal is its good end.
+            return _run(given, signals.enter_context(Interrupt()), signals)
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return INTERRUPTED, False
 
 
-def _run(given: list[str], interrupt: Interrupt | None) -> int:
+def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
     from sim_node.autopilot.ports import PortTaken
     from sim_node.cli.errors import UsageError
     from sim_node.cli.warn import print_warning
+    from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
-    from sim_node.registry import PluginFault
     from sim_node.world.problems import Diverged, WorldError, counted
 
     try:
         with warnings.catch_warnings():
             warnings.showwarning = print_warning
-            arguments = _parse(given)
-            arguments.interrupt = interrupt
-            code: int = arguments.module.run(arguments)
+            command, arguments = _parse(given)
+            arguments.interrupt = interrupt if command.until_interrupted else None
+            if not command.until_interrupted:
+                signals.close()
+                if interrupt.asked:
+                    return INTERRUPTED, False
+            code = command.run(arguments)
             sys.stdout.flush()
-            return code
+            if command.until_interrupted:
+                # All that is left goes with the process: to look through it for cycles takes half of a Ctrl-C's time.
+                gc.freeze()
+            return _checked(command, code), not command.until_interrupted
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-    except (Diverged, PluginFault, PortTaken) as error:
+    except (Diverged, PortTaken) as error:
         print(f"sim_node: {error}", file=sys.stderr)
-        return FAILED
+        return FAILED, False
     except (UsageError, BagError) as error:
         print(f"sim_node: {error}", file=sys.stderr)
     except BrokenPipeError:  # `sim_node tree big.yaml | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return USER_MISTAKE
+        return 0, False
+    except Exception as error:
+        fault = blamed(error)
+        if fault is None:
+            raise
+        print(f"sim_node: {fault}", file=sys.stderr)
+        return FAILED, False
+    return USER_MISTAKE, False
 
 
-def _parse(given: list[str]) -> argparse.Namespace:
-    """The arguments, with those after --ros-args kept whole for rclpy. Raises UsageError."""
+def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
+    """The command and its arguments, with those after --ros-args kept whole for rclpy. Raises UsageError."""
+    from sim_node.cli.commands import COMMANDS
     from sim_node.cli.errors import UsageError
     from sim_node.cli.parser import Parser
     from sim_node.text import did_you_mean
 
     own, ros_args = _divided(given)
-    named = own[0] if own else ""
-    if named not in COMMANDS and named[:1] not in ("", "-"):
-        raise UsageError(f"no command {named!r}{did_you_mean(named, COMMANDS)} (commands: {', '.join(COMMANDS)})")
-    if ros_args and named not in NODES:
-        raise UsageError(f"--ros-args goes with {', '.join(NODES)}, which start a node")
+    word = next((each for each in own if each != "--"), "")
+    command = None if word[:1] in ("", "-") else COMMANDS.find(word)
+    if command is None and word[:1] not in ("", "-"):
+        known = COMMANDS.words()
+        raise UsageError(f"no command {word!r}{did_you_mean(word, known)} (commands: {', '.join(known)})")
+    if ros_args and not (command and command.starts_node):
+        nodes = [name for name, each in COMMANDS.items() if each.starts_node]
+        raise UsageError(f"--ros-args goes with {', '.join(nodes)}, which start a node")
     parser = Parser(
         prog="sim_node",
         description="Worlds from files, simulated and published on the TF tree.",
@@ -122,16 +105,16 @@ def _parse(given: list[str]) -> argparse.Namespace:
         "Of a fault in sim_node, --debug shows the trace.",
     )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        if named == name or named not in COMMANDS:
-            module = importlib.import_module(f"sim_node.cli.{name}")
-            summary = _summary(module)
-            subparser = subparsers.add_parser(name, help=summary, description=summary)
-            module.add_arguments(subparser)
-            subparser.set_defaults(module=module)
+    if command is None:
+        for each in COMMANDS.values():
+            subparsers.add_parser(each.name, help=_escaped(each.summary))
+        parser.parse_args(own)  # which tells its help, or what is wrong, and exits
+        raise UsageError("a command is needed")
+    summary = _escaped(command.summary)
+    command.add_arguments(subparsers.add_parser(word, help=summary, description=summary))
     arguments = parser.parse_args(own)
     arguments.ros_args = ros_args
-    return arguments
+    return command, arguments
 
 
 def _divided(given: list[str]) -> tuple[list[str], list[str]]:
@@ -150,8 +133,18 @@ def _divided(given: list[str]) -> tuple[list[str], list[str]]:
     return own, ros_args
 
 
-def _summary(module: ModuleType) -> str:
-    return (module.__doc__ or "").partition("\n")[0]
+def _escaped(summary: str) -> str:
+    """A text as argparse takes one, in which % begins a format."""
+    return summary.replace("%", "%%")
+
+
+def _checked(command: Command, code: object) -> int:
+    """The exit code that a command returned. Raises PluginFault for anything else."""
+    if not isinstance(code, int):
+        from sim_node.cli.commands import COMMANDS
+
+        COMMANDS.refuse(command.name, f"run returned {code!r:.60}, where an exit code is needed", command.run)
+    return code
 
 
 if __name__ == "__main__":

@@ -186,22 +186,18 @@ class _Append(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         _note(namespace, self)
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), values])
+        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *self._words(values)])
+
+    def _words(self, values: Any) -> Sequence[Any]:
+        return (values,)
 
 
-class _List(argparse.Action):
+class _List(_Append):
     """Collects the words of a list that may be given again."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
         super().__init__(option_strings, dest, **kwargs)
         self.fits = fits
 
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        _note(namespace, self)
-        setattr(namespace, self.dest, [*(getattr(namespace, self.dest) or ()), *(word for word in values if word)])
+    def _words(self, values: Any) -> Sequence[Any]:
+        return [word for word in values if word]

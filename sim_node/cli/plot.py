@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown, tell_damage, told_of
+from sim_node.cli.commands import command
 from sim_node.cli.numbers import seconds, span
 from sim_node.recording.opening import open_bag
 from sim_node.recording.plotting import draw
@@ -28,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--duration", metavar="S", type=span, help="seconds to draw (default: to the end)")
 
 
+@command("plot", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints what was drawn."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:

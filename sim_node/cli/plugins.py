@@ -6,25 +6,37 @@ import importlib
 import warnings
 from collections.abc import Iterator
 
-from sim_node.registry import PluginWarning, Registry, described, offered
+from sim_node.plugins import PluginWarning, described, offered
+from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
 # By entry-point group: where its registries are.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "sim_node.autopilots": ("sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",),
+    "sim_node.autopilots": (
+        "sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",
+        "sim_node.world.vehicles:AUTOPILOT_TYPES",
+    ),
+    "sim_node.builtin": (
+        "sim_node.autopilot.builtin.streams:MESSAGES",
+        "sim_node.autopilot.builtin.commands:COMMANDS",
+        "sim_node.autopilot.builtin.mission:ITEMS",
+    ),
+    "sim_node.commands": ("sim_node.cli.commands:COMMANDS",),
+    "sim_node.displays": ("sim_node.viewing.rviz_displays:DISPLAYS",),
     "sim_node.engines": ("sim_node.physics.engine:ENGINES",),
     "sim_node.films": ("sim_node.viewing.films:FILMS",),
-    "sim_node.force_readers": ("sim_node.world.readers.yaml_forces:FORCES",),
-    "sim_node.forces": ("sim_node.physics.actors:ACTORS",),
+    "sim_node.forces": ("sim_node.physics.actors:ACTORS", "sim_node.world.readers.yaml_forces:FORCES"),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
     "sim_node.links": ("sim_node.autopilot.links.link:LINKS",),
     "sim_node.loops": ("sim_node.physics.mujoco_loops:LOOPS",),
+    "sim_node.markers": ("sim_node.viewing.marker_groups:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
     "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),
     "sim_node.pictures": ("sim_node.viewing.pictures:PICTURES",),
     "sim_node.readers": (
         "sim_node.world.readers.registry:READERS",
         "sim_node.world.readers.registry:MODEL_READERS",
+        "sim_node.world.readers.xml_roots:XML_READERS",
     ),
     "sim_node.sensor_outlines": ("sim_node.viewing.sensor_marks:OUTLINES",),
     "sim_node.sensor_views": ("sim_node.viewing.browser.senses:VIEWS",),
@@ -34,7 +46,6 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "sim_node.autopilot.translation.registry:TRANSLATIONS",
         "sim_node.autopilot.topics:TOPICS",
     ),
-    "sim_node.xml_readers": ("sim_node.world.readers.xml_roots:XML_READERS",),
 }
 
 

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "To record a simulation rather than a graph: sim_node run WORLD --record DIR"
 
 
+@command("record", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until Ctrl-C or SIGTERM."""
     if arguments.record_topics is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.far import seek
 from sim_node.cli.numbers import seconds, span
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "A bag (its folder, or an .mcap or .db3 file) is drawn by its transforms, in the world that it has."
 
 
+@command("render", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Writes the file, and says so. Nothing is left of one that could not be finished."""
     path: Path = arguments.out or arguments.video

@@ -10,6 +10,7 @@ from typing import NoReturn
 from tqdm import tqdm
 
 from sim_node.cli.bags import add_bag, add_chunk_limit
+from sim_node.cli.commands import command
 from sim_node.recording.repair import repair
 from sim_node.world.problems import counted
 
@@ -21,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder (default: BAG_repaired)")
 
 
+@command("repair", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the damage that was found, and what was kept."""
     source: Path = arguments.bag

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.numbers import positive, since_start, span, speed
@@ -53,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command("replay", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until the end of the bag, Ctrl-C or SIGTERM."""
     if not arguments.clock:

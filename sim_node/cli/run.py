@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from sim_node.cli.commands import command
 from sim_node.cli.numbers import span, speed
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.ros_parameters import refuse_world
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
 
 
+@command("run", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM."""
     options_of(arguments)

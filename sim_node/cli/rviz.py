@@ -7,6 +7,7 @@ import sys
 
 from sim_node.assembly import assemble
 from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.commands import command
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "Of a bag (its folder, or an .mcap or .db3 file) it shows what `sim_node replay` plays."
 
 
+@command("rviz", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the configuration or writes its file."""
     put_out(_of_bag(arguments) if is_bag(arguments.world) else _of_world(arguments), arguments)

@@ -10,6 +10,7 @@ from typing import Any
 
 from sim_node.assembly import Assembly, assembly_of
 from sim_node.assembly.steps import as_json, shown
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.worlds import add_world
 from sim_node.text import did_you_mean
@@ -27,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
 
 
+@command("snap", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """0 where all that can be asked for is met, 1 where mates contradict each other."""
     chosen = arguments.model if Path(arguments.world).suffix in MODEL_READERS else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import (
@@ -40,6 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="with --live: one line of JSON each time; of a bag: one")
 
 
+@command("tree", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the tree; with --live again and again, until Ctrl-C."""
     if arguments.live:

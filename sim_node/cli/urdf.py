@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sim_node.assembly import assemble
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.output import add_output, put_out
 from sim_node.cli.worlds import add_world, loaded
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
 
 
+@command("urdf", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
     """Prints the description or writes its file."""
     from sim_node.viewing.robots import robots_of

@@ -9,6 +9,7 @@ from pathlib import Path
 from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.bags import add_chunk_limit
+from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import opened, port_number
@@ -33,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@command("view", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
     """Serves the page until Ctrl-C or SIGTERM."""
     if arguments.live:

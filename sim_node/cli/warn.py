@@ -6,6 +6,7 @@ import sys
 import warnings
 from typing import TextIO
 
+from sim_node.plugins import PluginWarning
 from sim_node.world.problems import WorldWarning
 
 
@@ -17,8 +18,8 @@ def print_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Warnings of worlds as one line each; others as Python has them."""
-    if issubclass(category, WorldWarning):
+    """Warnings of worlds and of plug-ins as one line each; others as Python has them."""
+    if issubclass(category, (WorldWarning, PluginWarning)):
         print(f"warning: {message}", file=sys.stderr)
     else:
         print(warnings.formatwarning(message, category, filename, lineno, line), end="", file=sys.stderr)

@@ -19,6 +19,7 @@ from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
+from sim_node.plugins import blamed
 from sim_node.programs.recipes import supervised
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.viewing.display_sinks import display_sinks
@@ -121,7 +122,7 @@ class SimulationNode(LoopNode):
             try:
                 action()
             except Exception as failure:  # what broke the loop is raised by its stop; whoever asked is told too
-                response.success, response.message = False, str(failure)
+                response.success, response.message = False, str(blamed(failure) or failure)
             else:
                 simulation, state = self.loop.simulation, "paused" if self.loop.paused else "running"
                 response.success, response.message = True, f"{state} at {simulation.time_ns / 1e9:.9g} s"

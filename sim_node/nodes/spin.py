@@ -20,8 +20,8 @@ from sim_node.interrupt import Interrupt
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.nodes.ros_arguments import overrides, unheard
+from sim_node.plugins import blamed
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.registry import PluginFault
 from sim_node.world import WorldError
 from sim_node.world.problems import counted
 
@@ -91,13 +91,19 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         places = [each.where for each in overrides(words) if each.name == fault.name]
         print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
-    except (PluginFault, PortTaken) as fault:
+    except PortTaken as fault:
         print(f"sim_node: {fault}", file=sys.stderr)
         return FAILED
     except BagError as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
     except RecordingStopped:  # which has told why
+        return FAILED
+    except Exception as error:
+        theirs = blamed(error)
+        if theirs is None:
+            raise
+        print(f"sim_node: {theirs}", file=sys.stderr)
         return FAILED
     finally:
         rclpy.shutdown()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
 
 from sim_node.physics.wind import WindField
 from sim_node.registry import Registry
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
 
 
+@runtime_checkable
 class Actor(Protocol):
     """Pushes some bodies. It acts before each timestep, on the same data all its life."""
 
@@ -51,5 +54,31 @@ actor = ACTORS.add
 
 def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> dict[str, Actor]:
     """The actors that have something to do in a world, by name, in the order of the registry."""
-    opened = ((name, opener(world, layout, compiled, data, wind)) for name, opener in ACTORS.items())
-    return {name: actor for name, actor in opened if actor is not None}
+    found: dict[str, Actor] = {}
+    for name, opener in ACTORS.items():
+        actor = opener(world, layout, compiled, data, wind)
+        ACTORS.expect(name, actor, (Actor, type(None)), "an Actor or None")
+        if actor is not None:
+            found[name] = actor if ACTORS.is_shipped(name) else Watched(name, actor, data)
+    return found
+
+
+class Watched:
+    """An actor of another package. What it does is looked at: MuJoCo could only say that a state is not finite."""
+
+    def __init__(self, name: str, actor: Actor, data: MjData) -> None:
+        self._name, self._actor = name, actor
+        self._applied = data.xfrc_applied, data.qfrc_applied
+        self.reset, self.restore = actor.reset, actor.restore
+
+    def act(self) -> None:
+        """Has it act. Raises PluginFault for forces that are not finite."""
+        self._actor.act()
+        if not all(np.isfinite(forces).all() for forces in self._applied):
+            ACTORS.refuse(self._name, "act() made forces that are not finite", self._actor)
+
+    def state(self) -> bytes:
+        """Return its state. Raises PluginFault for what is no bytes."""
+        state = self._actor.state()
+        ACTORS.expect(self._name, state, bytes, "from state(), bytes")
+        return state

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sim_node.sensors.truth import FrameState
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Moves some frames of a world. It owns their rows of the pose array and writes no others."""
 
@@ -73,5 +74,7 @@ engine = ENGINES.add
 
 def engines_for(world: World, layout: Layout) -> dict[str, Engine]:
     """The engines that have something to move in a world, by name, in the order of the registry."""
-    opened = ((name, opener(world, layout)) for name, opener in ENGINES.items())
-    return {name: engine for name, engine in opened if engine is not None}
+    opened = {name: opener(world, layout) for name, opener in ENGINES.items()}
+    for name, engine in opened.items():
+        ENGINES.expect(name, engine, (Engine, type(None)), "an Engine or None")
+    return {name: engine for name, engine in opened.items() if engine is not None}

@@ -12,12 +12,13 @@ from sim_node.sensors.joint_states import JointStates
 from sim_node.sensors.lidar import Lidar2d, Lidar3d
 from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.message import Channels, Message, channels
-from sim_node.sensors.noise import Noise, NoiseBank
+from sim_node.sensors.noise import Noise, NoiseBank, Quantities
 from sim_node.sensors.odometry import Odometry
 from sim_node.sensors.rangefinder import Rangefinder
 from sim_node.sensors.rays import RangeNoise
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
-from sim_node.sensors.registry import SENSORS, SensorType, sensor
+from sim_node.sensors.registry import SENSORS, Measure, Report, SensorType, sensor
+from sim_node.sensors.setting import Setting
 from sim_node.sensors.suite import Group, Suite, groups_of
 from sim_node.sensors.truth import FrameState
 
@@ -41,15 +42,19 @@ __all__ = [
     "Lidar2d",
     "Lidar3d",
     "Magnetometer",
+    "Measure",
     "Message",
     "Noise",
     "NoiseBank",
     "Odometry",
+    "Quantities",
     "RangeNoise",
     "Rangefinder",
     "Reading",
     "Readings",
+    "Report",
     "SensorType",
+    "Setting",
     "Suite",
     "channels",
     "groups_of",

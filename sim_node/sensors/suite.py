@@ -210,6 +210,7 @@ class _Bank:
         self._report = group.type.report(group.sensors, setting)
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
+        self._shape = (len(group.names), *group.shape)
         self._nothing = no_batch(group.kind, group.names, group.shape)
         self._taps: list[tuple[int, Tap]] = []
 
@@ -236,9 +237,14 @@ class _Bank:
     def measure(self, time_ns: int, *, wait: bool) -> None:
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
+        if np.ndim(measured) != 2 or len(measured) != len(self.names):
+            rows, shape = len(self.names), np.shape(measured)
+            raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
         if self._disturb is not None:
             measured = self._disturb(measured)
         values = self._report(measured)
+        if np.shape(values) != self._shape:
+            raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._shape}")
         for column, tap in self._taps:
             tap.took(self.schedule.next_out, values[column])
         self.schedule.took((time_ns, values))

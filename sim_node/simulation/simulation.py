@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.assembly import assemble
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import Vehicle, engines_for, vehicles_in
+from sim_node.physics import ENGINES, Vehicle, engines_for, vehicles_in
 from sim_node.physics.engine import Carrier
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
@@ -44,6 +44,7 @@ class Simulation:
         self._poses = np.array(layout.poses)
         self._by_name = engines_for(world, layout)
         self._engines = list(self._by_name.values())
+        self._foreign = [name for name in self._by_name if not ENGINES.is_shipped(name)]
         self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
         offered = (engine.surroundings() for engine in self._engines)
         surroundings = next((each for each in offered if each is not None), OPEN_AIR)
@@ -214,3 +215,8 @@ class Simulation:
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
         for engine in self._engines:
             engine.write(poses, ahead_ns)
+        if self._foreign and not np.isfinite(poses).all():
+            row = int(np.argmin(np.isfinite(poses).all(axis=1)))
+            for name in self._foreign:  # a shipped engine says so itself
+                message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
+                ENGINES.refuse(name, message, self._by_name[name])

@@ -11,10 +11,11 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.keyframes import KeyframeEngine
+from sim_node.viewing.marker_groups import all_marks, marker_group
 from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
 from sim_node.viewing.robots import robots_of
-from sim_node.viewing.sensor_marks import sensor_marks
-from sim_node.viewing.shapes import PLAIN, Shape, shapes_of
+from sim_node.viewing.shape import PLAIN, Shape
+from sim_node.viewing.shapes import shapes_of
 from sim_node.viewing.urdf_shapes import in_urdf
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
@@ -33,16 +34,11 @@ _SMOOTH, _MOST_VERTICES = 24, 4000
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
     """All markers of an assembled world. prefix: before every frame id but the fixed frame's."""
-    markers = [
-        *_shapes(world, frames),
-        *(_path(motion) for motion in world.motions if np.ptp(motion.poses[:, :3], axis=0).max() > STILL),
-        *_missions(world, frames),
-        *sensor_marks(world),
-    ]
-    fixed = world.fixed_frame
+    fixed, markers = world.fixed_frame, all_marks(world, frames)
     return [each if each.frame == fixed else replace(each, frame=prefix + each.frame) for each in markers]
 
 
+@marker_group(SHAPES, ROBOTS)
 def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
     own, whole = _described(world, frames)
     files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
@@ -105,6 +101,11 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
             yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, drawn, corners)
 
 
+@marker_group(PATHS)
+def _paths(world: World, frames: FrameTable) -> Iterator[Marker]:
+    return (_path(motion) for motion in world.motions if np.ptp(motion.poses[:, :3], axis=0).max() > STILL)
+
+
 def _path(motion: Motion) -> Marker:
     """The way of a frame through its keyframes, in its parent."""
     times_ns = motion.times_ns
@@ -119,6 +120,7 @@ def _path(motion: Motion) -> Marker:
     return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way[:, 0, :3])
 
 
+@marker_group(MISSIONS)
 def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
     """The waypoints of pilots, in the parent frame of their vehicle."""
     for vehicle in world.vehicles:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import compile_model
-from sim_node.viewing.shapes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured
+from sim_node.viewing.shape import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 

@@ -9,13 +9,14 @@ import numpy as np
 
 from sim_node.viewing.description_sink import description_topic
 from sim_node.viewing.extent import Extent, around, places_of
+from sim_node.viewing.marker_groups import MARKER_GROUPS
 from sim_node.viewing.marker_sink import MARKERS
-from sim_node.viewing.markers import MISSIONS, PATHS, ROBOTS, SHAPES
+from sim_node.viewing.markers import ROBOTS
 from sim_node.viewing.path_sink import path_topic
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.rviz_displays import DISPLAYS, PLUGINS, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf
-from sim_node.viewing.sensor_marks import FIELDS, NAMES, SENSORS
+from sim_node.viewing.sensor_marks import NAMES
 from sim_node.wire.sensor_topics import sensor_messages
 from sim_node.wire.topic import Topic
 from sim_node.world import World
@@ -50,7 +51,7 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
 def marker_groups(*, described: bool) -> Properties:
     """Which of the node's markers are shown: where robots are described, without what their models show too."""
     hidden = {NAMES, *([ROBOTS] if described else [])}
-    return {group: group not in hidden for group in (SHAPES, ROBOTS, PATHS, MISSIONS, SENSORS, FIELDS, NAMES)}
+    return {group: group not in hidden for group in MARKER_GROUPS}
 
 
 def _markers(namespace: str, robots: Sequence[Robot]) -> Properties:

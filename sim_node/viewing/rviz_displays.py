@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim_node.registry import Registry
 from sim_node.wire.topic import Topic
 
 Properties = dict[str, Any]
 
+# The class of a display, and its properties that are not as rviz has them. A class of rviz_default_plugins goes by its
+# name alone, others as package/Class.
+Display = tuple[str, Properties]
+# By the type of message, package/msg/Name, that a display shows.
+DISPLAYS: Registry[str, Display] = Registry(
+    "display", shipped=("sim_node.viewing.rviz_displays",), group="sim_node.displays"
+)
 PLUGINS = "rviz_default_plugins"
 # Messages that wait for their transform: rviz' own 10 overflow where a sensor is faster than /tf ("queue is full").
 FILTER_SIZE = 100
@@ -25,7 +33,12 @@ def shown(name: str, topic: Topic, *, enabled: bool = True) -> Properties | None
 
 def head(plugin: str, name: str, *, enabled: bool = True) -> Properties:
     """What every display begins with."""
-    return {"Class": f"{PLUGINS}/{plugin}", "Name": name, "Enabled": enabled, "Value": enabled}
+    return {
+        "Class": plugin if "/" in plugin else f"{PLUGINS}/{plugin}",
+        "Name": name,
+        "Enabled": enabled,
+        "Value": enabled,
+    }
 
 
 def subscription(topic: Topic) -> Properties:
@@ -81,8 +94,7 @@ _ODOMETRY: Properties = {
     },
 }
 
-# The plugin of a type of message (package/msg/Name), and its properties that are not as rviz has them.
-DISPLAYS: dict[str, tuple[str, Properties]] = {
+_SHIPPED: dict[str, Display] = {
     "nav_msgs/msg/Odometry": ("Odometry", _ODOMETRY),
     "nav_msgs/msg/Path": ("Path", {"Line Style": "Lines", "Color": "25; 255; 0", "Buffer Length": 1}),
     "sensor_msgs/msg/Image": ("Image", {"Normalize Range": True, "Median window": 5}),
@@ -120,3 +132,5 @@ DISPLAYS: dict[str, tuple[str, Properties]] = {
     "geometry_msgs/msg/PoseArray": ("PoseArray", {}),
     "geometry_msgs/msg/PoseWithCovarianceStamped": ("PoseWithCovariance", {}),
 }
+for _type, _display in _SHIPPED.items():
+    DISPLAYS.add(_type)(_display)

@@ -11,8 +11,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.names import last
 from sim_node.registry import Registry
 from sim_node.sensors import groups_of
+from sim_node.viewing.marker_groups import marker_group
 from sim_node.wire.marker_messages import Marker, MarkerType
-from sim_node.world import World
+from sim_node.world import FrameTable, World
 
 # The namespaces of these markers.
 SENSORS, FIELDS, NAMES = "sensors", "fields_of_view", "sensor_names"
@@ -31,7 +32,8 @@ OUTLINES: Registry[str, Outline] = Registry(
 outline = OUTLINES.add
 
 
-def sensor_marks(world: World) -> Iterator[Marker]:
+@marker_group(SENSORS, FIELDS, NAMES)
+def sensor_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
     """The markers of a world's sensors, in the sensors' frames."""
     line = np.array([_LINE, 0.0, 0.0])
     for group in groups_of(world):

@@ -3,51 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
+from sim_node.viewing.shape import Shape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import lay_out
 from sim_node.world.mujoco_import import need_mujoco
 
-# Of what was given no colour; the arrows of a shape "xyz".
-PLAIN = (0.62, 0.65, 0.70, 1.0)
+# The arrows of a shape "xyz".
 ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
-# MuJoCo's convention: geoms of these groups are for contact and not for the eye.
-FIRST_HIDDEN_GROUP = 3
-_MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Mesh:
-    """Triangles: vertices (V, 3) m, faces (F, 3)."""
-
-    vertices: npt.NDArray[np.float32]
-    faces: npt.NDArray[np.uint32]
-
-
-@dataclass(frozen=True, eq=False)
-class Shape:
-    """A solid on a frame. row: of its frame; pose (7,): in the frame; colour (4,): red, green, blue, opacity.
-
-    kind: box, sphere, cylinder (along z), plane (faces z), mesh or glb. scale (3,): what a cube of edge 1, a ball of
-    radius 1, a cylinder of radius 1 and length 1, the mesh's or the file's own units are multiplied by.
-    """
-
-    row: int
-    kind: str
-    pose: FloatArray
-    scale: FloatArray = field(default_factory=lambda: np.ones(3))
-    colour: tuple[float, ...] = PLAIN
-    mesh: Mesh | None = None
-    file: Path | None = None
 
 
 def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
@@ -59,21 +28,6 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
 
         shapes += geoms_of(world, lay_out(world))
     return tuple(shapes)
-
-
-def capsule(row: int, pose: FloatArray, radius: float, length: float, colour: tuple[float, ...]) -> Iterator[Shape]:
-    """A cylinder between two balls."""
-    yield Shape(row, "cylinder", pose, np.array([radius, radius, length]), colour)
-    for end in (-0.5, 0.5):
-        at = poses.compose(pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
-        yield Shape(row, "sphere", at, np.full(3, radius), colour)
-
-
-def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
-    """A colour as given, or the plain one where it is none or MuJoCo's for what has none."""
-    if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
-        return PLAIN
-    return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
 
 
 def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:

@@ -10,7 +10,8 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.robots import Robot
 from sim_node.viewing.rotor_discs import DISC
-from sim_node.viewing.shapes import ARROWS, Shape, shapes_of
+from sim_node.viewing.shape import Shape
+from sim_node.viewing.shapes import ARROWS, shapes_of
 from sim_node.viewing.urdf_shapes import in_urdf, numbers, urdf_geometry, urdf_mesh
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body, Geometry

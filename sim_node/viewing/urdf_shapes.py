@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.mesh_files import uri
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 from sim_node.world.bodies import Geometry
 
 

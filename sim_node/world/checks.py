@@ -8,6 +8,7 @@ from sim_node import names
 from sim_node.text import did_you_mean
 from sim_node.world.model import LATEST_NS, ORIGIN_RANGES, SHORTEST_STEP_NS, World
 from sim_node.world.part import PARTS, Entry
+from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
@@ -19,7 +20,7 @@ MOST_IN_CYCLE = 8
 def entries_of(world: World) -> list[Entry]:
     """Every frame of a world, the fixed frame first."""
     root = Entry(world.fixed_frame, "", None, Place(Where(world.source), "fixed_frame"), NO_PLACE)
-    return [root, *(entry for kind in PARTS.values() for entry in kind.entries(world))]
+    return [root, *(entry for kind in PARTS.values() for entry in entries_of_kind(kind, world))]
 
 
 def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
@@ -78,4 +79,4 @@ def number_problems(world: World) -> Iterator[Problem]:
         if not (low <= number <= high):
             yield Problem(file, f"origin.{key}", f"{number} is out of range; allowed: {low:g} to {high:g}")
     for kind in PARTS.values():
-        yield from kind.problems(world)
+        yield from problems_of_kind(kind, world)

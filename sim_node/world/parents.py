@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
+from sim_node.world.part_checks import entries_of_kind
 
 
 def with_default_parents(world: World) -> World:
@@ -16,7 +17,7 @@ def with_default_parents(world: World) -> World:
     """
     if not any(PARTS[name].lacks_parents(parts) for name, parts in world.parts.items()):
         return world
-    known = {entry.name for kind in PARTS.values() for entry in kind.entries(world) if entry.part is not None}
+    known = {entry.name for kind in PARTS.values() for entry in entries_of_kind(kind, world) if entry.part is not None}
     known.add(world.fixed_frame)
     parts = {name: PARTS[name].with_parents(parts, known, world.fixed_frame) for name, parts in world.parts.items()}
     return replace(world, parts=parts)

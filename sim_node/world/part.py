@@ -133,7 +133,9 @@ class Kind(Generic[P]):
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add to the sections of a world file what its parts of this kind say: by default a list of their data."""
         for part in self.parts(world):
-            sections.setdefault(self.section, []).append(self.data(part, refer))
+            data = self.data(part, refer)
+            PARTS.expect(self.name, data, dict, "from data(), a dict")
+            sections.setdefault(self.section, []).append(data)
 
     def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
         """Return the parent of a frame that names none: the nearest frame that its name lies below."""
@@ -144,6 +146,7 @@ class Kind(Generic[P]):
 
         def placed(part: Any) -> P:
             parent = part.parent or self.default_parent(getattr(part, self.frame), known, fixed_frame)
+            PARTS.expect(self.name, parent, str, "from default_parent(), the name of a frame")
             return part if part.parent else replace(part, parent=parent)  # type: ignore[no-any-return]
 
         return tuple(map(placed, parts)) if self.lacks_parents(parts) else parts

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import Registry
 from sim_node.world.fields import directions, floats, same
 from sim_node.world.problems import NO_PLACE, Place
 
@@ -103,11 +104,15 @@ class AutopilotType(NamedTuple):
 
 
 # By the `type` of world files. ArduPilot's simulator interface takes the truth, and makes sensors of its own of it.
-AUTOPILOT_TYPES = {
+AUTOPILOT_TYPES: Registry[str, AutopilotType] = Registry(
+    "type of autopilot", shipped=("sim_node.world.vehicles",), group="sim_node.autopilots"
+)
+for _name, _type in {
     "ardupilot": AutopilotType((), 32),
     "mavlink_builtin": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16, pilot=True, links=True),
     "px4": AutopilotType(("imu", "magnetometer", "barometer", "gps"), 16),
-}
+}.items():
+    AUTOPILOT_TYPES.add(_name)(_type)
 
 
 @dataclass(frozen=True, slots=True)

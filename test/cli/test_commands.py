@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.cli.main import COMMANDS, main
+from sim_node.cli.commands import SHIPPED
+from sim_node.cli.main import main
 
 TURNING = """
 world: turning
@@ -156,7 +157,7 @@ def test_doctor_names_the_ros_in_use(capsys: pytest.CaptureFixture[str]) -> None
     assert said.splitlines()[-1] == "nodes can run"
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SHIPPED)
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Iterator
-from types import ModuleType
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.cli.main import COMMANDS, main
+from sim_node.cli.commands import COMMANDS, SHIPPED
+from sim_node.cli.main import main
 from sim_node.cli.parser import Parser, add_list, add_optional
 from sim_node.recording.settings import is_topic_pattern
-
-MODULES: dict[str, ModuleType] = {name: importlib.import_module(f"sim_node.cli.{name}") for name in COMMANDS}
 
 
 def actions(command: str) -> list[argparse.Action]:
     parser = Parser()
-    MODULES[command].add_arguments(parser)
+    COMMANDS[command].add_arguments(parser)
     return [action for action in parser._actions if action.dest != "help"]
 
 
@@ -37,7 +34,7 @@ _VALUES = {"--size": "64x64", "--remap": "/a:=/b", "--topics": "/a", "--live": "
 
 
 def single() -> Iterator[tuple[str, argparse.Action]]:
-    for command in COMMANDS:
+    for command in SHIPPED:
         for action in actions(command):
             collects = any(name in type(action).__name__ for name in ("List", "Append"))
             if action.option_strings and not collects:
@@ -54,7 +51,7 @@ def test_an_option_is_given_once(command: str, action: argparse.Action, capsys: 
     assert f"argument {'/'.join(action.option_strings)}: is given twice" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SHIPPED)
 def test_an_unknown_option_is_named_with_the_nearest(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     needed = [
         word for action in actions(command) if not action.option_strings or action.required for word in _given(action)
@@ -78,7 +75,7 @@ def _given(action: argparse.Action) -> list[str]:
     return words(action) if action.option_strings else ["x"]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", SHIPPED)
 def test_no_option_takes_words_that_it_cannot_tell_from_positionals(command: str) -> None:
     """Each list says which words fit it; where a positional may be left out, those are never worlds or bags."""
     found = actions(command)
@@ -125,7 +122,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
     [
         (["rn", "orbit"], "no command 'rn'; did you mean run? (commands: run, "),
         (["lokup"], "did you mean lookup?"),
-        (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, record, replay, bridge"),
+        (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, replay, record, bridge"),
         (["run", "orbit", "--no-ros", "--record", ""], "--record: DIR is empty"),
         (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full goes with --record DIR"),
         (["run", "--record", "b", "--record-topics", "orbit"], "'orbit' fits no topic; a name (/tf), a glob"),

@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "autopilot"), str(HERE.parent / "recording")]
+sys.path[:0] = [str(HERE), str(HERE.parent / "autopilot"), str(HERE.parent / "recording"), str(HERE.parent / "viewing")]

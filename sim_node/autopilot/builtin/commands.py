@@ -42,7 +42,9 @@ class Denied(Refused):
 
 
 Takes = Callable[["BuiltinAutopilot", Order], None]
-COMMANDS: Registry[int, Takes] = Registry("MAV_CMD", shipped=("sim_node.autopilot.builtin.commands",))
+COMMANDS: Registry[int, Takes] = Registry(
+    "MAV_CMD", shipped=("sim_node.autopilot.builtin.commands",), group="sim_node.builtin"
+)
 # Registers what takes some MAV_CMDs; it raises Refused.
 command = COMMANDS.add
 

@@ -31,7 +31,9 @@ _PLACED = (16, 17, 19, 22)
 
 # What an item has the vehicle do; None for what is done at once.
 Flown = Callable[[Item, "Flight"], Task | None]
-ITEMS: Registry[int, Flown] = Registry("mission item", shipped=("sim_node.autopilot.builtin.mission",))
+ITEMS: Registry[int, Flown] = Registry(
+    "mission item", shipped=("sim_node.autopilot.builtin.mission",), group="sim_node.builtin"
+)
 # Registers what flies the items of some MAV_CMDs.
 item = ITEMS.add
 

@@ -39,7 +39,9 @@ class Message(NamedTuple):
     rate: float
 
 
-MESSAGES: Registry[str, Message] = Registry("message", shipped=("sim_node.autopilot.builtin.streams",))
+MESSAGES: Registry[str, Message] = Registry(
+    "message", shipped=("sim_node.autopilot.builtin.streams",), group="sim_node.builtin"
+)
 
 
 def message(name: str, rate: float = 0.0) -> Callable[[Tells], Tells]:
@@ -86,7 +88,7 @@ class Streams:
 
 def known(number: int) -> str | None:
     """The name of a message that can be asked for."""
-    return _NAMES.get(number)
+    return next((name for name in MESSAGES if kind_named(name).number == number), None)
 
 
 @message("HEARTBEAT")
@@ -324,9 +326,6 @@ def odometry(autopilot: BuiltinAutopilot) -> Fields:
 def version(autopilot: BuiltinAutopilot) -> Fields:
     """What it can."""
     return {"capabilities": _CAPABILITIES, "uid": autopilot.system}
-
-
-_NAMES = {kind_named(name).number: name for name in MESSAGES}
 
 
 def _boot(autopilot: BuiltinAutopilot) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
@@ -20,6 +20,7 @@ class LinkFault(ValueError):
     """A URL that names no link; says what is allowed."""
 
 
+@runtime_checkable
 class Link(Protocol):
     """One way to one or more autopilots. Not for several threads; nothing here blocks.
 
@@ -66,7 +67,38 @@ def link_to(url: str) -> Link:
     if not colon or make is None:
         known = ", ".join(sorted(LINKS))
         raise LinkFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, LINKS)} (known: {known})")
-    return make(url, rest.removeprefix("//"))
+    made = make(url, rest.removeprefix("//"))
+    LINKS.expect(scheme, made, Link, "a Link")
+    return made if LINKS.is_shipped(scheme) else Watched(scheme, made)
+
+
+class Watched:
+    """A link of another package. What it reads is looked at, so that a mistake is told as its own."""
+
+    def __init__(self, scheme: str, link: Link) -> None:
+        self._scheme, self._link = scheme, link
+        self.url, self.datagrams, self.connecting = link.url, link.datagrams, link.connecting
+        self.finish, self.close, self.write = link.finish, link.close, link.write
+
+    def open(self) -> None:
+        """Opens it, or begins to. Raises OSError."""
+        self._link.open()
+        self.connecting = self._link.connecting
+
+    def fileno(self) -> int:
+        """For select. Raises PluginFault for what is no number."""
+        number = self._link.fileno()
+        LINKS.expect(self._scheme, number, int, "from fileno(), a number")
+        return number
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """What has come. Raises OSError where the other end is gone, PluginFault for what is no bytes."""
+        chunks = self._link.read()
+        for chunk in chunks if isinstance(chunks, list) else [chunks]:
+            if not (isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[0], bytes)):
+                needed = "a list of (bytes, address) is needed"
+                LINKS.refuse(self._scheme, f"read() returned {chunks!r:.60}; {needed}", self._link)
+        return chunks
 
 
 def host_and_port(url: str, rest: str) -> tuple[str, int]:

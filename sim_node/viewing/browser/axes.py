@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.batches import WXYZ
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 from sim_node.world import FrameTable
 
 # Of a scene's radius, and of the distance of a frame from its parent, when that is shorter.

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from sim_node.recording.bag import Bag
 from sim_node.recording.worlds import recorded_world
-from sim_node.viewing.shapes import Shape, shapes_of
+from sim_node.viewing.shape import Shape
+from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable
 from sim_node.world.layout import lay_out
 

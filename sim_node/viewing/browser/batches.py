@@ -12,7 +12,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import BoolArray, FloatArray
 from sim_node.viewing.browser.colours import linear
 from sim_node.viewing.browser.solids import solid
-from sim_node.viewing.shapes import Mesh, Shape
+from sim_node.viewing.shape import Mesh, Shape
 
 # Where viser's order of a quaternion is in a pose.
 WXYZ = [6, 3, 4, 5]

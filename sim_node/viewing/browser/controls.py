@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from sim_node.plugins import blamed
 from sim_node.viewing.browser.transport import SPEEDS, Transport
 
 # What each button asks of a transport.
@@ -64,4 +65,4 @@ def _ask(event: Any, action: Callable[[], None]) -> None:
         action()
     except Exception as refusal:  # whatever the loop raises is told where it was asked for
         if event.client is not None:
-            event.client.add_notification("Not done", str(refusal), auto_close_seconds=5.0)
+            event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)

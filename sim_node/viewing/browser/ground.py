@@ -12,7 +12,7 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.extent import Extent
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 
 _LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
 # Cells of the grid across a scene's radius, about.

@@ -19,7 +19,7 @@ from sim_node.viewing.browser.names import Names, main_rows
 from sim_node.viewing.browser.senses import VIEWS, View, place
 from sim_node.viewing.browser.trails import Trails
 from sim_node.viewing.extent import Extent, extent_of
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 from sim_node.world import FrameTable
 
 # All else hangs on it, so that following a frame moves one node.

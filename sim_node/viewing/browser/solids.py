@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import trimesh
 
-from sim_node.viewing.shapes import Mesh
+from sim_node.viewing.shape import Mesh
 
 
 @cache

@@ -20,7 +20,7 @@ from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.transport import Transport
 from sim_node.viewing.extent import FIELD_OF_VIEW
-from sim_node.viewing.shapes import Shape
+from sim_node.viewing.shape import Shape
 from sim_node.world import FrameTable
 
 # Trails, plots and numbers are sent this often; poses with every instant.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
@@ -46,9 +47,17 @@ def read_file(
         return None
     report.files.append(path)
     if model is None:
-        return read(path, shown, roots, report, including)
+        return _checked(READERS, suffix, read(path, shown, roots, report, including), report)
     choose = MODEL_READERS.get(suffix)
     if choose is None:
         report.error(f"is one world, of which no model can be chosen; those of {', '.join(MODEL_READERS)} files can")
         return None
-    return choose(path, shown, roots, report, including, model)
+    return _checked(MODEL_READERS, suffix, choose(path, shown, roots, report, including, model), report)
+
+
+def _checked(readers: Registry[str, Any], suffix: str, world: object, report: Report) -> World | None:
+    """What a reader returned. Raises PluginFault for what is no World, and for None where it recorded no fault."""
+    readers.expect(suffix, world, (World, type(None)), "a World or None")
+    if world is None and not report.errors:
+        readers.refuse(suffix, "returned None and recorded no error in its report")
+    return world if isinstance(world, World) else None

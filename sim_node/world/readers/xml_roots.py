@@ -31,7 +31,7 @@ XmlReader = Callable[[XmlFile], "World | None"]
 XML_READERS: Registry[str, XmlReader] = Registry(
     "reader of XML",
     shipped=("sim_node.world.readers.x_xy", "sim_node.world.readers.mjcf", "sim_node.world.readers.urdf"),
-    group="sim_node.xml_readers",
+    group="sim_node.readers",
 )
 # Registers a reader for a root element.
 xml_reader = XML_READERS.add

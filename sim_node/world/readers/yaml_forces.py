@@ -28,7 +28,7 @@ from sim_node.world.readers.yaml_values import Table, Value
 # Reads an entry of its kind into the context.
 ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
-    "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.force_readers"
+    "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.forces"
 )
 # Registers the reader of the forces of a `type`.
 force = FORCES.add

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim_node import names
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.world.model import StaticFrame, World
-from sim_node.world.part import Rename, all_parts
+from sim_node.world.part import PARTS, Rename, all_parts
 from sim_node.world.problems import Place, quoted
 from sim_node.world.readers.registry import read_file
 from sim_node.world.readers.yaml_models import MODEL_KEYS, read_start
@@ -66,6 +66,7 @@ def _take_in(world: World, prefix: str, root: str, place: Place, root_place: Pla
     rename = Rename(prefix, world.fixed_frame, root, place, root_place)
     for kind, part in all_parts(world):
         renamed = kind.renamed(part, rename)
+        PARTS.expect(kind.name, renamed, (kind.type, type(None)), f"from renamed(), a {kind.type.__name__} or None")
         if renamed is not None:
             context.add(renamed)
     if world.static_patterns != SENSOR_PATTERNS:

@@ -1,0 +1,463 @@
+"""The table of CONTRIBUTING.md is followed: for each row a package of one file and one entry point, and a use of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from plugins import python
+
+PAGE = Path(__file__).parents[2] / "CONTRIBUTING.md"
+
+
+class Row(NamedTuple):
+    adds: str
+    folder: str
+    has: str
+    group: str
+
+
+class Example(NamedTuple):
+    """thing: the file that adds it. use: what only works with it."""
+
+    thing: str
+    use: str
+
+
+def rows() -> list[Row]:
+    text = PAGE.read_text(encoding="utf-8")
+    table = text[text.index("| You add | in a new file of |") :].partition("\n\n")[0].splitlines()[2:]
+    return [Row(*(cell.strip() for cell in line.strip("|").split("|"))) for line in table]
+
+
+LOADED = """
+from pathlib import Path
+from sim_node.world import load
+def world(text, name="w.yaml"):
+    Path(name).write_text(text)
+    return load(name)
+"""
+EXAMPLES = {
+    "a kind of part of a world": Example(
+        """
+from dataclasses import dataclass
+from sim_node.world.part import Kind, part
+from sim_node.world.readers.yaml_section import section
+@dataclass(frozen=True)
+class Lamp:
+    watts: float
+@part("lamps", Lamp)
+class Lamps(Kind[Lamp]): ...
+@section("lamps")
+def read(value, context):
+    for each in value.items():
+        context.add(Lamp(each.number(0.0)))
+""",
+        """
+from sim_node.world import World
+read = world("lamps: [40, 60]")
+assert [lamp.watts for lamp in read.lamps] == [40.0, 60.0]
+assert World("w", lamps=read.lamps).lamps == read.lamps
+""",
+    ),
+    "a top-level key of world files": Example(
+        """
+import numpy as np
+from sim_node.world import StaticFrame
+from sim_node.world.readers.yaml_section import section
+@section("landmarks")
+def read(value, context):
+    for each in value.items():
+        context.add(StaticFrame(each.text(), "map", np.array([0.0, 0, 0, 0, 0, 0, 1])))
+""",
+        'assert [frame.name for frame in world("landmarks: [a, b]").frames] == ["a", "b"]',
+    ),
+    "a file format for worlds": Example(
+        """
+from sim_node.world import World
+from sim_node.world.readers.registry import reader
+@reader(".empty")
+def read(path, shown, roots, report, including=()):
+    return World(path.stem)
+""",
+        'assert world("", "hall.empty").name == "hall"',
+    ),
+    "a format for worlds in XML": Example(
+        """
+from sim_node.world import World
+from sim_node.world.readers.xml_roots import xml_reader
+@xml_reader("hall")
+def read(file):
+    return World(file.path.stem)
+""",
+        'assert world("<hall/>", "big.xml").name == "big"',
+    ),
+    "a sensor": Example(
+        """
+from dataclasses import dataclass
+from sim_node.sensors import Message, SensorType, channels, sensor
+from sim_node.sensors.parameters import parameter
+@sensor("altimeter")
+@dataclass(frozen=True)
+class Altimeter(SensorType):
+    rate: float = parameter(10.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0)
+    channels = ("height",)
+    def quantities(self):
+        return ()
+    def messages(self, frame, fixed_frame):
+        return (Message("height", "std_msgs/msg/Float64", {"data": channels(0)}),)
+    @classmethod
+    def measure(cls, sensors, setting):
+        return lambda state: state.pose[:, 2:3].copy()
+""",
+        """
+from sim_node.simulation import Simulation
+sensors = "sensors: [{name: a, type: altimeter, pose: {position: [0, 0, 7]}, parent: map}]"
+simulation = Simulation(world(sensors))
+assert simulation.snapshot().readings["a"].values.tolist() == [[7.0]]
+""",
+    ),
+    "something that moves frames": Example(
+        """
+from sim_node.physics import engine
+@engine("lift")
+def open_lift(world, layout):
+    return Lift(layout.frames.index("cabin")) if "cabin" in layout.frames.names else None
+class Lift:
+    def __init__(self, row): self.row, self.steps = row, 0
+    def reset(self, seed): self.steps = 0
+    def step(self, steps): self.steps += steps
+    def write(self, poses, ahead_ns): poses[self.row, 2] = self.steps
+    def state(self): return bytes([self.steps])
+    def restore(self, state): self.steps = state[0]
+    def surroundings(self): return None
+""",
+        """
+from sim_node.simulation import Simulation
+moves = "motions: [{frame: cabin, keyframes: [{t: 0, position: [0, 0, 0]}, {t: 1, position: [1, 0, 0]}]}]"
+simulation = Simulation(world(moves))
+simulation.step(3)
+assert simulation.snapshot().poses[simulation.frames.index("cabin"), 2] == 3.0
+""",
+    ),
+    "something that pushes bodies": Example(
+        """
+from dataclasses import dataclass
+from sim_node.physics.actors import actor
+from sim_node.physics.pushed import forces_of
+from sim_node.world.forces import Force
+from sim_node.world.readers.yaml_forces import force
+@dataclass(frozen=True, slots=True, eq=False)
+class Kick(Force):
+    def data(self): return {"type": "kick", "body": self.body}
+@force("kick")
+def read(entry, context):
+    body = entry.table(("type", "body"), required=("body",)).get("body")
+    context.add(Kick(body.text(), place=body.place))
+@actor("kick")
+def open_kicks(world, layout, compiled, data, wind):
+    return Kicks(forces_of(world, Kick), compiled, data) if forces_of(world, Kick) else None
+class Kicks:
+    def __init__(self, kicks, compiled, data):
+        self.data, self.bodies = data, [compiled.model.body(kick.body).id for kick in kicks]
+    def reset(self, seed): ...
+    def act(self): self.data.xfrc_applied[self.bodies, 0] += 1.0
+    def state(self): return b""
+    def restore(self, state): ...
+""",
+        """
+from sim_node.simulation import Simulation
+text = "physics: {gravity: [0, 0, 0]}\\nbodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 2}]}]\\n"
+simulation = Simulation(world(text + "forces: [{type: kick, body: a}]"))
+simulation.run(2.0)
+# a = F / m, x = a t^2 / 2
+assert abs(simulation.snapshot().poses[simulation.frames.index("a"), 0] - 1.0) < 0.02
+""",
+    ),
+    "a joint type": Example(
+        """
+from sim_node.world.joints import X, JointType, register, slide
+register(JointType("rail", (slide(X),)))
+""",
+        """
+from sim_node.simulation import Simulation
+text = "bodies: [{name: a, joint: {type: rail, qd: 0.5}, geometry: [{sphere: 1, mass: 2}]}]"
+simulation = Simulation(world(text))
+simulation.run(2.0)
+assert abs(simulation.snapshot().poses[simulation.frames.index("a"), 0] - 1.0) < 1e-9
+""",
+    ),
+    "a mate type": Example(
+        """
+from sim_node.world.mate_types import MateType, register
+register(MateType("weld", (), "frozen"))
+""",
+        """
+from sim_node.world import lay_out
+from sim_node.assembly import assemble
+text = '''
+systems:
+  - name: s
+    bodies: [{name: b, geometry: [{sphere: 1}], connectors: {end: {position: [0, 0, -2]}}}]
+    connectors: {here: {position: [0, 0, 5]}}
+    mates: [{name: m, weld: [b/end, here]}]
+'''
+layout = lay_out(assemble(world(text)))
+assert dict(zip(layout.frames.names, layout.poses[:, 2]))["s/b"] == 7.0
+""",
+    ),
+    "what holds a loop of mates": Example(
+        """
+from sim_node.physics.mujoco_loops import loop
+from sim_node.world.joints import Z, slide
+from sim_node.world.mate_types import MateType, register
+register(MateType("rope", (slide(Z),), "slide", ("length",)))
+HELD = []
+@loop("rope")
+def hold(spec, held, bodies, ends):
+    HELD.append(held.name)
+""",
+        """
+import numpy as np
+from sim_node.simulation import Simulation
+from sim_node.world import World
+from sim_node.world.bodies import Loop
+read = world("bodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 1}]}, "
+             "{name: b, joint: free, geometry: [{sphere: 1, mass: 1}]}]")
+ends = np.tile([0.0, 0, 0, 0, 0, 0, 1], (2, 1))
+Simulation(World("w", bodies=read.bodies, loops=(Loop("l", "rope", ("a", "b"), ends),)))
+import thing
+assert thing.HELD == ["l"]
+""",
+    ),
+    "an autopilot that flies vehicles": Example(
+        """
+from sim_node.autopilot.lockstep.ardupilot import ArduPilot
+from sim_node.autopilot.lockstep.autopilot import autopilot
+from sim_node.world.vehicles import AUTOPILOT_TYPES, AutopilotType
+AUTOPILOT_TYPES.add("still")(AutopilotType((), 8))
+@autopilot("still")
+class Still(ArduPilot):
+    def open(self): print("opened")
+    def tell(self, sample): ...
+    def hear(self): return None
+    def close(self): ...
+""",
+        """
+from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.simulation import Simulation
+from sim_node.world.locate import shipped_worlds
+text = shipped_worlds()["ardupilot"].read_text()
+simulation = Simulation(world(text.replace("type: ardupilot", "type: still")))
+[peer] = attach_autopilots(simulation)
+simulation.run(0.1)
+simulation.close()
+""",
+    ),
+    "a MAVLink message to read": Example(
+        """
+from sim_node.autopilot.topics import Profile, topic
+from sim_node.autopilot.translation.registry import translates
+SHAKEN = topic("shaken", "std_msgs/Float64", Profile.SENSOR, "none", "vibration along x (m/s^2)")
+@translates("VIBRATION")
+def vibration(fields, vehicle):
+    vehicle.send(SHAKEN, fields.vibration_x)
+""",
+        """
+from types import SimpleNamespace
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from sim_node.autopilot.parser import Parser
+from sim_node.autopilot.topics import TOPICS
+from sim_node.autopilot.translation import TRANSLATIONS
+sent = mavlink.MAVLink_vibration_message(0, 1.5, 0.0, 0.0, 0, 0, 0)
+[message] = Parser(datagrams=True).feed(sent.pack(mavlink.MAVLink(None, 1, 1)))
+said = []
+TRANSLATIONS[message.name](message.fields, SimpleNamespace(send=lambda *of: said.append(of)))
+assert said == [(TOPICS["shaken"], 1.5)]
+""",
+    ),
+    "a message, a command or a mission item of the built-in autopilot": Example(
+        """
+from sim_node.autopilot.builtin.commands import command
+from sim_node.autopilot.builtin.mission import item
+from sim_node.autopilot.builtin.streams import message
+@message("PING", 2.0)
+def ping(autopilot): return {"seq": 7}
+@command(31000)
+def whistle(autopilot, order): print("whistles")
+@item(31001)
+def wave(entry, flight): return None
+""",
+        """
+from sim_node.autopilot.builtin.commands import COMMANDS
+from sim_node.autopilot.builtin.mission import ITEMS
+from sim_node.autopilot.builtin.streams import MESSAGES, Streams
+assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].tell(None) == {"seq": 7}
+assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is None
+""",
+    ),
+    "a kind of link": Example(
+        """
+from sim_node.autopilot.links.link import link
+@link("nobody")
+class Nobody:
+    datagrams, connecting = True, False
+    def __init__(self, url, rest): self.url = url
+    def open(self): ...
+    def finish(self): ...
+    def close(self): ...
+    def fileno(self): return -1
+    def read(self): return []
+    def write(self, data, to): ...
+""",
+        "from sim_node.autopilot.links import link_to\nassert link_to('nobody:there').url == 'nobody:there'",
+    ),
+    "a storage of bags": Example(
+        """
+from sim_node.recording.mcap_bag import McapBag
+from sim_node.recording.storages import storage
+@storage("mine", ".mine")
+def open_mine(path):
+    return McapBag(path)
+""",
+        """
+from sim_node.cli.main import main
+from sim_node.recording.opening import open_bag
+words = ["run", "orbit", "--no-ros", "--duration", "0.2", "--speed", "max", "--record", "bag"]
+assert main(words) == 0
+Path("bag/bag_0.mcap").rename("a.mine")
+with open_bag("a.mine") as bag:
+    assert "/tf" in {topic.name for topic in bag.topics}
+""",
+    ),
+    "a format of pictures": Example(
+        """
+from sim_node.viewing.pictures import picture
+@picture(".ppm")
+def write_ppm(pixels, path):
+    height, width, _ = pixels.shape
+    path.write_bytes(b"P6 %d %d 255 " % (width, height) + pixels.tobytes())
+""",
+        """
+import numpy as np
+from PIL import Image
+from sim_node.viewing.pictures import write_picture
+write_picture(np.full((2, 3, 3), 9, np.uint8), Path("a.ppm"))
+assert Image.open("a.ppm").getpixel((2, 1)) == (9, 9, 9)
+""",
+    ),
+    "a format of films": Example(
+        """
+from sim_node.viewing.films import film
+@film(".count")
+def write_count(pictures, count, fps, path):
+    path.write_text(str(sum(1 for _ in pictures)))
+""",
+        """
+import numpy as np
+from fractions import Fraction
+from sim_node.viewing.films import FILMS
+FILMS[".count"]([np.zeros((2, 2, 3), np.uint8)] * 3, 3, Fraction(5), Path("a.count"))
+assert Path("a.count").read_text() == "3"
+""",
+    ),
+    "how messages of a sensor look in the viewer": Example(
+        """
+from sim_node.viewing.browser.senses import VIEWS
+@VIEWS.add("sensor_msgs/msg/MagneticField")
+def needle(scene, node, fields, radius): ...
+""",
+        """
+from sim_node.simulation import Simulation
+from sim_node.viewing.browser.instruments import instruments_of
+text = "origin: {latitude: 47, longitude: 8, altitude: 0}\\n"
+simulation = Simulation(world(text + "sensors: [{name: a, type: magnetometer, parent: map}]"))
+assert instruments_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"
+""",
+    ),
+    "what a type of sensor sees, as lines": Example(
+        """
+import numpy as np
+from sim_node.viewing.sensor_marks import outline
+@outline("imu")
+def axis(imu): return np.array([[0.0, 0, 0], [0, 0, 3]])
+""",
+        """
+from sim_node.viewing.markers import markers_of
+from sim_node.world import lay_out
+marked = world("sensors: [{name: a, type: imu, parent: map}]")
+[line] = [each for each in markers_of(marked, lay_out(marked).frames) if len(each.points)]
+assert line.points[1, 2] == 3.0
+""",
+    ),
+    "markers of a world": Example(
+        """
+from sim_node.viewing.marker_groups import marker_group
+from sim_node.wire.marker_messages import Marker, MarkerType
+@marker_group("flags")
+def flags(world, frames):
+    return [Marker(world.fixed_frame, "flags", MarkerType.CUBE)]
+""",
+        """
+from sim_node.viewing.markers import markers_of
+from sim_node.viewing.rviz import rviz_config
+from sim_node.world import lay_out
+marked = world("frames: [{name: a}]")
+assert [each.group for each in markers_of(marked, lay_out(marked).frames)] == ["flags"]
+assert "flags: true" in rviz_config(marked)
+""",
+    ),
+    "how rviz shows a topic": Example(
+        """
+from sim_node.viewing.rviz_displays import DISPLAYS
+DISPLAYS.add("sensor_msgs/msg/Imu")(("rviz_imu_plugin/Imu", {"Enable acceleration": True}))
+""",
+        """
+from sim_node.viewing.rviz import rviz_config
+text = rviz_config(world("sensors: [{name: a, type: imu, parent: map}]"))
+assert "Class: rviz_imu_plugin/Imu" in text and "Enable acceleration: true" in text
+""",
+    ),
+    "a subcommand": Example(
+        """
+from sim_node.cli.commands import command
+@command("thing")
+def run(arguments):
+    \"\"\"Say a number.\"\"\"
+    print(42)
+    return 0
+""",
+        "from sim_node.cli.main import main\nassert main(['thing']) == 0",
+    ),
+}
+
+
+def example_of(row: Row) -> Example | None:
+    return next(
+        (each for adds, each in EXAMPLES.items() if re.fullmatch(rf"{re.escape(adds)}([:,] .*)?", row.adds)), None
+    )
+
+
+def test_each_row_has_an_example_and_each_example_a_row() -> None:
+    assert [row.adds for row in rows() if example_of(row) is None] == []
+    assert len(rows()) == len(EXAMPLES)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row.adds[:40])
+def test_a_row_is_followed(row: Row, tmp_path: Path) -> None:
+    example = example_of(row)
+    assert example is not None
+    root = PAGE.parent
+    assert (root / row.folder.strip("`")).is_dir()
+    info = tmp_path / "thing-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[{row.group.strip('`')}]\nthing = thing\n")
+    (tmp_path / "thing.py").write_text(example.thing)
+    for named in re.findall(r"`@?([\w.]+)\(", row.has):
+        assert named in example.thing, f"{named} of the row is not in the example"
+    done = python(tmp_path, "-W", "error", "-c", LOADED + example.use, site=tmp_path)
+    assert done.returncode == 0, done.stderr
