@@ -10,12 +10,13 @@ if TYPE_CHECKING:
     from sim_node.recording.opening import open_bag
     from sim_node.simulation import Loop, Simulation, Snapshot, State
     from sim_node.tree import TransformTree
-    from sim_node.world import World, WorldError, load, loads
+    from sim_node.world import World, WorldError
+    from sim_node.world.load import load, loads
 
 # In the order in which a reader meets them. Importing sim_node imports none of them, so that programs start fast.
 _ROOMS = {
-    "load": "sim_node.world",
-    "loads": "sim_node.world",
+    "load": "sim_node.world.load",
+    "loads": "sim_node.world.load",
     "World": "sim_node.world",
     "WorldError": "sim_node.world",
     "Simulation": "sim_node.simulation",

@@ -69,7 +69,7 @@ def test_errors_of_a_text_name_its_lines() -> None:
 def test_what_is_no_world_is_refused_with_what_it_is(wrong: object) -> None:
     for read in (sim_node.load, sim_node.loads):
         with pytest.raises(sim_node.WorldError, match=type(wrong).__name__):
-            read(wrong)  # type: ignore[operator]
+            read(wrong)  # type: ignore[arg-type]
 
 
 def test_convert_turns_tagged_values_from_ned_and_frd() -> None:
