@@ -110,7 +110,7 @@ clean:
 	@$(PYTHON) tools/bootstrap.py
 	@touch $@
 
-.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock test/plugin/pyproject.toml
+.venv/.ready-for-tests: $(SETUP_INPUTS) requirements/test.lock $(wildcard test/plugin/*.toml test/plugin/*/*.py)
 	@$(PYTHON) tools/bootstrap.py test
 	@touch .venv/.ready $@
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import socket
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -117,7 +118,7 @@ def told(folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
 def _talk(listening: socket.socket) -> None:
     """Say something to whoever comes, and hear until they go."""
     connection, _ = listening.accept()
-    with connection:
+    with connection, suppress(OSError):
         connection.sendall(b"\xfd")
         while connection.recv(4096):
             pass

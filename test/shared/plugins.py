@@ -1,4 +1,4 @@
-"""The plug-in of test/plugin, as set-up has installed it, and copies of it with a mistake."""
+"""The plug-in of test/plugin, where set-up has installed it, and copies of it with a mistake."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import os
 import shutil
 import subprocess
 import sys
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 
 CONVEYOR = "sim-node-conveyor"
+# Where set-up has pip install it: off the path, so that only tests that ask for it see it.
+SITE = Path(sys.prefix) / "plugins"
 SOURCE = Path(__file__).parents[1] / "plugin" / "conveyor"
 # A parcel that a belt takes along, free of all other forces, and a gauge on a pallet that sees a reflector.
 HALL = """\
@@ -31,10 +33,8 @@ forces:
 
 def conveyor() -> Distribution:
     """The installed plug-in; fails a test where there is none."""
-    try:
-        return distribution(CONVEYOR)
-    except PackageNotFoundError:
-        pytest.fail(f"{CONVEYOR} is not installed: make test installs test/plugin")
+    found = next(iter(Distribution.discover(name=CONVEYOR, path=[str(SITE)])), None)
+    return found or pytest.fail(f"{CONVEYOR} is not in {SITE}: make test installs test/plugin there")
 
 
 def with_mistake(folder: Path, file: str, old: str, new: str) -> tuple[Path, int]:
