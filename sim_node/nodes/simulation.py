@@ -117,13 +117,15 @@ class SimulationNode(LoopNode):
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
-                action()
+                response.message, response.success = self.loop.call(act), True
             except Exception as failure:  # what broke the loop is raised by its stop; whoever asked is told too
-                response.success, response.message = False, str(failure)
-            else:
-                simulation, state = self.loop.simulation, "paused" if self.loop.paused else "running"
-                response.success, response.message = True, f"{state} at {simulation.time_ns / 1e9:.9g} s"
+                response.message, response.success = str(failure), False
             return response
+
+        def act() -> str:
+            action()
+            state = "paused" if self.loop.paused else "running"
+            return f"{state} at {self.loop.simulation.time_ns / 1e9:.9g} s"
 
         self.create_service(Trigger, f"~/{name}", serve)
 
@@ -137,7 +139,7 @@ class SimulationNode(LoopNode):
         apply: dict[str, Callable[[Any], None]] = {
             "publish_rate": self.loop.set_publish_rate,
             "real_time_factor": self.loop.set_real_time_factor,
-            "clock": lambda value: setattr(self.clock_sink, "enabled", value),
+            "clock": lambda value: self.loop.call(lambda: setattr(self.clock_sink, "enabled", value)),
         }
         for parameter in parameters:
             if parameter.name in apply:

@@ -97,8 +97,12 @@ class BagView:
 
     def step(self) -> None:
         """A sixtieth of a second on; pauses first."""
-        self._player.pause()
-        self._player.step()
+
+        def pause_and_step() -> None:
+            self._player.pause()
+            self._player.step()
+
+        self._player.call(pause_and_step)
 
     def reset(self) -> None:
         """Back to the start."""
