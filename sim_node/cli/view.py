@@ -6,13 +6,13 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import refuse
-from sim_node.cli.views import opened, port_number
-from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
+from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import opened, port_number, told_where
+from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
-from sim_node.simulation import Loop, Simulation
+from sim_node.session import Session
 from sim_node.world.locate import DEFAULT_WORLD
 
 
@@ -41,25 +41,25 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _world(arguments: argparse.Namespace) -> int:
     arguments.world = arguments.world or DEFAULT_WORLD
-    world = loaded(arguments)
-    simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
-    viewer = opened(arguments.port, world.name)
-    from sim_node.viewing.browser.sink import ViewSink
-
-    attach_autopilots(simulation, partial(print, flush=True))
-    sink = ViewSink(viewer)
-    loop = Loop(simulation, (sink,), paused=arguments.paused)
-    sink.steer(loop)
-    loop.start(ended=arguments.interrupt.wake)
-    arguments.interrupt.wait()
-    loop.stop()
+    session = Session(
+        loaded(arguments),
+        seed=arguments.seed or 0,
+        randomised=arguments.randomised,
+        paused=arguments.paused,
+        view=True if arguments.port is None else arguments.port,
+        tell=partial(print, flush=True),
+    )
+    with session_faults(), session:
+        told_where(session)
+        session.start(ended=arguments.interrupt.wake)
+        arguments.interrupt.wait()
     return 0
 
 
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", OF_WORLDS)
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
-    from sim_node.viewing.browser.bag_view import BagView
+    from sim_node.session.bag_view import BagView
 
     view = BagView(arguments.world, viewer, partial(print, flush=True))
     view.start(paused=arguments.paused)

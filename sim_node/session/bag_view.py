@@ -15,7 +15,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
-from sim_node.viewing.browser.bag_world import recorded_shapes
+from sim_node.session.bag_world import recorded_shapes
 from sim_node.viewing.browser.instruments import MESSAGES, Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told
 from sim_node.viewing.browser.viewer import Viewer
