@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sim_node.registry import Registry, calling_module
+from sim_node.wire import topic as wire
 from sim_node.wire.qos import Qos
 from sim_node.wire.struct_message import Pack
 
@@ -57,6 +58,11 @@ class Topic:
     about: str
     layout: Callable[[FrameNames], Pack] | None = None
 
+    def below(self, namespace: str) -> wire.Topic:
+        """The topic as it is sent below a namespace, empty for none."""
+        name = f"{namespace}/{self.name}" if namespace else self.name
+        return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
+
 
 TOPICS: Registry[str, Topic] = Registry(
     "topic", shipped=("sim_node.autopilot.translation",), group="sim_node.translations"
@@ -74,3 +80,8 @@ def topic(
     """Registers a topic. Raises ValueError for a name that is there already."""
     module = calling_module()
     return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout))
+
+
+def telemetry_of(vehicle: str) -> tuple[wire.Topic, ...]:
+    """All topics of telemetry below a vehicle's name, as a bridge publishes them."""
+    return tuple(each.below(f"/{vehicle}") for each in TOPICS.values())

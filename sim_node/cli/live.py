@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -17,8 +16,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.interrupt import Interrupt
 
 if TYPE_CHECKING:
+    from sim_node.nodes.live_graph import LiveGraph
     from sim_node.nodes.tf_statistics import FrameTraffic
-    from sim_node.tree import FrameInfo, TransformTree
+    from sim_node.tree import FrameInfo
 
 PERIOD = 1.0
 NOTHING_YET = "no transforms yet on /tf and /tf_static"
@@ -37,21 +37,13 @@ def live_lookup(
 ) -> int:
     """Show the newest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
 
-    def show(graph: Graph) -> str:
+    def show(graph: LiveGraph) -> str:
         return _lookup_json(graph, target, source) if as_json else _lookup_text(graph, target, source)
 
     return _follow(show, period, as_json, out)
 
 
-class Graph:
-    """What is heard: the tree, and the traffic of each frame."""
-
-    def __init__(self, tree: TransformTree, traffic: Callable[[], dict[str, FrameTraffic]]) -> None:
-        self.tree = tree
-        self.traffic = traffic
-
-
-def _follow(show: Callable[[Graph], str], period: float, as_json: bool, out: TextIO | None) -> int:
+def _follow(show: Callable[[LiveGraph], str], period: float, as_json: bool, out: TextIO | None) -> int:
     stream = sys.stdout if out is None else out
     in_place = stream.isatty() and not as_json
     if not period > 0.0:
@@ -82,41 +74,12 @@ def _follow(show: Callable[[Graph], str], period: float, as_json: bool, out: Tex
     return 0
 
 
-@contextmanager
-def _listening() -> Iterator[Graph]:
+def _listening() -> LiveGraph:
     try:
-        import rclpy
-        from rclpy.executors import SingleThreadedExecutor
-        from rclpy.signals import SignalHandlerOptions
-
-        from sim_node.nodes.discovery import prepare
-        from sim_node.nodes.graph_clock import GraphClock
-        from sim_node.nodes.tf2 import Buffer, TransformListener
-        from sim_node.nodes.tf_statistics import TfStatistics
-        from sim_node.tree import TransformTree
+        from sim_node.nodes.live_graph import LiveGraph
     except ImportError as error:
         raise UsageError(f"--live needs ROS 2 (rclpy, tf2_msgs): {error}") from None
-    prepare()
-    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-    try:
-        node = rclpy.create_node("sim_node_live", start_parameter_services=False)
-        tree = TransformTree(detect_jumps=True)
-        statistics = TfStatistics(lambda: clock.now_ns())
-        clock = GraphClock(node, found=statistics.forget_delays)
-        listener = TransformListener(Buffer(tree=tree), node, spin_thread=False, on_batch=statistics.on_batch)
-        executor = SingleThreadedExecutor()
-        executor.add_node(node)
-        spinner = threading.Thread(target=executor.spin, name="listen", daemon=True)
-        spinner.start()
-        try:
-            yield Graph(tree, statistics.traffic)
-        finally:
-            executor.shutdown(timeout_sec=1.0)
-            spinner.join(1.0)
-            listener.unregister()
-            node.destroy_node()
-    finally:
-        rclpy.try_shutdown()
+    return LiveGraph()
 
 
 def _redrawn(text: str, lines_before: int) -> str:
@@ -124,7 +87,7 @@ def _redrawn(text: str, lines_before: int) -> str:
     return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
 
 
-def _tree_text(graph: Graph) -> str:
+def _tree_text(graph: LiveGraph) -> str:
     from sim_node.tree import describe
 
     frames = graph.tree.describe()
@@ -140,7 +103,7 @@ def _tree_text(graph: Graph) -> str:
     return describe.as_text(frames, remark)
 
 
-def _tree_json(graph: Graph) -> str:
+def _tree_json(graph: LiveGraph) -> str:
     traffic = graph.traffic()
     frames = graph.tree.as_dict()
     for name, frame in frames.items():
@@ -148,7 +111,7 @@ def _tree_json(graph: Graph) -> str:
     return json.dumps(frames)
 
 
-def _lookup_text(graph: Graph, target: str, source: str) -> str:
+def _lookup_text(graph: LiveGraph, target: str, source: str) -> str:
     from sim_node.tree import TransformError
     from sim_node.tree.errors import seconds
 
@@ -171,7 +134,7 @@ def _lookup_text(graph: Graph, target: str, source: str) -> str:
     return "\n".join(lines + [f"  {name.ljust(width)}  {_traffic(traffic[name])}" for name in moving])
 
 
-def _lookup_json(graph: Graph, target: str, source: str) -> str:
+def _lookup_json(graph: LiveGraph, target: str, source: str) -> str:
     from sim_node.tree import TransformError
 
     try:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_list
-from sim_node.cli.recording import add_files, options_of, recording_faults, snapshots_on_signal, tell_of
+from sim_node.cli.recording import add_files, options_of, snapshots_on_signal, tell_of
 from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.cli.sessions import session_faults
 from sim_node.packages import how_to_install
-from sim_node.recording.settings import is_topic_pattern
+from sim_node.recording.settings import from_options, is_topic_pattern
+from sim_node.session.errors import needing
 from sim_node.world.problems import counted
 
 if TYPE_CHECKING:
@@ -38,15 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("record takes --live [TOPIC ...]; a run is recorded by `sim_node run WORLD --record DIR`")
     refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
     try:
-        import rclpy  # noqa: F401
+        from sim_node.nodes.spin import run_node
     except ImportError as error:
         raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
-    with recording_faults():
-        from sim_node.nodes.live_recording import LiveRecordingNode
-        from sim_node.nodes.spin import run_node
-        from sim_node.recording.settings import from_options
-        from sim_node.recording.writer import refuse_existing
-
+    with session_faults():
+        with needing("recording", "recording"):
+            from sim_node.nodes.live_recording import LiveRecordingNode
+            from sim_node.recording.writer import refuse_existing
         settings = from_options({**options_of(arguments), "when_full": "end"})
         refuse_existing(Path(arguments.record))
     signals = ExitStack()

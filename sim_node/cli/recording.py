@@ -13,9 +13,9 @@ from typing import Any
 from sim_node.cli.errors import UsageError
 from sim_node.cli.numbers import positive, span
 from sim_node.cli.parser import add_list, flag_of
-from sim_node.packages import how_to_install
-from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.settings import SettingsFault, from_options, is_topic_pattern
+from sim_node.cli.sessions import session_faults
+from sim_node.recording.bag import RecordingStopped
+from sim_node.recording.settings import Settings, from_options, is_topic_pattern
 
 # Of the arguments, by the names that settings have for them.
 OPTIONS = {
@@ -66,20 +66,14 @@ def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
         raise UsageError("--record: DIR is empty")
     if given and arguments.record is None:
         raise UsageError(f"{flag_of(OPTIONS[next(iter(given))])} goes with --record DIR")
-    with recording_faults():
+    with session_faults():
         from_options(given)
     return given
 
 
-@contextmanager
-def recording_faults() -> Iterator[None]:
-    """What the user got wrong about a recording, as UsageError."""
-    try:
-        yield
-    except (BagError, SettingsFault) as fault:
-        raise UsageError(f"--record: {fault}") from None
-    except ImportError as error:
-        raise UsageError(f"recording: {how_to_install(error)}") from None
+def settings_of(arguments: argparse.Namespace) -> Settings:
+    """How the recording that is asked for is made. Raises UsageError."""
+    return from_options(options_of(arguments))
 
 
 @contextmanager
@@ -107,7 +101,7 @@ def snapshots_on_signal(recorder: Any) -> Iterator[None]:
 
 def tell_of(recorder: Any) -> None:
     """What has become of a recording, where one was begun."""
-    if recorder.folder.exists():
+    if recorder is not None and recorder.folder.exists():
         lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
 

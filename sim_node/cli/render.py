@@ -117,7 +117,8 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _take(arguments: argparse.Namespace) -> Iterator[Take]:
     """What is drawn: a run of a world, or a bag."""
-    from sim_node.viewing.takes import run_of, take_of_bag
+    from sim_node.session.bag_takes import take_of_bag
+    from sim_node.viewing.takes import run_of
 
     if not is_bag(arguments.world):
         goes_with(arguments, "a bag", ["chunk_limit"])

@@ -1,76 +1,53 @@
-"""A run without ROS: the loop in this process, its recording, its page and its programs."""
+"""A run without ROS: a session in this process."""
 
 from __future__ import annotations
 
 import argparse
 import time
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
-from sim_node.cli.recording import complain, options_of, recording_faults, snapshots_on_signal, tell_of
-from sim_node.cli.views import viewing
-from sim_node.cli.worlds import drawn
-from sim_node.programs.recipes import supervised
-from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.simulation import Loop, Simulation, Sink
+from sim_node.cli.recording import complain, settings_of, snapshots_on_signal, tell_of
+from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import told_where, view_of
+from sim_node.recording.bag import RecordingStopped
+from sim_node.session import Session
 from sim_node.world import World
-
-if TYPE_CHECKING:
-    from sim_node.recording.recorder import Recorder
 
 
 def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM; tells how long it took."""
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
-    tell = partial(print, flush=True)
-    simulation = Simulation(with_free_instances(drawn(world, arguments), tell, bridged=False), arguments.seed or 0)
+    session = Session(
+        world,
+        seed=arguments.seed or 0,
+        randomised=arguments.randomised,
+        real_time_factor=1.0 if arguments.speed is None else arguments.speed,
+        duration_ns=duration_ns,
+        record=arguments.record,
+        recording=settings_of(arguments),
+        view=view_of(arguments),
+        recipes=arguments.recipes,
+        sinks=(ProgressSink(duration_ns),),
+        tell=partial(print, flush=True),
+        complain=complain,
+    )
+    simulation = session.simulation
     if arguments.interrupt.asked:
         return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
-    attach_autopilots(simulation, tell)
-    recorder, sinks = _recording(simulation, arguments)
-    view = viewing(world.name, arguments)
-    speed = 1.0 if arguments.speed is None else arguments.speed
-    loop = Loop(simulation, (*sinks, ProgressSink(duration_ns), *view), real_time_factor=speed, duration_ns=duration_ns)
-    for each in view:
-        each.steer(loop)
     code = 0
-    with snapshots_on_signal(recorder), supervised(world, arguments.recipes, tell) as programs:
+    with session_faults(), session, snapshots_on_signal(session.recorder):
+        told_where(session)
         started = time.monotonic()
-        loop.start(ended=arguments.interrupt.wake)
+        session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
-        programs.ask_to_end()
         try:
-            loop.stop()
-        except BagError as error:
-            raise UsageError(f"--record: {error}") from None
+            session.close()
         except RecordingStopped:  # which has told why
             code = 1
-    simulated = (simulation.time_ns - world.time.start_ns) / 1e9
-    print(f"simulated {simulated:g} s in {time.monotonic() - started:.2f} s")
-    if recorder is not None:
-        tell_of(recorder)
+    print(f"simulated {(simulation.time_ns - world.time.start_ns) / 1e9:g} s in {time.monotonic() - started:.2f} s")
+    tell_of(session.recorder)
     return code
-
-
-def _recording(simulation: Simulation, arguments: argparse.Namespace) -> tuple[Recorder | None, tuple[Sink, ...]]:
-    """The recording that is asked for, if one is, and what sends to it."""
-    if not arguments.record:
-        return None, ()
-    with recording_faults():
-        from sim_node.recording.provenance import attachments_of, custom_data
-        from sim_node.recording.recorder import Recorder
-        from sim_node.recording.recording_sink import sinks_into
-        from sim_node.recording.settings import from_options
-
-        attached = attachments_of(simulation.world, simulation.seed, arguments.randomised)
-        custom = custom_data(simulation.world, simulation.seed)
-        settings = from_options(options_of(arguments))
-        recorder = Recorder(Path(arguments.record), settings, attached, custom, tell=complain)
-    return recorder, sinks_into(recorder)

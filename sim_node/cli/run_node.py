@@ -10,7 +10,8 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.progress import ProgressSink
 from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
 from sim_node.cli.ros_parameters import refuse_twice
-from sim_node.cli.views import viewing
+from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import told_where, view_of
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -31,17 +32,15 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     signals = ExitStack()
 
     def make() -> SimulationNode:
-        view = viewing(world.name, arguments)
-        node = SimulationNode(world, parameters, sinks=(ProgressSink(duration_ns), *view), duration_ns=duration_ns)
-        for each in view:
-            each.steer(node.loop)
+        progress, view = ProgressSink(duration_ns), view_of(arguments)
+        node = SimulationNode(world, parameters, sinks=(progress,), view=view, duration_ns=duration_ns)
+        told_where(node.session)
         print("\n".join(banner(node)), flush=True)
-        if node.recorder is not None:
-            signals.callback(tell_of, node.recorder)
-            signals.enter_context(snapshots_on_signal(node.recorder))
+        signals.callback(tell_of, node.session.recorder)
+        signals.enter_context(snapshots_on_signal(node.session.recorder))
         return node
 
-    with signals:
+    with session_faults(), signals:
         return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
 
 

@@ -39,6 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> str:
+    from sim_node.autopilot.topics import telemetry_of
     from sim_node.viewing.rviz import rviz_config, without_display
 
     goes_with(arguments, "a bag", ["chunk_limit"])
@@ -49,12 +50,12 @@ def _of_world(arguments: argparse.Namespace) -> str:
         world,
         prefix=arguments.frame_prefix,
         namespace=arguments.namespace,
-        telemetry=arguments.telemetry,
+        telemetry={vehicle: telemetry_of(vehicle) for vehicle in arguments.telemetry},
     )
 
 
 def _of_bag(arguments: argparse.Namespace) -> str:
-    from sim_node.viewing.rviz_bag import bag_config
+    from sim_node.session.rviz_bag import bag_config
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
     with open_bag(arguments.world, arguments.chunk_limit) as bag, told_of() as unreadable:

@@ -6,16 +6,15 @@ import argparse
 from functools import partial
 from pathlib import Path
 
-from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import opened, port_number
-from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
+from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import opened, port_number, told_where
+from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
-from sim_node.simulation import Loop, Simulation
+from sim_node.session import Session
 from sim_node.world.locate import DEFAULT_WORLD
 
 
@@ -47,26 +46,25 @@ def run(arguments: argparse.Namespace) -> int:
 def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit"])
     arguments.world = arguments.world or DEFAULT_WORLD
-    world = loaded(arguments)
-    tell = partial(print, flush=True)
-    simulation = Simulation(with_free_instances(drawn(world, arguments), tell, bridged=False), arguments.seed or 0)
-    viewer = opened(arguments.port, world.name)
-    from sim_node.viewing.browser.sink import ViewSink
-
-    attach_autopilots(simulation, tell)
-    sink = ViewSink(viewer)
-    loop = Loop(simulation, (sink,), paused=arguments.paused)
-    sink.steer(loop)
-    loop.start(ended=arguments.interrupt.wake)
-    arguments.interrupt.wait()
-    loop.stop()
+    session = Session(
+        loaded(arguments),
+        seed=arguments.seed or 0,
+        randomised=arguments.randomised,
+        paused=arguments.paused,
+        view=True if arguments.port is None else arguments.port,
+        tell=partial(print, flush=True),
+    )
+    with session_faults(), session:
+        told_where(session)
+        session.start(ended=arguments.interrupt.wake)
+        arguments.interrupt.wait()
     return 0
 
 
 def _bag(arguments: argparse.Namespace) -> int:
     refuse(arguments, "a bag", OF_WORLDS)
     viewer = opened(arguments.port, Path(arguments.world).resolve().name)
-    from sim_node.viewing.browser.bag_view import BagView
+    from sim_node.session.bag_view import BagView
 
     view = BagView(arguments.world, viewer, partial(print, flush=True), arguments.chunk_limit)
     view.start(paused=arguments.paused)

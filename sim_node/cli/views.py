@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_optional
+from sim_node.cli.sessions import session_faults
+from sim_node.session.errors import needing
 
 if TYPE_CHECKING:
-    from sim_node.viewing.browser.sink import ViewSink
+    from sim_node.session import Session
     from sim_node.viewing.browser.viewer import Viewer
 
 # argparse's mark of a --view without PORT.
@@ -23,27 +24,23 @@ def add_view(parser: argparse.ArgumentParser) -> None:
     add_optional(parser, "--view", "PORT", str.isdecimal, type=port_number, const=_ANY, help=what)
 
 
-def viewing(title: str, arguments: argparse.Namespace) -> tuple[ViewSink, ...]:
-    """The sink that --view asks for, or none; prints where its page is."""
-    if arguments.view is None:
-        return ()
-    viewer = opened(None if arguments.view == _ANY else arguments.view, title)
-    from sim_node.viewing.browser.sink import ViewSink
+def view_of(arguments: argparse.Namespace) -> bool | int:
+    """What --view asks for, as a Session takes it: whether the run is shown, or at which port."""
+    return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
 
-    return (ViewSink(viewer),)
+
+def told_where(session: Session) -> None:
+    """Prints where the page of a session is, if it has one."""
+    if session.viewer is not None:
+        print(f"viewer: {session.viewer.url}", flush=True)
 
 
 def opened(port: int | None, title: str) -> Viewer:
     """A viewer whose page can be looked at; prints where. Raises UsageError."""
-    try:
-        from sim_node.viewing.browser.server import PortTaken
-        from sim_node.viewing.browser.viewer import Viewer
-    except ImportError as error:
-        raise UsageError(f"no viewer here ({error}); run: pip install 'sim_node[view]'") from None
-    try:
+    with session_faults():
+        with needing("the viewer", "view"):
+            from sim_node.viewing.browser.viewer import Viewer
         viewer = Viewer(port, title)
-    except PortTaken as taken:
-        raise UsageError(str(taken)) from None
     print(f"viewer: {viewer.url}", flush=True)
     return viewer
 

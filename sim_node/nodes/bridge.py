@@ -71,7 +71,7 @@ class BridgeNode(LoopNode):
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
         graph = Publishers(self)
-        recorder = recorder_of(self, values, patient=False) if values["record"] else None
+        recorder = recorder_of(self, values) if values["record"] else None
         self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)
         if recorder is not None:
             self.bridge.every(COMMIT_S, lambda now_ns: recorder.commit(self._graph_ns()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,45 +11,50 @@ from rclpy.node import Node
 from std_srvs.srv import Trigger
 
 from sim_node.nodes.parameters import RECORD, ParameterFault
-from sim_node.packages import how_to_install
 from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.settings import Settings, SettingsFault, from_options
+from sim_node.session.errors import MissingExtra, needing
 
 if TYPE_CHECKING:
-    from sim_node.recording.provenance import Attached
     from sim_node.recording.recorder import Recorder
 
 
-def recorder_of(
-    node: Node,
-    values: Mapping[str, Any],
-    attached: Sequence[Attached] = (),
-    custom: Mapping[str, str] | None = None,
-    *,
-    patient: bool = True,
-) -> Recorder:
-    """The recording, with its service ~/snapshot in snapshot mode; see Recorder. Raises ParameterFault."""
+def recording_settings(values: Mapping[str, Any]) -> Settings:
+    """How parameters say that is recorded. Raises ParameterFault."""
+    with recording_faults():
+        return from_options({name.removeprefix("record_"): values[name] for name in RECORD if name != "record"})
+
+
+@contextmanager
+def recording_faults() -> Iterator[None]:
+    """What is wrong about a recording, as ParameterFault."""
     try:
-        # Here, because a node that does not record needs none of it.
-        from sim_node.recording.recorder import Recorder
-        from sim_node.recording.settings import SettingsFault, from_options
-    except ImportError as error:
-        raise ParameterFault(f"parameter record: {how_to_install(error)}") from None
-    options = {name.removeprefix("record_"): values[name] for name in RECORD if name != "record"}
-    try:
-        recorder = Recorder(
-            Path(values["record"]),
-            from_options(options),
-            attached,
-            custom,
-            tell=node.get_logger().error,
-            resolve=node.resolve_topic_name,
-            patient=patient,
-        )
+        yield
     except SettingsFault as fault:
         raise ParameterFault(f"parameter record_{fault}") from None
-    except BagError as error:
-        raise ParameterFault(f"parameter record: {error}") from None
-    if recorder.settings.snapshot_ns:
+    except BagError as fault:
+        raise ParameterFault(f"parameter record: {fault}") from None
+    except MissingExtra as missing:
+        if missing.extra != "recording":
+            raise
+        raise ParameterFault(f"parameter record: {missing}") from None
+
+
+def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
+    """A recording that nobody waits for, with its service ~/snapshot in snapshot mode. Raises ParameterFault."""
+    settings = recording_settings(values)
+    with recording_faults():
+        # Here, because a node that does not record needs none of it.
+        with needing("recording", "recording"):
+            from sim_node.recording.recorder import Recorder
+        recorder = Recorder(
+            Path(values["record"]),
+            settings,
+            tell=node.get_logger().error,
+            resolve=node.resolve_topic_name,
+            patient=False,
+        )
+    if settings.snapshot_ns:
         serve_snapshot(node, recorder)
     return recorder
 

@@ -112,12 +112,14 @@ class ReplayNode(LoopNode):
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
-                action()
+                response.message, response.success = self.loop.call(act), True
             except Exception as failure:  # what broke the player is raised by its stop; whoever asked is told too
-                response.success, response.message = False, str(failure)
-            else:
-                response.success, response.message = True, self.loop.said()
+                response.message, response.success = str(failure), False
             return response
+
+        def act() -> str:
+            action()
+            return self.loop.said()
 
         self.create_service(Trigger, f"~/{name}", serve)
 
@@ -125,8 +127,8 @@ class ReplayNode(LoopNode):
         """Takes over changed parameters; rclpy has checked their types, ranges and read-only marks."""
         apply: dict[str, Callable[[Any], None]] = {
             "rate": self._set_rate,
-            "loop": lambda value: setattr(self.loop, "loop", value),
-            "step_size": lambda value: setattr(self.loop, "step_ns", round(value * 1e9)),
+            "loop": lambda value: self.loop.call(lambda: setattr(self.loop, "loop", value)),
+            "step_size": lambda value: self.loop.call(lambda: setattr(self.loop, "step_ns", round(value * 1e9))),
             "position": lambda value: self.loop.seek(round(value * 1e9)),
         }
         for parameter in parameters:

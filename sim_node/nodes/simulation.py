@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_peer import attach_autopilots
 from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers
-from sim_node.nodes.recording import recorder_of
+from sim_node.nodes.recording import recording_faults, recording_settings, serve_snapshot
 from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.typed_transforms import typed
 from sim_node.plugins import blamed
-from sim_node.programs.recipes import supervised
-from sim_node.simulation import Loop, Refused, Simulation, Sink
-from sim_node.viewing.display_sinks import display_sinks
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.sensor_sink import SensorSink
+from sim_node.session import Publishing, Session
+from sim_node.simulation import Loop, Refused, Sink
 from sim_node.wire.stamps import simulation_stamp, wall_stamp
-from sim_node.wire.tf_sink import TfSink, serialised, to_all
-from sim_node.wire.topic import Outlet, Tee
-from sim_node.world import World, load
-from sim_node.world.randomise import randomised
-
-if TYPE_CHECKING:
-    from sim_node.recording.recorder import Recorder
+from sim_node.world import World
 
 
 class SimulationNode(LoopNode):
@@ -50,83 +39,96 @@ class SimulationNode(LoopNode):
         parameters: dict[str, Any] | None = None,
         *,
         sinks: tuple[Sink, ...] = (),
+        view: bool | int = False,
         duration_ns: int | None = None,
     ) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
         super().__init__("simulation", parameter_overrides=overrides)
         values = declare(self)
-        wall = values["stamp"] == "wall"
-        world = world or load(values["world"])
-        refuse_unknown(self, SPECS, parameters_beside(world) if values["bridge"] else ())
-        world = randomised(world, values["seed"]) if values["randomised"] else world
-        self.world = with_free_instances(world, self.get_logger().info, bridged=values["bridge"])
-        prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
-        graph = Publishers(self)
-        self.recorder, bag, commits = self._recording(values)
-        outlet = Tee(graph, *bag)
-        transforms = (
-            to_all(typed(self), *map(serialised, bag)) if values["tf_messages"] == "typed" else serialised(outlet)
-        )
-        self.clock_sink = ClockSink(outlet, enabled=values["clock"] and not wall)
-        gap = () if wall else (ResetGap(),)
-        tf = TfSink(transforms, prefix=prefix, stamp=stamp)
-        sensors = SensorSink(outlet, prefix=prefix, stamp=stamp)
-        seen = display_sinks(outlet, values, prefix=prefix, stamp=stamp)
-        simulation = Simulation(self.world, values["seed"])
-        autopilots = attach_autopilots(simulation, self.get_logger().info)
-        self.loop = Loop(
-            simulation,
-            (self.clock_sink, *gap, tf, sensors, *seen, *commits, *sinks),
+        self._wall_stamps = values["stamp"] == "wall"
+        self.session = session = Session(
+            world or values["world"],
+            seed=values["seed"],
+            randomised=values["randomised"],
             publish_rate=values["publish_rate"],
             real_time_factor=values["real_time_factor"],
             paused=values["start_paused"],
             duration_ns=duration_ns,
+            record=values["record"] or None,
+            recording=recording_settings(values) if values["record"] else None,
+            view=view,
+            recipes=values["recipes"],
+            bridged=values["bridge"],
+            sinks=sinks,
+            publishing=self._publishing(values),
+            tell=self.get_logger().info,
+            complain=self.get_logger().error,
         )
-        self._wall_stamps = wall
+        self.world = session.world
+        refuse_unknown(self, SPECS, parameters_beside(self.world) if values["bridge"] else ())
+        with recording_faults():
+            session.open()
+        try:
+            self._set_up(values)
+        except BaseException:
+            session.close()
+            raise
+
+    def ask_to_end(self) -> None:
+        """Programs may take their time to end."""
+        self.session.ask_to_end()
+
+    def destroy_node(self) -> None:
+        """Waits for the programs to have ended."""
+        try:
+            self.session.close()
+        finally:
+            super().destroy_node()
+
+    def _publishing(self, values: dict[str, Any]) -> Publishing:
+        """How the run is published on this node's topics."""
+        return Publishing(
+            outlet=Publishers(self),
+            transforms=typed(self) if values["tf_messages"] == "typed" else None,
+            clock=values["clock"] and not self._wall_stamps,
+            after_clock=() if self._wall_stamps else (ResetGap(),),
+            stamp=wall_stamp() if self._wall_stamps else simulation_stamp,
+            prefix=values["frame_prefix"],
+            displays=values,
+            resolve=self.resolve_topic_name,
+        )
+
+    def _set_up(self, values: dict[str, Any]) -> None:
+        """What of the graph steers the run and watches it."""
+        session, self.loop = self.session, self.session.loop
+        assert session.clock is not None, "a node is an outlet"
+        self.clock_sink = session.clock
+        if session.recorder is not None and session.recorder.settings.snapshot_ns:
+            serve_snapshot(self, session.recorder)
         self.add_on_set_parameters_callback(self._change)
         self._serve("pause", self.loop.pause)
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        # Last: who listens for the programs is there, and nothing that fails leaves one behind.
-        self.programs = supervised(self.world, values["recipes"], self.get_logger().info)
-        self._diagnostics = Diagnostics(self, self.loop, autopilots, self.programs, stamp)
+        stamp = wall_stamp() if self._wall_stamps else simulation_stamp
+        self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
         if values["bridge"]:
-            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not wall)
-
-    def ask_to_end(self) -> None:
-        """Programs may take their time to end."""
-        self.programs.ask_to_end()
-
-    def destroy_node(self) -> None:
-        """Waits for the programs to have ended."""
-        self.programs.stop()
-        super().destroy_node()
-
-    def _recording(self, values: dict[str, Any]) -> tuple[Recorder | None, tuple[Outlet, ...], tuple[Sink, ...]]:
-        """The recording that is asked for, if one is: as an outlet, and as the sink that follows all others."""
-        if not values["record"]:
-            return None, (), ()
-        # Here, because a node that does not record needs none of it.
-        from sim_node.recording.provenance import attachments_of, custom_data
-        from sim_node.recording.recording_sink import RecordingSink
-
-        attached = attachments_of(self.world, values["seed"], values["randomised"])
-        recorder = recorder_of(self, values, attached, custom_data(self.world, values["seed"]))
-        return recorder, (recorder,), (RecordingSink(recorder),)
+            self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
         """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
-                action()
+                response.message, response.success = self.loop.call(act), True
             except Exception as failure:  # what broke the loop is raised by its stop; whoever asked is told too
-                response.success, response.message = False, str(blamed(failure) or failure)
-            else:
-                simulation, state = self.loop.simulation, "paused" if self.loop.paused else "running"
-                response.success, response.message = True, f"{state} at {simulation.time_ns / 1e9:.9g} s"
+                response.message, response.success = str(blamed(failure) or failure), False
             return response
+
+        def act() -> str:
+            action()
+            state = "paused" if self.loop.paused else "running"
+            return f"{state} at {self.loop.simulation.time_ns / 1e9:.9g} s"
 
         self.create_service(Trigger, f"~/{name}", serve)
 
@@ -140,7 +142,7 @@ class SimulationNode(LoopNode):
         apply: dict[str, Callable[[Any], None]] = {
             "publish_rate": self.loop.set_publish_rate,
             "real_time_factor": self.loop.set_real_time_factor,
-            "clock": lambda value: setattr(self.clock_sink, "enabled", value),
+            "clock": lambda value: self.loop.call(lambda: setattr(self.clock_sink, "enabled", value)),
         }
         for parameter in parameters:
             if parameter.name in apply:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sim_node.autopilot.topics import Topic
-from sim_node.wire import topic as wire
 from sim_node.wire.topic import Outlet, Send
 
 
@@ -13,14 +12,12 @@ class VehiclePublishers:
     """Sends CDR on the topics of one vehicle, which lie below its name. now_ns: the graph's clock."""
 
     def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
-        self._outlet, self._prefix, self._now_ns = outlet, f"{name}/" if name else "", now_ns
+        self._outlet, self._name, self._now_ns = outlet, name, now_ns
         self._sends: dict[Topic, Send] = {}
 
     def send(self, topic: Topic, data: bytes) -> None:
         """One message."""
         send = self._sends.get(topic)
         if send is None:
-            type = topic.type.replace("/", "/msg/")
-            advertised = wire.Topic(self._prefix + topic.name, type, topic.profile.value)
-            send = self._sends[topic] = self._outlet.advertise(advertised)
+            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name))
         send(self._now_ns(), data)

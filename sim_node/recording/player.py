@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from sim_node.recording.bag import Message
 from sim_node.recording.playback import Playback
@@ -12,6 +12,7 @@ from sim_node.recording.stamps import NoDefinition, Shift, shift_of
 from sim_node.simulation.pacing import Pace, Pacer
 from sim_node.simulation.worker import Refused, Worker
 
+T = TypeVar("T")
 # Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
 # times at which their messages were recorded stay behind what comes next.
 GAP_NS = 100_000_000
@@ -94,6 +95,7 @@ class Player:
         self._damage_told = 0
         self._messages: Iterator[Message] = iter(())
         self._next: Message | None = None
+        self._sending = False
         # Whether there is nothing at all to play, so that a loop would go round without end.
         self._empty = False
         self._worker = Worker("replay", self._work)
@@ -109,33 +111,42 @@ class Player:
         self._worker.end()
         self._worker.join()
 
+    def call(self, function: Callable[[], T]) -> T:
+        """Run a function between two messages and return its result, as Loop.call does.
+
+        Raises Refused after the end, and to a stage that asks while it is sent to.
+        """
+        if self._sending and self._worker.is_current:
+            raise Refused("a stage cannot ask this of the replay that sends to it; ask from another thread")
+        return self._worker.call(function)
+
     def end(self) -> None:
         """Ends it as if all were played: the last messages may still arrive."""
-        self._worker.ask(self._end)
+        self.call(self._end)
 
     def pause(self) -> None:
         """Stops its time."""
-        self._worker.ask(self._pause)
+        self.call(self._pause)
 
     def resume(self) -> None:
         """Lets it go on."""
-        self._worker.ask(self._resume)
+        self.call(self._resume)
 
     def toggle(self) -> None:
         """Pauses or resumes."""
-        self._worker.ask(lambda: self._resume() if self.paused else self._pause())
+        self.call(lambda: self._resume() if self.paused else self._pause())
 
     def step(self) -> None:
         """Sends the next message, or what the next `step_ns` hold. Raises Refused while it runs and at the end."""
-        self._worker.ask(self._step)
+        self.call(self._step)
 
     def seek(self, position_ns: int) -> None:
         """Goes somewhere else, running or paused as before. Raises Refused outside of the range that is played."""
-        self._worker.ask(lambda: self._seek(position_ns))
+        self.call(lambda: self._seek(position_ns))
 
     def set_rate(self, rate: float) -> None:
         """Changes the pace from now on. Raises ValueError."""
-        self._worker.ask(lambda: self._set_rate(rate))
+        self.call(lambda: self._set_rate(rate))
 
     @property
     def stopping(self) -> bool:
@@ -190,14 +201,18 @@ class Player:
     def _play(self, until_ns: int | None, most: int = BURST) -> None:
         """Sends the messages up to a time (whatever comes next, where None) and at most so many of them."""
         message, messages, sends, ahead_ns = self._next, self._messages, self._stage.sends, self._ahead_ns
-        while message is not None and most and (until_ns is None or message.time_ns <= until_ns):
-            sends[message.topic](self._moved(message) if ahead_ns else message.data)
-            self.sent += 1
-            self._now_ns = message.time_ns
-            message = next(messages, None)
-            most -= 1
-            if self._worker.requests or self._worker.stopping:
-                break
+        self._sending = True
+        try:
+            while message is not None and most and (until_ns is None or message.time_ns <= until_ns):
+                sends[message.topic](self._moved(message) if ahead_ns else message.data)
+                self.sent += 1
+                self._now_ns = message.time_ns
+                message = next(messages, None)
+                most -= 1
+                if self._worker.requests or self._worker.stopping:
+                    break
+        finally:
+            self._sending = False
         self._next = message
         if message is None:
             self._tell_damage()
@@ -236,9 +251,14 @@ class Player:
         self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
         self._tell(time_ns if self.paused else time_ns - gap_ns)
         self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
-        for message in self.playback.before(time_ns):
-            self._stage.sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
-            self.sent += 1
+        latched, sends = self.playback.before(time_ns), self._stage.sends
+        self._sending = True
+        try:
+            for message in latched:
+                sends[message.topic](self._moved(message) if self._ahead_ns else message.data)
+                self.sent += 1
+        finally:
+            self._sending = False
         self._next = next(self._messages, None)
         self._empty = self._next is None and time_ns == self.playback.start_ns
 

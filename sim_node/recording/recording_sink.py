@@ -3,18 +3,8 @@
 from __future__ import annotations
 
 from sim_node.recording.recorder import Recorder
-from sim_node.simulation import Sink, Snapshot
-from sim_node.viewing.display_sinks import display_sinks
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.sensor_sink import SensorSink
-from sim_node.wire.tf_sink import TfSink, serialised
+from sim_node.simulation import Snapshot
 from sim_node.world import FrameTable, World
-
-
-def sinks_into(recorder: Recorder) -> tuple[Sink, ...]:
-    """What has a run recorded that no node publishes: all that one would, and then the commit of each tick."""
-    transforms, seen = TfSink(serialised(recorder)), display_sinks(recorder)
-    return ClockSink(recorder), transforms, SensorSink(recorder), *seen, RecordingSink(recorder)
 
 
 class RecordingSink:

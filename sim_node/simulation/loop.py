@@ -1,18 +1,21 @@
-"""The loop: steps a Simulation, hands due Snapshots to sinks, and obeys pause, step, reset and speed."""
+"""The loop: steps a Simulation, hands due Snapshots to sinks, and carries out calls between two ticks."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from concurrent.futures import Future
+from typing import Protocol, TypeVar
 
 from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.worker import Refused, Worker
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.instants import within
+from sim_node.world.instants import nanoseconds, within
 from sim_node.world.model import TimeGrid, World
+
+T = TypeVar("T")
 
 
 class Sink(Protocol):
@@ -29,11 +32,12 @@ class Sink(Protocol):
 
 
 class Loop:
-    """Runs a simulation in a thread of its own. All methods may be called from any thread but a sink's.
+    """Runs a simulation in a thread of its own. All methods may be called from any thread, its own included.
 
     publish_rate: snapshots per simulated second; real_time_factor: simulated per wall second, 0 for as fast
     as possible; duration_ns: simulated time after which the loop ends by itself. Raises ValueError for a rate, a
-    factor or a duration out of range. Requests after the end, and those that the end overtakes, raise Refused.
+    factor or a duration out of range. Calls after the end, and those that the end overtakes, raise Refused. A sink
+    may make any call but `run`, `reset` and `step`, which would change the tick that the other sinks are yet to get.
     """
 
     def __init__(
@@ -54,45 +58,85 @@ class Loop:
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
+        # Where `run` is to pause, and what is told whether it came there.
+        self._goal: tuple[int, Future[bool]] | None = None
+        # Whether a step or a tick is under way.
+        self._busy = False
         self._worker = Worker("simulation", self._work)
         if paused:
             self._pacer.stop()
 
-    # What others ask of the loop
+    def call(self, function: Callable[[], T]) -> T:
+        """Run a function between two ticks and return its result.
+
+        Nothing moves meanwhile, so it may read and change the simulation. An exception of the function is raised to
+        the caller, and does not end the loop. From the loop's own thread (a sink, another call) the function runs at
+        once; before `start` it runs in the caller's thread. A KeyboardInterrupt withdraws a call that has not begun.
+        Raises Refused after the end.
+        """
+        return self._worker.call(function)
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
-        """Starts the thread; `ended` is called from it when the loop is over, for whatever reason."""
+        """Start the thread; `ended` is called from it when the loop is over, for whatever reason."""
         self._worker.start(ended)
 
-    def stop(self) -> None:
-        """Ends the loop after the tick that it is in, and waits for it. Raises what made it fail."""
-        self._worker.end()
-        self.simulation.interrupt()
+    def run(self, duration: float) -> None:
+        """Let time run for the whole steps nearest to `duration` simulated seconds, then pause. Waits for that.
+
+        The rest of a step is carried over to the next call, as Simulation.run does. The end is published, also where no
+        tick is due there. A KeyboardInterrupt pauses before it. Raises ValueError for a duration out of range; Refused
+        before `start`, beside another `run`, from the loop's own thread, and where the loop ends first; what made the
+        loop fail.
+        """
+        duration_ns = _positive(nanoseconds(duration))
+        if self._worker.is_current:
+            raise Refused("a sink cannot wait for the loop that waits for it; call run from another thread")
+        if not self._worker.started:
+            raise Refused("the loop has not been started")
+        arrived: Future[bool] = Future()
+        try:
+            self.call(lambda: self._set_goal(duration_ns, arrived))
+            there = arrived.result()
+        except KeyboardInterrupt:
+            self._worker.post(lambda: self._drop_goal(arrived))
+            raise
+        if not there:
+            self.wait()
+            raise self._worker.over()
+
+    def wait(self) -> None:
+        """Wait for the end of the loop. Raises, once, what made it fail."""
         self._worker.join()
 
+    def stop(self) -> None:
+        """End the loop after the tick that it is in, and wait for it, but in a sink. Raises what made it fail, once."""
+        self._worker.end()
+        self.simulation.interrupt()
+        self.wait()
+
     def pause(self) -> None:
-        """Stops the simulation's time."""
-        self._worker.ask(self._pause)
+        """Stop simulation time."""
+        self.call(self._pause)
 
     def resume(self) -> None:
-        """Lets it go on."""
-        self._worker.ask(self._resume)
+        """Let time go on."""
+        self.call(self._resume)
 
     def reset(self, seed: int | None = None) -> None:
-        """Back to the world's start, running or paused as before, with another seed if one is given."""
-        self._worker.ask(lambda: self._reset(seed))
+        """Go back to the world's start, running or paused as before, with another seed if one is given."""
+        self.call(lambda: self._reset(seed))
 
     def step(self, steps: int = 1) -> None:
-        """Advances a paused simulation and publishes where it came to. Raises Refused while it runs, ValueError."""
-        self._worker.ask(lambda: self._step(steps))
+        """Advance a paused simulation and publish where it came to. Raises Refused while it runs, ValueError."""
+        self.call(lambda: self._step(steps))
 
     def set_real_time_factor(self, factor: float) -> None:
-        """Changes the speed from now on. Raises ValueError."""
-        self._worker.ask(lambda: self._pacer.set_real_time_factor(factor))
+        """Change the speed from now on. Raises ValueError."""
+        self.call(lambda: self._pacer.set_real_time_factor(factor))
 
     def set_publish_rate(self, rate: float) -> None:
-        """Changes the rate from now on. Raises ValueError."""
-        self._worker.ask(lambda: self._set_publish_rate(rate))
+        """Change the rate from now on. Raises ValueError."""
+        self.call(lambda: self._set_publish_rate(rate))
 
     @property
     def real_time_factor(self) -> float:
@@ -111,7 +155,7 @@ class Loop:
                 sink.open(self.simulation.world, self.simulation.frames)
                 self._opened.append(sink)
             self._restart()
-            while not self._worker.stopping and not self._finished():
+            while not self._over():
                 self._turn()
         except BaseException as failure:  # the first thing to be told, before what then fails to close
             self._worker.fail(failure)
@@ -125,22 +169,44 @@ class Loop:
                 opened.close()
             except BaseException as failure:  # noqa: PERF203  the others are closed all the same
                 self._worker.fail(failure)
+        self._worker.end()
+        if self._goal is not None:
+            self._goal[1].set_result(False)
 
-    def _finished(self) -> bool:
-        return self._last_step is not None and self.simulation.steps >= self._last_step
+    def _over(self) -> bool:
+        return self._worker.stopping or (self._last_step is not None and self.simulation.steps >= self._last_step)
 
     def _turn(self) -> None:
-        """One tick when it is due, one request when there is one, else a wait for either."""
-        step = self._ticks.due if self._last_step is None else min(self._ticks.due, self._last_step)
-        due_ns = self.simulation.world.time.start_ns + step * self.simulation.world.time.step_ns
-        wait = threading.TIMEOUT_MAX if self.paused else self._pacer.wait(due_ns)
-        if self._worker.serve(wait) or self._worker.stopping or self.paused:
+        """One call when there is one, then one tick when it is due; else a wait for either."""
+        self._worker.serve(threading.TIMEOUT_MAX if self.paused else self._until_due())
+        if self._over() or self.paused or self._until_due() > 0.0:
             return
-        if self._pacer.wait(due_ns) <= 0.0:
-            # As fast as possible is as fast as pictures are drawn; else the clock goes before them.
-            self.simulation.step(step - self.simulation.steps, wait=self._pacer.free)
-            if step == self._ticks.due:
-                self._publish()
+        step = self._next_step()
+        # As fast as possible is as fast as pictures are drawn; else the clock goes before them.
+        self._advance(step - self.simulation.steps, wait=self._pacer.free)
+        goal = self._goal
+        if step == self._ticks.due or (goal and step >= goal[0]):
+            self._publish()
+        if goal and step >= goal[0]:
+            self._drop_goal(goal[1])
+
+    def _until_due(self) -> float:
+        """Seconds until the next step that something happens at."""
+        grid = self.simulation.world.time
+        return self._pacer.wait(grid.start_ns + self._next_step() * grid.step_ns)
+
+    def _next_step(self) -> int:
+        """The next tick, the end of the loop or of `run`, whichever comes first; not before the present step."""
+        step = self._ticks.due
+        step = step if self._last_step is None else min(step, self._last_step)
+        return step if self._goal is None else max(min(step, self._goal[0]), self.simulation.steps)
+
+    def _advance(self, steps: int, *, wait: bool = True) -> None:
+        self._busy = True
+        try:
+            self.simulation.step(steps, wait=wait)
+        finally:
+            self._busy = False
 
     def _publish(self) -> None:
         if not self._worker.started:
@@ -148,13 +214,36 @@ class Loop:
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
         snapshot = self.simulation.present()
+        self._busy = True
         try:
             for sink in self._opened:
                 sink.write(snapshot)
-        except BaseException as failure:  # ends the loop, also where a request had it publish
+        except BaseException as failure:  # ends the loop, also where a call had it publish
             self._worker.fail(failure)
             raise
+        finally:
+            self._busy = False
         self._ticks.pass_by(self.simulation.steps)
+
+    def _set_goal(self, duration_ns: int, arrived: Future[bool]) -> None:
+        if self._goal is not None:
+            raise Refused("the loop runs for a duration already")
+        simulation, grid = self.simulation, self.simulation.world.time
+        due_ns = simulation.remainder_ns + duration_ns
+        steps = max(0, (2 * due_ns + grid.step_ns) // (2 * grid.step_ns))
+        within(simulation.time_ns + steps * grid.step_ns)
+        simulation.remainder_ns = due_ns - steps * grid.step_ns
+        self._goal = simulation.steps + steps, arrived
+        if steps:
+            self._resume()
+        else:
+            self._drop_goal(arrived)
+
+    def _drop_goal(self, arrived: Future[bool]) -> None:
+        if self._goal is not None and self._goal[1] is arrived:
+            self._goal = None
+            self._pause()
+            arrived.set_result(True)
 
     def _restart(self) -> None:
         """Publishes the present step as the first tick; time goes on from when that is done."""
@@ -172,15 +261,21 @@ class Loop:
         self._pacer.go()
 
     def _reset(self, seed: int | None) -> None:
+        self._refuse_busy("reset")
         self.simulation.reset(seed)
         self._restart()
 
     def _step(self, steps: int) -> None:
+        self._refuse_busy("step")
         if not self.paused:
             raise Refused("the simulation runs; pause it to step")
-        self.simulation.step(steps)
+        self._advance(steps)
         self._pacer.anchor(self.simulation.time_ns)
         self._publish()
+
+    def _refuse_busy(self, what: str) -> None:
+        if self._busy:
+            raise Refused(f"a sink cannot {what} the simulation in the middle of a tick; ask from another thread")
 
     def _set_publish_rate(self, rate: float) -> None:
         """Ticks count anew from the step that it is by now, so that a slow rate does not hold back a faster one."""
@@ -193,8 +288,12 @@ class Loop:
 
 def _last_step(duration_ns: int, grid: TimeGrid) -> int:
     """The first step at or after a duration, which must end within int64 nanoseconds."""
-    if duration_ns < 0:
-        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
-    step = -(-duration_ns // grid.step_ns)
+    step = -(-_positive(duration_ns) // grid.step_ns)
     within(grid.start_ns + step * grid.step_ns)
     return step
+
+
+def _positive(duration_ns: int) -> int:
+    if duration_ns < 0:
+        raise ValueError(f"duration: {duration_ns / 1e9:g} s; zero or more is needed")
+    return duration_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,13 +24,16 @@ from sim_node.world.layout import lay_out
 
 # Pictures have panels of their own; more of them are there to be ticked.
 MOST_PICTURES = 2
+NO_TELEMETRY: Mapping[str, Sequence[Topic]] = {}
 
 
-def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetry: Sequence[str] = ()) -> str:
+def rviz_config(
+    world: World, *, prefix: str = "", namespace: str = "", telemetry: Mapping[str, Sequence[Topic]] = NO_TELEMETRY
+) -> str:
     """The YAML text of a configuration for an assembled world.
 
-    prefix: the simulation's frame_prefix; namespace: that of its node. telemetry: vehicles whose topics of the bridge
-    are shown too, as the bridge calls them. Raises WorldError.
+    prefix: the simulation's frame_prefix; namespace: that of its node. telemetry: what a bridge
+    publishes, below the names of vehicles. Raises WorldError.
     """
     layout = lay_out(world)
     extent = around(places_of(world, layout))
@@ -42,7 +45,11 @@ def rviz_config(world: World, *, prefix: str = "", namespace: str = "", telemetr
         *_group("Robots", [_robot(each, namespace) for each in robots]),
         *_group("Paths", _paths(world, prefix, namespace)),
         *_group("Sensors", _sensors(world, prefix, namespace)),
-        *(part for vehicle in telemetry for part in _group(f"Telemetry of {vehicle}", _telemetry(vehicle))),
+        *(
+            part
+            for vehicle, topics in telemetry.items()
+            for part in _group(f"Telemetry of {vehicle}", _telemetry(vehicle, topics))
+        ),
     ]
     views = _views(world, extent, prefix)
     return configuration(world.fixed_frame, displays, extent, views)
@@ -88,14 +95,10 @@ def without_display(world: World, *, prefix: str = "") -> dict[str, list[str]]:
     return missing
 
 
-def _telemetry(vehicle: str) -> Iterator[Properties]:
-    """What the bridge tells of a vehicle, where rviz has a display for it."""
-    from sim_node.autopilot.topics import TOPICS as TELEMETRY
-
-    for told in TELEMETRY.values():
-        package, _, name = told.type.partition("/")
-        topic = Topic(f"/{vehicle}/{told.name}", f"{package}/msg/{name.rpartition('/')[2]}", told.profile.value)
-        display = shown(told.name, topic)
+def _telemetry(vehicle: str, topics: Sequence[Topic]) -> Iterator[Properties]:
+    """What is published of a vehicle, where rviz has a display for it."""
+    for topic in topics:
+        display = shown(topic.name.removeprefix(f"/{vehicle}/"), topic)
         if display is not None:
             yield display
 

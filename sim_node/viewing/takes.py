@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, Message
-from sim_node.recording.frames import BagFrames
-from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
-from sim_node.recording.worlds import recorded_world
 from sim_node.simulation import Simulation, Snapshot
-from sim_node.wire.unreadable import Unreadable
-from sim_node.world.layout import lay_out
-from sim_node.world.model import LATEST_NS, StaticFrame, World
+from sim_node.world.model import LATEST_NS, World
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,48 +34,3 @@ def run_of(world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapsh
         return (seek(simulation, time_ns).poses for time_ns in times_ns)
 
     return Take(simulation.world, poses, simulation.world.time.start_ns)
-
-
-@contextmanager
-def take_of_bag(
-    bag: Bag, read: Callable[[Collection[str]], Iterable[Message]], unreadable: Unreadable
-) -> Iterator[Take]:
-    """A bag: the world that it was recorded in, with what it has of its frames; else its frames and nothing else.
-
-    read: gives the messages of topics. unreadable: counts the messages that are skipped.
-
-    Frames that the bag does not tell of are where the world has them at its start.
-    Raises BagError, and WorldError where the recorded files no longer make a world.
-    """
-    frames = BagFrames(bag, unreadable)
-    with recorded_world(bag) as recorded:
-        world = _bare(frames) if recorded is None else recorded
-        layout = lay_out(world)
-        told = {name: row for row, name in enumerate(frames.table.names) if frames.table.parents[row] >= 0}
-        rows = [row for row, name in enumerate(layout.frames.names) if name in told and layout.frames.parents[row] >= 0]
-        start = layout.poses.copy()
-        start[rows] = frames.poses[[told[layout.frames.names[row]] for row in rows]]
-        names = layout.frames.names
-        pairs = [(names[layout.frames.parents[row]], names[row]) for row in rows]
-
-        def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
-            now = start.copy()
-            for found in BagTransforms(bag, read).poses(pairs, iter(times_ns)):
-                known = np.isfinite(found[:, 0])
-                now[np.array(rows, dtype=np.intp)[known]] = found[known]
-                yield now.copy()
-
-        zero_ns = frames.first_ns if frames.first_ns >= WALL_CLOCK_NS else 0
-        yield Take(world, poses, frames.first_ns, frames.last_ns, zero_ns, "bag")
-
-
-def _bare(frames: BagFrames) -> World:
-    """A world of the frames of a bag; those without a parent hang on its root."""
-    names, parents = frames.table.names, frames.table.parents
-    fixed = names[0]
-    statics: Sequence[StaticFrame] = [
-        StaticFrame(name, names[parents[row]] if parents[row] >= 0 else fixed, frames.poses[row])
-        for row, name in enumerate(names)
-        if row
-    ]
-    return World("bag", fixed_frame=fixed, frames=tuple(statics))

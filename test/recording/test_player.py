@@ -124,6 +124,32 @@ def test_messages_are_as_far_apart_as_they_were_recorded(path: Path, rate: float
     assert all(wall - began >= due for due, wall in zip(wanted, poses, strict=True))
 
 
+def test_a_call_gives_its_result_and_may_call_again(path: Path) -> None:
+    """Nothing is sent between the seek and the steps of one call."""
+    with playing(path, rate=0.0, paused=True) as (player, stage, _):
+        stage.wait_for(lambda: bool(stage.sent))
+
+        def seek_and_step() -> tuple[int, int]:
+            player.seek(100 * MS)
+            before = player.sent
+            player.step()
+            return player.position_ns, player.sent - before
+
+        assert player.call(seek_and_step) == (100 * MS, 1)
+
+
+def test_a_stage_that_asks_while_it_is_sent_to_is_refused(path: Path) -> None:
+    """A seek would pull the messages from under the burst that is being sent."""
+    with playing(path, rate=0.0, paused=True) as (player, stage, ended):
+        stage.wait_for(lambda: bool(stage.sent))
+        pose = [topic.name for topic in player.playback.bag.topics].index("/pose")
+        stage.sends[pose] = lambda data: player.seek(0)
+        player.resume()
+        assert ended.wait(PATIENCE)
+        with pytest.raises(Refused, match="a stage cannot ask"):
+            player.stop()
+
+
 def test_stamps_and_clock_go_on_over_loops(path: Path) -> None:
     """Each loop is later by its length and the gap, inside every message; the clock never goes back."""
     length = 190 * MS + GAP_NS

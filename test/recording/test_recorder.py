@@ -19,8 +19,8 @@ from waiting import PATIENCE
 
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.recording_sink import sinks_into
 from sim_node.recording.settings import Settings
+from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.wire.qos import LATCHED, Qos
 from sim_node.wire.topic import Topic

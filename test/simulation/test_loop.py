@@ -427,21 +427,58 @@ def test_a_reset_before_the_start_is_no_tick() -> None:
     assert loop.pace().ticks == len(recorder.times_ns) == 61
 
 
-def test_a_sink_that_asks_its_own_loop_is_refused() -> None:
-    """It would wait for itself."""
+def test_a_sink_may_pause_its_own_loop() -> None:
+    """The call runs at once, in the middle of the tick; waiting for its end would never end."""
 
+    class Pausing(Recorder):
+        def write(self, snapshot: Snapshot) -> None:
+            super().write(snapshot)
+            if snapshot.time_ns == 500 * MS:
+                loop.pause()
+                assert loop.call(lambda: loop.call(lambda: loop.simulation.time_ns)) == 500 * MS
+
+    pausing, behind = Pausing(), Recorder()
+    loop = Loop(Simulation(still()), (pausing, behind), real_time_factor=0.0)
+    loop.start()
+    behind.wait_for(lambda times_ns: times_ns[-1:] == [500 * MS])
+    assert loop.paused
+    stop(loop)
+    assert pausing.times_ns == behind.times_ns == ticks(60.0, 5 * MS, 31)
+
+
+@pytest.mark.parametrize("asked", [Loop.reset, Loop.step, lambda loop: loop.run(1.0)])
+def test_a_sink_cannot_move_the_tick_that_others_are_yet_to_get(asked: Callable[..., Any]) -> None:
     class Asking(Recorder):
         def write(self, snapshot: Snapshot) -> None:
             super().write(snapshot)
             loop.pause()
+            asked(loop)
 
     asking, over = Asking(), threading.Event()
     loop = Loop(Simulation(still()), (asking,))
     loop.start(over.set)
     assert over.wait(PATIENCE)
-    with pytest.raises(Refused, match="a sink cannot ask"):
+    with pytest.raises(Refused, match="a sink cannot"):
         stop(loop)
     assert asking.closed == 1
+
+
+def test_a_sink_may_stop_its_own_loop() -> None:
+    """The tick still goes to the sinks behind it."""
+
+    class Stopping(Recorder):
+        def write(self, snapshot: Snapshot) -> None:
+            super().write(snapshot)
+            if len(self.times_ns) == 10:
+                loop.stop()
+
+    stopping, behind, over = Stopping(), Recorder(), threading.Event()
+    loop = Loop(Simulation(still()), (stopping, behind), real_time_factor=0.0)
+    loop.start(over.set)
+    assert over.wait(PATIENCE)
+    stop(loop)
+    assert stopping.times_ns == behind.times_ns == ticks(60.0, 5 * MS, 10)
+    assert (stopping.closed, behind.closed) == (1, 1)
 
 
 # Ends and failures

@@ -16,10 +16,10 @@ from page import Page, opened
 from sim_node.recording.bag import BagError
 from sim_node.recording.provenance import attachments_of, custom_data
 from sim_node.recording.recorder import Recorder
-from sim_node.recording.recording_sink import sinks_into
 from sim_node.recording.settings import from_options
+from sim_node.session.bag_view import BagView
+from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.bag_view import BagView
 from sim_node.viewing.browser.instruments import values_of
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
@@ -55,8 +55,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recorder = Recorder(folder / "run", from_options({}), attached, custom, tell=print)
     loop = Loop(simulation, sinks_into(recorder), real_time_factor=0.0, duration_ns=SECONDS * 10**9)
     loop.start()
-    loop._worker.join()
-    loop.stop()
+    loop.wait()
     # The world's own files are not needed any more.
     (folder / "flight.yaml").unlink()
     return folder / "run"

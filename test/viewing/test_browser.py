@@ -15,9 +15,10 @@ from page import Page, opened
 from waiting import PATIENCE, until
 
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.server import DEFAULT_PORT, HOST, PortTaken, Server, free_port
+from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.ports import DEFAULT_PORT, HOST, PortTaken, free_port
 from sim_node.world import World, load
 
 # A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.

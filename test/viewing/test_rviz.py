@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from sim_node.assembly import assemble
+from sim_node.autopilot.topics import telemetry_of
 from sim_node.cli.main import main
 from sim_node.simulation import Simulation
 from sim_node.viewing.rviz import rviz_config
@@ -68,6 +69,8 @@ PLUGINS = {
 COMMON = ("Displays", "Group", "Help", "Selection", "Time", "Tool Properties", "Transformation", "Views")
 KNOWN = {*(f"rviz_default_plugins/{name}" for name in PLUGINS), *(f"rviz_common/{name}" for name in COMMON)}
 
+TELEMETRY = {"drone": telemetry_of("drone")}
+
 pytestmark = pytest.mark.filterwarnings("ignore::sim_node.world.WorldWarning")
 
 
@@ -98,7 +101,7 @@ def classes(node: object) -> Iterator[str]:
 
 @pytest.mark.parametrize("world", shipped_worlds())
 def test_every_class_is_one_that_rviz_comes_with(world: str) -> None:
-    shown = config(world, telemetry=["drone"])
+    shown = config(world, telemetry=TELEMETRY)
     assert set(classes(shown)) <= KNOWN
     assert shown["Visualization Manager"]["Global Options"]["Fixed Frame"] == load(world).fixed_frame
     names = [display["Name"] for display in displays(shown)]
@@ -164,7 +167,7 @@ def test_shapes_of_robots_are_drawn_once() -> None:
 
 def test_telemetry_is_subscribed_to_as_the_bridge_sends_it() -> None:
     """docs/bridge.md: local_position/odom is best effort, home_position/local latched."""
-    shown = {display["Name"]: display for display in displays(config("px4", telemetry=["drone"]))}
+    shown = {display["Name"]: display for display in displays(config("px4", telemetry=TELEMETRY))}
     assert shown["local_position/odom"]["Topic"]["Value"] == "/drone/local_position/odom"
     assert shown["local_position/odom"]["Topic"]["Reliability Policy"] == "Best Effort"
     assert shown["local_position/pose"]["Class"] == "rviz_default_plugins/Pose"

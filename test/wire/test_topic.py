@@ -29,8 +29,7 @@ def run(*outlets: Kept, world: str = "sensor_rig", seconds: float = 1.0) -> None
     sinks = (ClockSink(tee), TfSink(serialised(tee)), SensorSink(tee))
     loop = Loop(Simulation(load(world)), sinks, real_time_factor=0.0, duration_ns=round(seconds * 1e9))
     loop.start()
-    loop._worker.join()
-    loop.stop()
+    loop.wait()
 
 
 def test_a_tee_hands_on_the_same_bytes() -> None:

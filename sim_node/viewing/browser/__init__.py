@@ -6,8 +6,8 @@ loop = Loop(Simulation(load("quadrotor")), (sink,))
 sink.steer(loop)
 """
 
-from sim_node.viewing.browser.server import PortTaken
 from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.ports import PortTaken
 
 __all__ = ["PortTaken", "ViewSink", "Viewer"]

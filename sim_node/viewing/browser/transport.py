@@ -82,8 +82,12 @@ class LoopTransport:
 
     def step(self) -> None:
         """One sixtieth of a second, in whole steps of the world; pauses first."""
-        self._loop.pause()
-        self._loop.step(self._steps)
+
+        def pause_and_step() -> None:
+            self._loop.pause()
+            self._loop.step(self._steps)
+
+        self._loop.call(pause_and_step)
 
     def reset(self) -> None:
         """Back to the world's start."""

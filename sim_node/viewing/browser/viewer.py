@@ -39,6 +39,7 @@ class Viewer:
         self.lock = RLock()
         self.transport: Transport | None = None
         self.scene: Scene | None = None
+        self._closed = False
         self._instant: Instant | None = None
         self._slow_due = 0.0
         self._readouts: Readouts | None = None
@@ -101,8 +102,10 @@ class Viewer:
             self._show_slowly()
 
     def close(self) -> None:
-        """Ends the server; pages say that they have lost it."""
-        self.server.stop()
+        """Ends the server; pages say that they have lost it. Closing again does nothing."""
+        if not self._closed:
+            self._closed = True
+            self.server.stop()
 
     def _show_slowly(self) -> None:
         now = time.monotonic()

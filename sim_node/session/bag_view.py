@@ -16,7 +16,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
-from sim_node.viewing.browser.bag_world import recorded_shapes
+from sim_node.session.bag_world import recorded_shapes
 from sim_node.viewing.browser.instruments import MESSAGES, Instrument, instrument_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told
 from sim_node.viewing.browser.viewer import Viewer
@@ -102,8 +102,12 @@ class BagView:
 
     def step(self) -> None:
         """A sixtieth of a second on; pauses first."""
-        self._player.pause()
-        self._player.step()
+
+        def pause_and_step() -> None:
+            self._player.pause()
+            self._player.step()
+
+        self._player.call(pause_and_step)
 
     def reset(self) -> None:
         """Back to the start."""

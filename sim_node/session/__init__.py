@@ -1,0 +1,7 @@
+"""One composition of a run, and what needs several of autopilots, recordings and pictures at once."""
+
+from sim_node.session.errors import MissingExtra
+from sim_node.session.publishing import Publishing
+from sim_node.session.session import Session
+
+__all__ = ["MissingExtra", "Publishing", "Session"]

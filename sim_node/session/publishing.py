@@ -1,0 +1,76 @@
+"""What a run publishes, and where: the sinks of its messages in their order, those of its recording with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from sim_node.simulation import Sink
+from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
+from sim_node.wire.clock_sink import ClockSink
+from sim_node.wire.sensor_sink import SensorSink
+from sim_node.wire.stamps import Stamp, simulation_stamp
+from sim_node.wire.tf_sink import PoseOutlet, TfSink, serialised, to_all
+from sim_node.wire.topic import Outlet, Tee
+
+if TYPE_CHECKING:
+    from sim_node.recording.recorder import Recorder
+
+
+@dataclass(frozen=True)
+class Publishing:
+    """How the messages of a run are laid out, and where they go beside its recording.
+
+    outlet: takes all messages, None for nobody. transforms: sends /tf and /tf_static in its own way instead of as bytes
+    on the outlet. clock: whether /clock is sent; after_clock: sinks between /clock and /tf. prefix: before every frame
+    name but the fixed frame's. displays: which of DISPLAYS are sent. resolve: gives topics their absolute names.
+    """
+
+    outlet: Outlet | None = None
+    transforms: PoseOutlet | None = None
+    clock: bool = True
+    after_clock: tuple[Sink, ...] = ()
+    stamp: Stamp = simulation_stamp
+    prefix: str = ""
+    displays: Mapping[str, bool] = field(default_factory=lambda: EVERYTHING)
+    resolve: Callable[[str], str] | None = None
+
+
+class Published(NamedTuple):
+    """The sinks that publish a run, in their order; clock: the one of /clock among them."""
+
+    sinks: tuple[Sink, ...] = ()
+    clock: ClockSink | None = None
+
+
+def published(how: Publishing, recorder: Recorder | None) -> Published:
+    """The sinks of a run's messages, to an outlet and to a recording; none where there is neither.
+
+    Time goes first, for those that wait for it; the recording's own sink goes last, and commits the tick.
+    """
+    outlets: list[Outlet] = [each for each in (how.outlet, recorder) if each is not None]
+    if not outlets:
+        return Published()
+    outlet = Tee(*outlets)
+    transforms = serialised(outlet)
+    if how.transforms is not None:
+        transforms = to_all(how.transforms, *([] if recorder is None else [serialised(recorder)]))
+    clock = ClockSink(outlet, enabled=how.clock)
+    sinks: list[Sink] = [
+        clock,
+        *how.after_clock,
+        TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
+        SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
+        *display_sinks(outlet, how.displays, prefix=how.prefix, stamp=how.stamp),
+    ]
+    if recorder is not None:
+        from sim_node.recording.recording_sink import RecordingSink
+
+        sinks.append(RecordingSink(recorder))
+    return Published(tuple(sinks), clock)
+
+
+def sinks_into(recorder: Recorder) -> tuple[Sink, ...]:
+    """The sinks of a run that only a recording takes."""
+    return published(Publishing(), recorder).sinks
