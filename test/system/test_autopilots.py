@@ -71,6 +71,7 @@ def test_how_an_autopilot_stands_is_told(tmp_path: Path) -> None:
             return of[0] if of else DiagnosticStatus()
 
         ears.spin_until(lambda: status().message.startswith("nobody there yet"))
+        assert heard[-1][1].header.stamp.sec < 1_000_000, "simulation time, which begins at 0, not the wall clock"
         assert status().level == DiagnosticStatus.WARN
         with answering(port) as silent:
             node.wait_for("in lockstep")
