@@ -32,7 +32,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         return 0
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     tell = partial(print, flush=True)
-    attach_autopilots(simulation, tell)
+    attach_autopilots(simulation, tell, network=arguments.allow_network)
     recorder, sinks = _recording(simulation, arguments)
     view = viewing(world.name, arguments)
     speed = 1.0 if arguments.speed is None else arguments.speed

@@ -11,10 +11,11 @@ from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import opened, port_number
-from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, drawn, loaded
+from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, drawn, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.simulation import Loop, Simulation
 from sim_node.world.locate import DEFAULT_WORLD
+from sim_node.world.network import refuse_network
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
+    add_network(parser)
     add_randomised(parser)
     add_chunk_limit(parser)
     parser.epilog = (
@@ -45,11 +47,12 @@ def _world(arguments: argparse.Namespace) -> int:
     goes_with(arguments, "a bag", ["chunk_limit"])
     arguments.world = arguments.world or DEFAULT_WORLD
     world = loaded(arguments)
+    refuse_network(world, allowed=arguments.allow_network)
     simulation = Simulation(drawn(world, arguments), arguments.seed or 0)
     viewer = opened(arguments.port, world.name)
     from sim_node.viewing.browser.sink import ViewSink
 
-    attach_autopilots(simulation, partial(print, flush=True))
+    attach_autopilots(simulation, partial(print, flush=True), network=arguments.allow_network)
     sink = ViewSink(viewer)
     loop = Loop(simulation, (sink,), paused=arguments.paused)
     sink.steer(loop)

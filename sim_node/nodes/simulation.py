@@ -27,6 +27,7 @@ from sim_node.wire.stamps import simulation_stamp, wall_stamp
 from sim_node.wire.tf_sink import TfSink, serialised, to_all
 from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World, load
+from sim_node.world.network import refuse_network
 from sim_node.world.randomise import randomised
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class SimulationNode(LoopNode):
         wall = values["stamp"] == "wall"
         world = world or load(values["world"])
         refuse_unknown(self, SPECS, parameters_beside(world) if values["bridge"] else ())
+        refuse_network(world, allowed=values["allow_network"])
         self.world = randomised(world, values["seed"]) if values["randomised"] else world
         prefix, stamp = values["frame_prefix"], wall_stamp() if wall else simulation_stamp
         graph = Publishers(self)
@@ -70,7 +72,7 @@ class SimulationNode(LoopNode):
         sensors = SensorSink(outlet, prefix=prefix, stamp=stamp)
         seen = display_sinks(outlet, values, prefix=prefix, stamp=stamp)
         simulation = Simulation(self.world, values["seed"])
-        autopilots = attach_autopilots(simulation, self.get_logger().info)
+        autopilots = attach_autopilots(simulation, self.get_logger().info, network=values["allow_network"])
         self.loop = Loop(
             simulation,
             (self.clock_sink, *gap, tf, sensors, *seen, *commits, *sinks),

@@ -24,7 +24,8 @@ class BagFrames:
     first_ns, last_ns: the first and the last stamp of what moves; where nothing does, the times of the bag's messages.
     table: frames below what they hung on last, those of a second root beside the first one; those that only latched
     topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
-    the box in which moving frames below the root are. refused: messages that are no transforms, a line each. Raises BagError for a bag without transforms.
+    the box in which moving frames below the root are. refused: messages that are no transforms, a line
+    each. Raises BagError for a bag without transforms.
     """
 
     def __init__(self, bag: Bag) -> None:
