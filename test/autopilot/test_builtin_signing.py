@@ -40,6 +40,7 @@ def heard(ground: socket.socket) -> list[bytes]:
 
 def test_only_who_has_the_key_is_answered(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(KEY)
+    (tmp_path / "key").chmod(0o600)
     port = free_port()
     command = [sys.executable, "-m", "sim_node.cli.main", "autopilot", "--world", GUIDED, "--sim", "tcp:127.0.0.1:1"]
     command += ["--mavlink", f"udpin:{port}", "--signing-key", str(tmp_path / "key")]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from sim_node.world import WorldError, load
+from sim_node.world.readers.files import Roots
 from sim_node.world.readers.openplx.library import Library
 from sim_node.world.readers.openplx.models import DEEPEST_LINEAGE, MOST_INHERITED, Fault, Models
-from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 
 Write = Callable[..., Path]
