@@ -45,6 +45,12 @@ def generate_launch_description() -> LaunchDescription:
         DeclareLaunchArgument(
             "params_file", default_value=str(CONFIG / "simulation.yaml"), description="The node's other parameters"
         ),
+        DeclareLaunchArgument(
+            "allow_network",
+            default_value="false",
+            choices=["true", "false"],
+            description="Let the world's autopilots and recipes use other addresses than loopback",
+        ),
         DeclareLaunchArgument("rviz", default_value="false", choices=["true", "false"], description="Start rviz2 too"),
         DeclareLaunchArgument(
             "rviz_config",
@@ -67,6 +73,7 @@ def generate_launch_description() -> LaunchDescription:
                 "clock": ParameterValue(LaunchConfiguration("clock"), value_type=bool),
                 "real_time_factor": ParameterValue(LaunchConfiguration("real_time_factor"), value_type=float),
                 "frame_prefix": ParameterValue(LaunchConfiguration("frame_prefix"), value_type=str),
+                "allow_network": ParameterValue(LaunchConfiguration("allow_network"), value_type=bool),
                 "stamp": PythonExpression(["'sim' if '", use_sim_time, "' == 'true' else 'wall'"]),
             },
         ],

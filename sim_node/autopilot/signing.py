@@ -149,6 +149,12 @@ class Signing:
         os.replace(beside, self._kept)
 
 
+def signing_of(key: Path, mode: str, link_id: int) -> Signing:
+    """That of one of several links by a key in a file, its timestamps in a file beside it. Raises SigningFault."""
+    kept = key.with_name(f"{key.name}.timestamp{link_id}")
+    return Signing(read_key(key), mode=mode, link_id=link_id & 0xFF, kept=kept)
+
+
 def read_key(path: Path) -> bytes:
     """The key in a file: 32 bytes, or 64 hexadecimal digits. Raises SigningFault."""
     try:

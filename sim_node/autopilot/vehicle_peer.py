@@ -8,17 +8,22 @@ from sim_node.autopilot.ports import PortTaken, is_taken
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
+from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
 Tell = Callable[[str], None]
 
 
-def attach_autopilots(simulation: Simulation, tell: Tell = lambda line: None) -> tuple[VehiclePeer, ...]:
+def attach_autopilots(
+    simulation: Simulation, tell: Tell = lambda line: None, *, network: bool = False
+) -> tuple[VehiclePeer, ...]:
     """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
 
-    tell: takes a line for people whenever one is waited for, comes, or goes. Raises WorldError where a vehicle is not
-    fit for its autopilot or a package is missing, PortTaken where somebody else has its port; nothing stays open then.
+    tell: takes a line for people whenever one is waited for, comes, or goes. network: whether links of the world may
+    leave this machine. Raises WorldError where one does, a vehicle is not fit for its autopilot or a package is
+    missing, PortTaken where somebody else has its port; nothing stays open then.
     """
+    refuse_network(simulation.world, allowed=network)
     peers: list[VehiclePeer] = []
     problems: list[Problem] = []
     for vehicle in simulation.world.vehicles:

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
-from sim_node.cli.parser import refuse
+from sim_node.cli.parser import goes_with, refuse
+from sim_node.cli.worlds import add_network
 from sim_node.packages import how_to_install
 from sim_node.world.autopilot_checks import MOST_INSTANCES
+from sim_node.world.network import is_local, refuse_network
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.craft import Craft
+    from sim_node.autopilot.signing import Signing
 
 # One of each per instance.
 FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
@@ -36,6 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="a ground link (default udpout:127.0.0.1:14540 + N, and those of the world)",
     )
+    parser.add_argument(
+        "--signing-key", metavar="FILE", help="MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits"
+    )
+    parser.add_argument(
+        "--signing",
+        choices=("required", "accept-unsigned"),
+        help="of ground links with a key: whether unsigned frames are refused (default: required)",
+    )
+    add_network(parser)
     # A file descriptor of whoever started it, which outlives this process.
     parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
 
@@ -69,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
     if not arguments.mavlink:
         # From a port that a bridge knows again where this process is started again.
         links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
-    connections = [Connection(link, identity) for link in links]
+    connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
     ground = ", ".join(link.url for link in links)
     tell = partial(print, f"{craft.name}:", flush=True)
     memory = Memory(arguments.memory)
@@ -105,6 +117,19 @@ def _wake_at_end_of_input(wake: object) -> None:
         wake()
 
 
+def _signing(arguments: argparse.Namespace, link_id: int) -> Signing | None:
+    """What checks and signs a ground link. Raises UsageError."""
+    if arguments.signing_key is None:
+        goes_with(arguments, "--signing-key", ["signing"])
+        return None
+    from sim_node.autopilot.signing import SigningFault, signing_of
+
+    try:
+        return signing_of(Path(arguments.signing_key), arguments.signing or "required", link_id)
+    except SigningFault as fault:
+        raise UsageError(f"--signing-key: {fault}") from None
+
+
 def _simulator(url: str) -> tuple[str, int]:
     from sim_node.autopilot.links import LinkFault, link_to
     from sim_node.autopilot.links.tcp import Tcp
@@ -127,9 +152,16 @@ def _craft(arguments: argparse.Namespace) -> Craft:
     try:
         # One line, since standard input stays open.
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
-        return from_json(text)
+        craft = from_json(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"--craft {arguments.craft}: {getattr(error, 'strerror', None) or error}") from None
+    # On standard input it comes from a simulation, which has asked whether it may.
+    remote = [url for url in craft.links if not is_local(url)]
+    if remote and arguments.craft != "-" and not arguments.allow_network:
+        raise UsageError(
+            f"--craft {arguments.craft}: links: {remote[0]!r} leaves this machine; --allow-network allows it"
+        )
+    return craft
 
 
 def _craft_of_world(arguments: argparse.Namespace) -> Craft:
@@ -140,6 +172,7 @@ def _craft_of_world(arguments: argparse.Namespace) -> Craft:
     if arguments.world is None:
         raise UsageError("--world WORLD or --craft FILE is needed: what is to be flown?")
     world = load(arguments.world)
+    refuse_network(world, allowed=arguments.allow_network)
     flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == "mavlink_builtin"]
     names = [vehicle.name for vehicle in flown]
     if arguments.vehicle is not None and arguments.vehicle not in names:

@@ -9,10 +9,11 @@ import numpy as np
 
 from sim_node.assembly import assemble
 from sim_node.cli.commands import command
-from sim_node.cli.worlds import add_allow, add_randomised, drawn, needs_no_seed
+from sim_node.cli.worlds import add_allow, add_network, add_randomised, drawn, needs_no_seed
 from sim_node.programs.recipes import shown
 from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import WorldError, lay_out, load
+from sim_node.world.network import refuse_network
 from sim_node.world.problems import counted
 
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """FILE..., --allow and --randomised."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="world files")
     add_allow(parser)
+    add_network(parser)
     add_randomised(parser)
 
 
@@ -31,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     for file in arguments.files:
         try:
             world = assemble(drawn(load(file, allow=arguments.allow), arguments))
+            refuse_network(world, allowed=arguments.allow_network)
             layout = lay_out(world)
             sensors = len(lay_out_messages(world))
         except WorldError as error:  # noqa: PERF203  each file on its own

@@ -85,13 +85,19 @@ def _tell(text: str) -> None:
         print(f"sim_node: {text}", file=sys.stderr, flush=True)
 
 
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False
+    return True
+
+
 def _open_standard_streams() -> list[int]:
     """Returns those that were closed. They lead nowhere then: a file must not be opened in their place."""
     closed = []
     for number in range(3):
-        try:
-            os.fstat(number)
-        except OSError:  # noqa: PERF203
+        if not _is_open(number):
             closed.append(number)
             os.open(os.devnull, os.O_RDWR)
     for number, name in ((1, "stdout"), (2, "stderr")):

@@ -9,9 +9,10 @@ from sim_node.cli.numbers import span, speed
 from sim_node.cli.recording import add_record, options_of
 from sim_node.cli.ros_parameters import refuse_world
 from sim_node.cli.views import add_view
-from sim_node.cli.worlds import add_randomised, add_world, loaded
+from sim_node.cli.worlds import add_network, add_randomised, add_world, loaded
 from sim_node.world.instants import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
+from sim_node.world.network import refuse_network
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_world(parser, default=DEFAULT_WORLD)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
+    add_network(parser)
     add_randomised(parser)
     add_view(parser)
     parser.add_argument("--recipes", action="store_true", help="start the programs of the world's recipes too")
@@ -35,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.interrupt.asked:
         return 0
     world = loaded(arguments)
+    refuse_network(world, allowed=arguments.allow_network)
     duration_ns = None if arguments.duration is None else nanoseconds(arguments.duration)
     if arguments.no_ros:
         from sim_node.cli.run_alone import run_alone

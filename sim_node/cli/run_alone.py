@@ -30,6 +30,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         recording=settings_of(arguments),
         view=view_of(arguments),
         recipes=arguments.recipes,
+        network=arguments.allow_network,
         sinks=(ProgressSink(duration_ns),),
         tell=partial(print, flush=True),
         complain=complain,

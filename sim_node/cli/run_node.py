@@ -51,6 +51,7 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
         "real_time_factor": arguments.speed,
         "randomised": arguments.randomised or None,
         "recipes": arguments.recipes or None,
+        "allow_network": arguments.allow_network or None,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     parameters["world"] = str(arguments.world)

@@ -12,7 +12,7 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.sessions import session_faults
 from sim_node.cli.views import opened, port_number, told_where
-from sim_node.cli.worlds import OF_WORLDS, add_randomised, add_world, loaded
+from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session
 from sim_node.world.locate import DEFAULT_WORLD
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--paused", action="store_true", help="wait for the play button")
     parser.add_argument("--live", action="store_true", help="show the transforms and sensors of the running graph")
+    add_network(parser)
     add_randomised(parser)
     add_chunk_limit(parser)
     parser.epilog = (
@@ -50,6 +51,7 @@ def _world(arguments: argparse.Namespace) -> int:
         loaded(arguments),
         seed=arguments.seed or 0,
         randomised=arguments.randomised,
+        network=arguments.allow_network,
         paused=arguments.paused,
         view=True if arguments.port is None else arguments.port,
         tell=partial(print, flush=True),

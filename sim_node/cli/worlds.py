@@ -15,7 +15,7 @@ from sim_node.world.instants import nanoseconds
 from sim_node.world.randomise import randomised
 
 # Options that only a world, and neither a bag nor the graph, makes use of.
-OF_WORLDS = ("allow", "randomised", "seed")
+OF_WORLDS = ("allow", "allow_network", "randomised", "seed")
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
@@ -31,6 +31,12 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="DIR", type=Path, action="append", default=[], help="let the world read files below DIR too"
     )
+
+
+def add_network(parser: argparse.ArgumentParser) -> None:
+    """--allow-network, for worlds whose autopilots or recipes reach beyond this machine."""
+    what = "let the world's autopilots and recipes use other addresses than this machine's loopback"
+    parser.add_argument("--allow-network", action="store_true", help=what)
 
 
 def add_randomised(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import LinkFault, link_to
 from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.setpoints import Limits
-from sim_node.autopilot.signing import MODES, Signing, SigningFault, read_key
+from sim_node.autopilot.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.autopilot.topics import FrameNames
 from sim_node.nodes.parameters import RECORD, ParameterFault, Spec
 
@@ -152,6 +152,4 @@ def limits_of(node: Node) -> Limits:
 def _signing(values: Mapping[str, Any], link_id: int) -> Signing | None:
     if not values["signing_key"]:
         return None
-    path = Path(values["signing_key"])
-    kept = path.with_name(f"{path.name}.timestamp{link_id}")
-    return Signing(read_key(path), mode=values["signing"], link_id=link_id & 0xFF, kept=kept)
+    return signing_of(Path(values["signing_key"]), values["signing"], link_id)

@@ -69,6 +69,9 @@ SPECS = {
     "recipes": Spec(
         False, "Start the programs that the world's recipes describe, and end them with the node.", fixed=True
     ),
+    "allow_network": Spec(
+        False, "Let the world's autopilots and recipes use other addresses than loopback.", fixed=True
+    ),
     "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
     "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
     "clock": Spec(True, "Publish /clock with every tick."),

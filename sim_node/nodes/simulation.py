@@ -59,6 +59,7 @@ class SimulationNode(LoopNode):
             view=view,
             recipes=values["recipes"],
             bridged=values["bridge"],
+            network=values["allow_network"],
             sinks=sinks,
             publishing=self._publishing(values),
             tell=self.get_logger().info,

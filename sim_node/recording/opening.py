@@ -45,6 +45,15 @@ def _opened_at(path: Path, most_bytes: int) -> SplitBag:
     return _opened(files, None, path, most_bytes)
 
 
+def kept_in(path: Path) -> tuple[int, str]:
+    """How many messages a reader finds in a bag, and what it says is broken."""
+    try:
+        with open_bag(path) as bag:
+            return bag.count, "; ".join(bag.damage)
+    except BagError as error:
+        return 0, str(error)
+
+
 def is_bag(path: str | Path) -> bool:
     """Whether `path` looks like a bag, which no world does."""
     path = Path(path)

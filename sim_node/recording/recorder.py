@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.batch import Batch
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry
-from sim_node.recording.opening import open_bag
+from sim_node.recording.opening import kept_in
 from sim_node.recording.provenance import Attached
 from sim_node.recording.settings import Settings
 from sim_node.recording.writer import BagFull, BagWriter, RecordedTopic
@@ -24,16 +24,6 @@ from sim_node.wire.topic import Send, Topic
 MOST_WAITING = 64 * 1024 * 1024
 # Of the bag's time, that may be lost with the process.
 MOST_BEHIND_NS = 1_000_000_000
-# What a message takes beside its bytes, about.
-_OVERHEAD = 120
-
-
-class Batch(NamedTuple):
-    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
-
-    time_ns: int
-    entries: list[Entry]
-    progress_ns: int = 0
 
 
 def absolute(name: str) -> str:
@@ -113,7 +103,24 @@ class Recorder:
         def send(time_ns: int, data: bytes) -> None:
             self._pending.append((number, time_ns, data))
 
-        return send
+        if self._patient:  # a run, whose ticks go back as a whole
+            return send
+        newest_ns = -1
+
+        def send_forward(time_ns: int, data: bytes) -> None:
+            nonlocal newest_ns
+            if time_ns < newest_ns:
+                self._end_batch()
+            newest_ns = time_ns
+            send(time_ns, data)
+
+        return send_forward
+
+    def _end_batch(self) -> None:
+        """A clock was set back: what comes goes into another batch, and so into another file."""
+        if self._pending:
+            with suppress(RecordingStopped):  # the next commit raises it again
+                self.commit(max(time_ns for _, time_ns, _ in self._pending))
 
     def open(self) -> None:
         """Makes the bag's folder. Raises BagError."""
@@ -122,6 +129,8 @@ class Recorder:
 
     def commit(self, time_ns: int) -> None:
         """Ends a batch. Raises RecordingStopped where the recording has, and settings say that the run ends then."""
+        if self._pending and not self._patient:  # the clock may have been set since they came
+            time_ns = max(at_ns for _, at_ns, _ in self._pending)
         with self._changed:
             entries, self._pending = self._pending, []
             if self._last_ns is not None:
@@ -140,8 +149,9 @@ class Recorder:
                     self._tell("recording: the disk is too slow for what comes, messages are left out")
                 self.dropped += len(entries)
                 return
-            self._waiting.append(Batch(time_ns, entries, self._progress_ns))
-            self._waiting_bytes += _size(entries)
+            batch = Batch(time_ns, entries, self._progress_ns)
+            self._waiting.append(batch)
+            self._waiting_bytes += batch.size
             self._changed.notify_all()
             if self._patient:
                 self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
@@ -181,9 +191,7 @@ class Recorder:
         """
         if not self._thread.is_alive():
             return
-        if self._pending:
-            with suppress(RecordingStopped):
-                self.commit(max(time_ns for _, time_ns, _ in self._pending))
+        self._end_batch()
         with self._changed:
             self._closing = True
             self._changed.notify_all()
@@ -194,12 +202,7 @@ class Recorder:
 
     def _count_kept(self) -> None:
         """Asks the bag itself: writes may fail late, and others may delete what was written."""
-        why = ""
-        try:
-            with open_bag(self.folder) as bag:
-                self.kept, why = bag.count, "; ".join(bag.damage)
-        except BagError as error:
-            self.kept, why = 0, str(error)
+        self.kept, why = kept_in(self.folder)
         if self.kept < self._writer.count:
             lost = f"{self.folder}: {self.kept} of {self._writer.count} messages are in the bag"
             self._stopped = f"{lost} ({why})" if why else lost
@@ -229,7 +232,7 @@ class Recorder:
                 return None
             work = self._waiting.popleft()
             if isinstance(work, Batch):
-                self._waiting_bytes -= _size(work.entries)
+                self._waiting_bytes -= work.size
             self._changed.notify_all()
             return work
 
@@ -293,7 +296,3 @@ class Recorder:
             self._writer.write(batch.time_ns, batch.entries)
         self._writer.split()
         return self._writer.count - before
-
-
-def _size(entries: list[Entry]) -> int:
-    return sum(len(data) + _OVERHEAD for _, _, data in entries)

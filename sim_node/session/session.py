@@ -50,6 +50,7 @@ class Session:
         view: Whether the run is shown in the browser, or at which port; see `viewer.url`.
         recipes: Whether the programs of the world's recipes are started.
         bridged: Whether this process will run the bridges of the autopilots, whose ports must be free then, too.
+        network: Whether autopilot links of the world may leave this machine.
         sinks: Take each tick too, after those that publish and record, before the viewer's.
         publishing: How messages are laid out, and where they go beside the recording.
         tell, complain: Take lines for people; the logger `sim_node` does by default.
@@ -70,6 +71,7 @@ class Session:
         view: bool | int = False,
         recipes: bool = False,
         bridged: bool = False,
+        network: bool = False,
         sinks: Sequence[Sink] = (),
         publishing: Publishing | None = None,
         tell: Callable[[str], None] = _LOG.info,
@@ -85,7 +87,8 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._recipes, self._bridged = view, recipes, bridged
+        self._view, self._recipes = view, recipes
+        self._bridged, self._network = bridged, network
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._tell, self._complain = tell, complain
         self._loop: Loop | None = None
@@ -135,7 +138,7 @@ class Session:
         with ExitStack() as opened:
             simulation = self.simulation
             opened.callback(simulation.close)
-            self.autopilots = attach_autopilots(simulation, self._tell)
+            self.autopilots = attach_autopilots(simulation, self._tell, network=self._network)
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)
             view = self._make_view(opened)

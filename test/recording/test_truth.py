@@ -112,6 +112,28 @@ def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
     assert f"recorded {readable(folder)} messages" in (tmp_path / "said").read_text()
 
 
+@pytest.mark.parametrize("commit_ns", [6 * STEP_NS, 30 * STEP_NS])
+def test_a_clock_that_is_set_back_begins_a_file(commit_ns: int, tmp_path: Path) -> None:
+    """Between two messages of a batch, as the wall clock does; in no file does a topic go back."""
+    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=pytest.fail, patient=False)
+    send = made.advertise(NUMBERS)
+    made.open()
+    for number in (10, 20, 5, 6):
+        send(number * STEP_NS, bytes(12))
+    made.commit(commit_ns)
+    send(31 * STEP_NS, bytes(12))
+    made.commit(7 * STEP_NS)
+    send(8 * STEP_NS, bytes(12))
+    made.close()
+    times = []
+    for path in sorted((tmp_path / "bag").glob("*.mcap")):
+        with path.open("rb") as stream:
+            messages = make_reader(stream).iter_messages(log_time_order=False)
+            times.append([message.log_time // STEP_NS for _, _, message in messages])
+    assert times == [[10, 20], [5, 6, 31], [8]]
+    assert made.kept == 6
+
+
 class Disk:
     """How much of each file was handed to the disk; the real fsync is called."""
 
