@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim_node.simulation import Sink
-from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.sensor_sink import SensorSink
 from sim_node.wire.stamps import Stamp, simulation_stamp
-from sim_node.wire.tf_sink import PoseOutlet, TfSink, serialised, to_all
 from sim_node.wire.topic import Outlet, Tee
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
+    from sim_node.wire.clock_sink import ClockSink
+    from sim_node.wire.tf_sink import PoseOutlet
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Publishing:
 
     outlet: takes all messages, None for nobody. transforms: sends /tf and /tf_static in its own way instead of as bytes
     on the outlet. clock: whether /clock is sent; after_clock: sinks between /clock and /tf. prefix: before every frame
-    name but the fixed frame's. displays: which of DISPLAYS are sent. resolve: gives topics their absolute names.
+    name but the fixed frame's. displays: which of them are sent, None for all. resolve: gives topics absolute names.
     """
 
     outlet: Outlet | None = None
@@ -33,7 +31,7 @@ class Publishing:
     after_clock: tuple[Sink, ...] = ()
     stamp: Stamp = simulation_stamp
     prefix: str = ""
-    displays: Mapping[str, bool] = field(default_factory=lambda: EVERYTHING)
+    displays: Mapping[str, bool] | None = None
     resolve: Callable[[str], str] | None = None
 
 
@@ -52,6 +50,12 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
     outlets: list[Outlet] = [each for each in (how.outlet, recorder) if each is not None]
     if not outlets:
         return Published()
+    # Here, because a run that publishes nothing needs none of it.
+    from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
+    from sim_node.wire.clock_sink import ClockSink
+    from sim_node.wire.sensor_sink import SensorSink
+    from sim_node.wire.tf_sink import TfSink, serialised, to_all
+
     outlet = Tee(*outlets)
     transforms = serialised(outlet)
     if how.transforms is not None:
@@ -62,7 +66,7 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
         *how.after_clock,
         TfSink(transforms, prefix=how.prefix, stamp=how.stamp),
         SensorSink(outlet, prefix=how.prefix, stamp=how.stamp),
-        *display_sinks(outlet, how.displays, prefix=how.prefix, stamp=how.stamp),
+        *display_sinks(outlet, how.displays or EVERYTHING, prefix=how.prefix, stamp=how.stamp),
     ]
     if recorder is not None:
         from sim_node.recording.recording_sink import RecordingSink

@@ -18,7 +18,6 @@ from sim_node.recording.settings import Settings
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
-from sim_node.wire.clock_sink import ClockSink
 from sim_node.world import World, load
 from sim_node.world.randomise import randomised as drawn
 
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.viewing.browser.sink import ViewSink
     from sim_node.viewing.browser.viewer import Viewer
+    from sim_node.wire.clock_sink import ClockSink
 
 _LOG = logging.getLogger("sim_node")
 
@@ -142,7 +142,7 @@ class Session:
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)
             view = self._make_view(opened)
-            self._loop = loop = Loop(
+            loop = Loop(
                 simulation,
                 (*sinks, *self._sinks, *view),
                 publish_rate=self._publish_rate,
@@ -157,7 +157,7 @@ class Session:
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
-            self._opened = opened.pop_all()
+            self._loop, self._opened = loop, opened.pop_all()
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
         """Let time run in the loop's thread; `ended` is called from it when the run is over."""
