@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from sim_node.columns import Columns, Memory
 from sim_node.physics.wind import WindField
 from sim_node.registry import Registry
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.problems import WorldError
 
 if TYPE_CHECKING:
     from mujoco import MjData
 
+    from sim_node.physics.handles import VehicleRecord
     from sim_node.physics.mujoco_model import Compiled
 
 
 class Actor(Protocol):
-    """Pushes some bodies. It acts before each timestep, on the same data all its life."""
+    """Pushes some bodies. It acts before each timestep, on the same data all its life.
+
+    What its future depends on, beside the bodies' own state, it declares as columns of state when it is opened.
+    """
 
     def reset(self, seed: int) -> None:
-        """Goes back to the run's start, with randomness drawn from `seed`."""
+        """Go back to the run's start, with randomness drawn from `seed`."""
 
     def act(self) -> None:
-        """Adds what it does in the next timestep to xfrc_applied, which was zero, or writes its own of qfrc_applied.
+        """Add what it does in the next timestep to xfrc_applied, or write its own of qfrc_applied.
 
         Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
+        xfrc_applied already holds the column `wrench` and what actors before this one added.
         """
 
-    def state(self) -> bytes:
-        """All that its future depends on, beside the bodies' own."""
 
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state of the same world, to the bit."""
+@runtime_checkable
+class Flown(Protocol):
+    """An actor that moves vehicles which are commanded from outside."""
+
+    @property
+    def vehicles(self) -> Mapping[str, VehicleRecord]:
+        """What the rest of a run may know of each, by name."""
 
 
 # Opens an actor on a world's bodies, in its wind, or says None where the world has nothing for it to do.
-Opener = Callable[[World, Layout, "Compiled", "MjData", WindField], Actor | None]
+Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], Actor | None]
 # In this order they act, and their forces are summed.
 ACTORS: Registry[str, Opener] = Registry(
     "actor",
@@ -49,7 +59,21 @@ ACTORS: Registry[str, Opener] = Registry(
 actor = ACTORS.add
 
 
-def actors_for(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> dict[str, Actor]:
-    """The actors that have something to do in a world, by name, in the order of the registry."""
-    opened = ((name, opener(world, layout, compiled, data, wind)) for name, opener in ACTORS.items())
-    return {name: actor for name, actor in opened if actor is not None}
+def actors_for(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> tuple[dict[str, Actor], list[Memory]]:
+    """Open the actors that have something to do in a world; by name, in the order of the registry.
+
+    Returns:
+        The actors, and what each of them remembers.
+    """
+    actors: dict[str, Actor] = {}
+    memories = []
+    for name, opener in ACTORS.items():
+        own = columns.owned_by(f"force element {name!r}")
+        with ACTORS.blaming(name, WorldError):
+            opened = opener(world, layout, compiled, data, wind, own)
+        if opened is not None:
+            actors[name] = opened
+            memories.append(own.memory())
+    return actors, memories

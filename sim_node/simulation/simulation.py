@@ -5,17 +5,21 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from sim_node.assembly import assemble
+from sim_node.columns import Array, Column, Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import Vehicle, engines_for, vehicles_in
-from sim_node.physics.engine import Carrier
+from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
+from sim_node.physics.engine import Carrier, Handled, Perceived
+from sim_node.physics.handles import BodyRecord, Handles, JointRecord, VehicleRecord
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.history import History
 from sim_node.simulation.peers import Peer, Peers
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
@@ -25,12 +29,16 @@ from sim_node.world.instants import nanoseconds, within
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
+_POSE = "[x y z qx qy qz qw] of each frame in its parent"
+_TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along the fixed frame's axes"
+
 
 class Simulation:
     """Steps a world, assembled first. The same world, seed and calls give the same bytes.
 
     sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
-    frames: the FrameTable, fixed for the run. vehicles: those of the world by name, with their commands.
+    frames: the FrameTable, fixed for the run. columns: the state of the run, as named arrays. engines: what moves its
+    frames, by name. bodies, joints, vehicles: handles by name, to read and set numbers between two steps.
     time_ns: start + steps * step, exactly. remainder_ns: what `run` was asked for beyond that, less than a step.
     """
 
@@ -42,18 +50,24 @@ class Simulation:
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
         self._poses = np.array(layout.poses)
-        self._by_name = engines_for(world, layout)
-        self._engines = list(self._by_name.values())
-        self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
-        offered = (engine.surroundings() for engine in self._engines)
-        surroundings = next((each for each in offered if each is not None), OPEN_AIR)
+        self.columns = Columns()
+        self._declare_frames()
+        self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
+        self._offer_handles()
+        offered = (engine.surroundings() for engine in self.engines.values() if isinstance(engine, Perceived))
+        surroundings = next(offered, OPEN_AIR)
         # Without bodies nothing falls, and what is held weighs what the standard says.
-        gravity = world.physics.gravity if any(isinstance(each, Carrier) for each in self._engines) else DOWN
+        falls = any(isinstance(engine, Carrier) for engine in self.engines.values())
+        gravity = world.physics.gravity if falls else DOWN
         self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
         self._surroundings, self._gravity = surroundings, gravity
         self._peers = Peers(world.time.step_ns)
-        self._truth = Truth(self.frames, self._engines, self._suite.frames, self._suite.state, self._poses)
+        self._truth = self._truth_of(self._suite.frames, self._suite.state)
+        if self._truth.unknown:
+            self._refuse_sensor(self._suite.frames[self._truth.unknown[0]])
         self.reset()
+        self._suite.declare(self.columns)
+        self.columns.check_needs()
 
     @property
     def time_ns(self) -> int:
@@ -76,7 +90,7 @@ class Simulation:
         while (due := min(self._suite.due, self._peers.due)) <= end:
             self._advance(int(due) - self.steps)
             if self._suite.due == due:
-                self._truth.observe(begins=self.steps == 0)
+                self._truth.observe(self.time_ns, begins=self.steps == 0)
                 self._suite.measure(self.steps, self.time_ns, wait=wait)
             if self._peers.due == due:
                 self._peers.exchange(self.steps)
@@ -115,29 +129,55 @@ class Simulation:
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
         self.seed = self.seed if seed is None else seed
-        self.steps, self.remainder_ns = 0, 0
-        for engine in self._engines:
-            engine.reset(self.seed)
-        self._suite.reset(self.seed)
+        self._rewind()
         self._peers.restart(0)
         self.step(0)
 
     @property
     def state(self) -> State:
-        """The run as it stands, to go back to: frozen, opaque, to be pickled."""
-        engines = {name: engine.state() for name, engine in self._by_name.items()}
-        return State(self.seed, self.steps, engines, self._suite.save(), self.remainder_ns)
+        """The run as it stands, to go back to: copies, to be pickled."""
+        kept = self.columns.kept()
+        entities = {name: self.columns.column(name).entities for name in kept}
+        return State(self.seed, self.steps, kept, entities, self.remainder_ns)
 
     def restore(self, state: State) -> None:
-        """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
-        if state.engines.keys() != self._by_name.keys():
-            theirs, mine = (", ".join(engines) or "none" for engines in (state.engines, self._by_name))
-            raise ValueError(f"a state of the engines {theirs} is not of this world, which has {mine}")
-        self._suite.restore(state.seed, state.sensors)
-        for name, engine in self._by_name.items():
-            engine.restore(state.engines[name])
-        self.seed, self.steps, self.remainder_ns = state.seed, state.steps, state.remainder_ns
+        """Goes on from a state of the same world: the same bytes follow.
+
+        Raises ValueError for one of another world, naming the columns; the run stays as it is then.
+        """
+        if misfits := self.columns.misfits(state.columns, state.entities):
+            more = f", and {len(misfits) - 5} more" if len(misfits) > 5 else ""
+            raise ValueError(f"the state is not of this world: column {', column '.join(misfits[:5])}{more}")
+        self.seed = state.seed
+        self._rewind()
+        self.columns.put(state.columns)
+        self.steps, self.remainder_ns = state.steps, state.remainder_ns
         self._peers.restart(state.steps + 1)
+
+    def history(self, *columns: str, every: float | None = None) -> History:
+        """Record columns from now on while the run steps.
+
+        Args:
+            columns: Their names, such as "pose" or "rotor_speed".
+            every: The period in s; None for every step. As for sensors, an instant is the first step at or after each
+                multiple of the period.
+
+        Returns:
+            The History, which grows until it is stopped: `history.stop()`.
+
+        Raises:
+            KeyError: There is no such column.
+            ValueError: The period is shorter than a step, or the column has no fixed number of rows.
+        """
+        time = self.world.time
+        every_ns = time.step_ns if every is None else nanoseconds(every)
+        if every_ns < time.step_ns:
+            raise ValueError(f"every: {every:g} s; at least the world's step of {time.step_ns * 1e-9:g} s is needed")
+        history = History(self.columns, columns, Fraction(10**9, every_ns), time.start_ns)
+        self._peers.add(history, self.steps - 1)
+        history.begin(self._peers.remove)
+        self._peers.exchange(self.steps)
+        return history
 
     def attach(self, peer: Peer) -> None:
         """Has a peer exchange with this run from the next step on, after those that came before it.
@@ -161,10 +201,10 @@ class Simulation:
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
         """A function that tells how some frames truly move at the present step, always on the same arrays."""
         state = FrameState.at_rest(len(names), self._gravity)
-        truth = Truth(self.frames, self._engines, names, state, self._poses)
+        truth = self._truth_of(names, state)
 
         def observe() -> FrameState:
-            truth.observe(begins=self.steps == 0)
+            truth.observe(self.time_ns, begins=self.steps == 0)
             return state
 
         return observe
@@ -181,7 +221,7 @@ class Simulation:
         """
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
-        for engine in self._engines:
+        for engine in self.engines.values():
             if isinstance(engine, Carrier):
                 rows = engine.carried
                 state = FrameState.at_rest(len(rows))
@@ -198,19 +238,80 @@ class Simulation:
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
         self._write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses, self._suite.told)
+        return Snapshot(self.time_ns, self._poses, self._suite.told, self.columns)
 
-    def snapshot(self) -> Snapshot:
-        """The present instant, to keep."""
+    def snapshot(self, *columns: str) -> Snapshot:
+        """The present instant, to keep: poses and readings, and copies of the columns that are named."""
         present = self.present()
-        return Snapshot(present.time_ns, present.poses.copy(), present.readings)
+        kept = {name: np.array(self.columns[name]) for name in columns}
+        return Snapshot(present.time_ns, present.poses.copy(), present.readings, kept)
 
     def _advance(self, steps: int) -> None:
         if steps:
-            for engine in self._engines:
-                engine.step(steps)
+            stepped = ""
+            try:
+                for stepped, engine in self.engines.items():  # noqa: B007  who failed, if one does
+                    engine.step(steps)
+            except Exception as error:
+                ENGINES.blame(stepped, error)
+                raise
             self.steps += steps
 
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        for engine in self._engines:
-            engine.write(poses, ahead_ns)
+        written = ""
+        try:
+            for written, engine in self.engines.items():  # noqa: B007  who failed, if one does
+                engine.write(poses, ahead_ns)
+        except Exception as error:
+            ENGINES.blame(written, error)
+            raise
+
+    def _rewind(self) -> None:
+        """All that draws or remembers goes back to the start, with the run's seed."""
+        self.steps, self.remainder_ns = 0, 0
+        for name, engine in self.engines.items():
+            with ENGINES.blaming(name):
+                engine.reset(self.seed)
+        self._suite.reset(self.seed)
+
+    def _declare_frames(self) -> None:
+        """The columns of all frames, which engines claim row by row and write."""
+        pose = Column("pose", self.frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
+        twist = Column("twist", self.frames.names, (6,), unit="m/s, rad/s", state=False, meaning=_TWIST)
+        observe: list[Callable[[], FrameState]] = []
+
+        def twists() -> tuple[Array]:
+            if not observe:
+                observe.append(self.observer(self.frames.names))
+            return (observe[0]().twist,)
+
+        self.columns.compute(pose, lambda: (self.present().poses,))
+        self.columns.compute(twist, twists)
+
+    def _offer_handles(self) -> None:
+        bodies: dict[str, BodyRecord] = {}
+        joints: dict[str, JointRecord] = {}
+        vehicles: dict[str, VehicleRecord] = {}
+        for engine in self.engines.values():
+            if isinstance(engine, Handled):
+                bodies.update(engine.bodies)
+                joints.update(engine.joints)
+                vehicles.update(engine.vehicles)
+        self.bodies: Mapping[str, Body] = Handles("body", bodies, Body)
+        self.joints: Mapping[str, Joint] = Handles("joint", joints, Joint)
+        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", vehicles, Vehicle)
+
+    def _truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
+        return Truth(self.frames, self.engines, self.columns, names, state, self._poses)
+
+    def _refuse_sensor(self, name: str) -> None:
+        """Raises ValueError, or PluginFault, for a sensor on a frame of which no engine says how it moves."""
+        chain = [row for row in self.frames.chain(self.frames.index(name)) if not self.frames.static[row]]
+        row = next(row for row in chain if not self.columns.timed("pose", [row]))
+        moves, frame = self.columns.owner("pose", row), self.frames.names[row]
+        why = f"{moves} moves it and offers neither `instants` nor `observer`" if moves else "no engine moves it"
+        for engine in self.engines:
+            if moves == f"engine {engine!r}":
+                with ENGINES.blaming(engine):
+                    raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")
+        raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")
