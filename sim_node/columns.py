@@ -236,9 +236,14 @@ class Columns(Mapping[str, Array]):
 
         return at
 
-    def memory(self) -> Memory:
-        """Return the state among the columns that were declared through this very object, to take and put back."""
-        return Memory([entry for name in self._added if (entry := self._table.entries[name]).column.state])
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names of the columns that were declared through this very object."""
+        return tuple(self._added)
+
+    def memory(self, names: Iterable[str]) -> Memory:
+        """Return the state among some columns, to be taken and put back often."""
+        return Memory([entry for name in names if (entry := self._entry(name)).column.state])
 
     def kept(self) -> dict[str, Array]:
         """Return a copy of every column of state, by name."""
@@ -261,14 +266,11 @@ class Columns(Mapping[str, Array]):
 
     def put(self, arrays: Mapping[str, Array]) -> None:
         """Put every column of state back to what `kept` gave. Check `misfits` before."""
-        groups = []
         for entry in self._states():
             if entry.array is not None:
                 entry.array[...] = arrays[entry.column.name]
-            elif entry.group not in groups:
-                groups.append(entry.group)
-        for group in groups:
-            if group is not None and group.put is not None:
+        for group in dict.fromkeys(entry.group for entry in self._states() if entry.group is not None):
+            if group.put is not None:
                 group.put([arrays[name] for name in group.names])
 
     def __getitem__(self, name: str) -> Array:
@@ -304,25 +306,25 @@ class Memory:
     """Some columns of state as bytes, for those who look ahead and go back many times in a run."""
 
     def __init__(self, entries: list[_Entry]) -> None:
-        self._arrays = [entry.array for entry in entries if entry.array is not None]
-        groups: list[_Group] = []
-        for entry in entries:
-            if entry.group is not None and entry.group not in groups:
-                groups.append(entry.group)
-        self._groups = groups
+        arrays = [entry.array for entry in entries if entry.array is not None and entry.array.size]
+        if not all(array.flags.c_contiguous for array in arrays):
+            raise ValueError("what is taken and put back often must be contiguous")
+        # Memory views are copied several times as fast as small arrays.
+        self._views = [memoryview(array.data).cast("B") for array in arrays]
+        self._groups = list(dict.fromkeys(entry.group for entry in entries if entry.group is not None))
 
     def take(self) -> list[bytes]:
         """Return all of it, to compare or to put back."""
-        taken = [array.tobytes() for array in self._arrays]
+        taken = [bytes(view) for view in self._views]
         for group in self._groups:
             taken += [array.tobytes() for array in group.get()]
         return taken
 
     def put(self, taken: Sequence[bytes]) -> None:
         """Put back what `take` returned."""
-        for array, content in zip(self._arrays, taken, strict=False):
-            array[...] = np.frombuffer(content, array.dtype).reshape(array.shape)
-        rest = iter(taken[len(self._arrays) :])
+        rest = iter(taken)
+        for view in self._views:
+            view[:] = next(rest)
         for group in self._groups:
             if group.put is not None:
                 group.put([np.frombuffer(next(rest), a.dtype).reshape(a.shape) for a in group.get()])

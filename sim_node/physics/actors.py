@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from sim_node.columns import Columns, Memory
+from sim_node.columns import Columns
 from sim_node.physics.wind import WindField
 from sim_node.registry import Registry
 from sim_node.world.layout import Layout
@@ -61,19 +61,19 @@ actor = ACTORS.add
 
 def actors_for(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
-) -> tuple[dict[str, Actor], list[Memory]]:
+) -> tuple[dict[str, Actor], list[str]]:
     """Open the actors that have something to do in a world; by name, in the order of the registry.
 
     Returns:
-        The actors, and what each of them remembers.
+        The actors, and the names of the columns that they declared.
     """
     actors: dict[str, Actor] = {}
-    memories = []
+    declared: list[str] = []
     for name, opener in ACTORS.items():
         own = columns.owned_by(f"force element {name!r}")
         with ACTORS.blaming(name, WorldError):
             opened = opener(world, layout, compiled, data, wind, own)
         if opened is not None:
             actors[name] = opened
-            memories.append(own.memory())
-    return actors, memories
+            declared += own.added
+    return actors, declared

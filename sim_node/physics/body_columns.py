@@ -71,7 +71,8 @@ def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, 
 def _entities(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:
     """What the rows of MuJoCo's arrays belong to."""
     joints = [model.joint(k) for k in range(model.njnt)]
-    positions, velocities = [], []
+    positions: list[str] = []
+    velocities: list[str] = []
     for joint in joints:
         name, kind = joint_name(model, joint.id), mujoco.mjtJoint(int(joint.type[0]))
         for found, own in zip((positions, velocities), _COORDINATES.get(kind, ((), ())), strict=True):

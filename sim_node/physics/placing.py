@@ -89,7 +89,8 @@ class PlacedBody:
             body = int(self._model.body_parentid[body])
         if not body:
             raise ValueError(f"{self._name!r} has no wrench: no force moves it, {self._fixed()}")
-        return self._wrench[self._id]
+        row: FloatArray = self._wrench[self._id]
+        return row
 
     def _need_free(self, what: str) -> None:
         if self._kinds in (["free"], ["slide", "slide", "slide", "ball"]):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_node.columns import Columns, Memory
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.actors import ACTORS, Actor, Flown, actors_for
 from sim_node.physics.engine import engine
@@ -82,12 +82,13 @@ class RigidBodyEngine:
         # What nothing can move is not stepped, and not pushed.
         self._moves = self.model.nv > 0
         self._actors: Mapping[str, Actor] = {}
-        self._memories: list[Memory] = []
+        declared: list[str] = []
         if self._moves:
-            self._actors, self._memories = actors_for(world, layout, compiled, self.data, self.wind, columns)
+            self._actors, declared = actors_for(world, layout, compiled, self.data, self.wind, columns)
         wrench = declare_state(columns, self.model, self.data, pushed=bool(self._actors))
+        self._memory = columns.memory(("wrench", *declared) if self._actors else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
-        self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench).cast("B")
+        self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._followers = Followers(compiled.followed, world, layout, columns) if compiled.followed else None
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
@@ -98,7 +99,7 @@ class RigidBodyEngine:
     def reset(self, seed: int) -> None:
         """Goes back to the initial state; bodies themselves draw nothing at random."""
         # The state whose motion and forces `data` holds, with that of the actors.
-        self._evaluated: list[list[bytes]] | None = None
+        self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
@@ -265,16 +266,15 @@ class RigidBodyEngine:
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage
-            for memory, taken in zip(self._memories, now[1:], strict=True):
-                memory.put(taken)
+            self._memory.put(now[1:])
         self._mujoco.mj_forwardSkip(model, data, done, 1)
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
-    def _state_now(self) -> list[list[bytes]]:
-        """Of the bodies, which is in `_buffer` then too, with what pushes them; and of each actor."""
+    def _state_now(self) -> list[bytes]:
+        """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the actors."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return [[self._buffer.tobytes(), bytes(self._wrench)], *[memory.take() for memory in self._memories]]
+        return [self._buffer.tobytes(), *self._memory.take()]
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""

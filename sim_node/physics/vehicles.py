@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_node.columns import Array, Column, Columns
-from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import actor
 from sim_node.physics.handles import VehicleRecord
 from sim_node.physics.wind import WindField
@@ -60,11 +58,10 @@ class Vehicles:
         motors = tuple(f"{vehicle.name}/rotor{k}" for vehicle in world.vehicles for k in range(len(vehicle.rotors)))
         commands = columns.add(Column("motor_command", motors, unit="1", meaning="part of the speed range, 0 to 1"))
         speeds = columns.add(Column("rotor_speed", motors, unit="rad/s", meaning="speed of each rotor"))
-        self._memory = [commands, speeds]
+        self._memory: list[Array] = [commands, speeds]
         if banks:
             self._memory += self._remember(banks, [vehicle.name for vehicle in world.vehicles], columns)
         self._pilots = [(bank.every, bank.command, self._states[bank.rows], commands[bank.rotors]) for bank in banks]
-        self._timesteps = 0
         moved = data.xipos, data.xquat, data.cvel, data.subtree_com
         self._observe, self._observed = observe, (*moved, bodies, self._states)
         tables = drags, first, rotors, commands, speeds
@@ -84,16 +81,17 @@ class Vehicles:
     def reset(self, seed: int) -> None:
         """Rotors at rest, commands at 0, missions at their beginning; nothing is drawn at random."""
         for array in self._memory:
-            array[:] = 0.0
-        self._timesteps = 0
+            array[:] = 0
 
     def act(self) -> None:
         """Has the pilots whose turn it is command, and the rotors push."""
-        for every, command, states, commands in self._pilots:
-            if self._timesteps % every == 0:
-                self._observe(*self._observed)
-                command(states, commands)
-        self._timesteps += 1
+        if self._pilots:
+            timesteps = self._timesteps[0]
+            for every, command, states, commands in self._pilots:
+                if timesteps % every == 0:
+                    self._observe(*self._observed)
+                    command(states, commands)
+            self._timesteps[0] = timesteps + 1
         if self._sheared:
             self._observe(*self._observed)
             self._air[:] = self._wind.velocity(self._states[:, :3])
@@ -101,7 +99,7 @@ class Vehicles:
             self._air[:] = self._wind.current
         self._push(*self._pushed)
 
-    def _remember(self, banks: tuple[PilotBank, ...], names: list[str], columns: Columns) -> list[FloatArray]:
+    def _remember(self, banks: tuple[PilotBank, ...], names: list[str], columns: Columns) -> list[Array]:
         """Declares what pilots remember, and gives each bank its rows of that."""
         from sim_node.control.missions import MEMORY
 
@@ -118,9 +116,6 @@ class Vehicles:
             bank.remember_in(integrals[at:end], missions[at:end])
             at = end
         timesteps = Column("pilot/timesteps", ("pilots",), dtype=np.int64, meaning="timesteps since the start")
-
-        def put(kept: Sequence[Array]) -> None:
-            self._timesteps = int(kept[0][0])
-
-        columns.compute(timesteps, lambda: (np.array([self._timesteps]),), put)
-        return [integrals, missions]
+        count = columns.add(timesteps)
+        self._timesteps = count.data  # counted without numpy's overhead
+        return [integrals, missions, count]

@@ -28,7 +28,7 @@ class History:
         for name in names:
             if columns.column(name).entities is None:
                 raise ValueError(f"column {name!r} has no history: its rows come and go")
-        self.rate: float | Fraction = rate
+        self.rate = rate
         self._columns, self._start_ns = columns, start_ns
         self._count, self._times_ns = 0, np.empty(_FIRST, np.int64)
         self._remove: Callable[[Peer], None] | None = None
@@ -42,7 +42,7 @@ class History:
     @property
     def times(self) -> FloatArray:
         """The simulation time (T,) of each instant, s."""
-        return self.times_ns * 1e-9
+        return np.asarray(self.times_ns * 1e-9)
 
     def __getitem__(self, column: str) -> Array:
         """Return a column at all instants (T, rows, ...). Raises KeyError, which names the nearest.

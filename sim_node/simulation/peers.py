@@ -10,12 +10,11 @@ from sim_node.simulation.pacing import Ticks
 
 
 class Peer(Protocol):
-    """Takes and gives while a run steps. The run waits for it, so that both keep one time.
+    """Takes and gives while a run steps. The run waits for it, so that both keep one time."""
 
-    rate: exchanges per simulated second (Hz), at most one per step.
-    """
-
-    rate: float | Fraction
+    @property
+    def rate(self) -> float | Fraction:
+        """Exchanges per simulated second (Hz), at most one per step."""
 
     def tell(self, step: int, time_ns: int) -> None:
         """The run is at a step, that many ns after its start; what is due to be read by then has been.

@@ -21,7 +21,7 @@ from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.history import History
 from sim_node.simulation.peers import Peer, Peers
-from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
@@ -242,29 +242,34 @@ class Simulation:
 
     def snapshot(self, *columns: str) -> Snapshot:
         """The present instant, to keep: poses and readings, and copies of the columns that are named."""
-        present = self.present()
-        kept = {name: np.array(self.columns[name]) for name in columns}
-        return Snapshot(present.time_ns, present.poses.copy(), present.readings, kept)
+        self._write(self._poses, 0)
+        kept = {name: np.array(self.columns[name]) for name in columns} if columns else NO_COLUMNS
+        return Snapshot(self.time_ns, self._poses.copy(), self._suite.told, kept)
 
     def _advance(self, steps: int) -> None:
         if steps:
-            stepped = ""
+            engine = None
             try:
-                for stepped, engine in self.engines.items():  # noqa: B007  who failed, if one does
+                for engine in self.engines.values():
                     engine.step(steps)
             except Exception as error:
-                ENGINES.blame(stepped, error)
+                self._blame(engine, error)
                 raise
             self.steps += steps
 
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        written = ""
+        engine = None
         try:
-            for written, engine in self.engines.items():  # noqa: B007  who failed, if one does
+            for engine in self.engines.values():
                 engine.write(poses, ahead_ns)
         except Exception as error:
-            ENGINES.blame(written, error)
+            self._blame(engine, error)
             raise
+
+    def _blame(self, failed: Engine | None, error: Exception) -> None:
+        for name, engine in self.engines.items():
+            if engine is failed:
+                ENGINES.blame(name, error)
 
     def _rewind(self) -> None:
         """All that draws or remembers goes back to the start, with the run's seed."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import NO_READINGS, Readings
 from sim_node.text import did_you_mean
+
+NO_COLUMNS: Mapping[str, Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +28,7 @@ class Snapshot:
     time_ns: int
     poses: FloatArray
     readings: Readings = NO_READINGS
-    columns: Mapping[str, Array] = field(default_factory=dict, repr=False)
+    columns: Mapping[str, Array] = field(default_factory=lambda: NO_COLUMNS, repr=False)
 
     def __getitem__(self, column: str) -> Array:
         """Return the array of a column.

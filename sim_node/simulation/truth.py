@@ -20,7 +20,7 @@ class _Course:
 
     def __init__(self, rows: list[int], instants: AtInstants) -> None:
         self.now_ns = 0
-        self._rows, self._instants = rows, instants
+        self._rows, self._instants = np.array(rows, dtype=np.intp), instants
 
     def __call__(self, poses: FloatArray, ahead_ns: IntArray) -> None:
         poses[:, self._rows] = self._instants(self.now_ns + ahead_ns)

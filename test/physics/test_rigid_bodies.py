@@ -70,7 +70,7 @@ def angle_y(simulation: Simulation, name: str) -> float:
 
 
 def engine_of(simulation: Simulation) -> RigidBodyEngine:
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     return engine
 
