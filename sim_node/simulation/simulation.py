@@ -85,17 +85,20 @@ class Simulation:
         steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
-        end = self.steps + steps
-        within(self.world.time.start_ns + end * self.world.time.step_ns)
-        while (due := min(self._suite.due, self._peers.due)) <= end:
-            self._advance(int(due) - self.steps)
-            if self._suite.due == due:
+        end, time = self.steps + steps, self.world.time
+        within(time.start_ns + end * time.step_ns)
+        suite, peers = self._suite, self._peers
+        while (due := min(suite.due, peers.due)) <= end:
+            if due > self.steps:
+                self._advance(int(due) - self.steps)
+            if suite.due == due:
                 self._truth.observe(self.time_ns, begins=self.steps == 0)
-                self._suite.measure(self.steps, self.time_ns, wait=wait)
-            if self._peers.due == due:
-                self._peers.exchange(self.steps)
-        self._advance(end - self.steps)
-        self._suite.tell(end, wait=wait)
+                suite.measure(self.steps, self.time_ns, wait=wait)
+            if peers.due == due:
+                peers.exchange(self.steps)
+        if end > self.steps:
+            self._advance(end - self.steps)
+        suite.tell(end, wait=wait)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds; the rest is carried over to the next call.
@@ -247,15 +250,14 @@ class Simulation:
         return Snapshot(self.time_ns, self._poses.copy(), self._suite.told, kept)
 
     def _advance(self, steps: int) -> None:
-        if steps:
-            engine = None
-            try:
-                for engine in self.engines.values():
-                    engine.step(steps)
-            except Exception as error:
-                self._blame(engine, error)
-                raise
-            self.steps += steps
+        engine = None
+        try:
+            for engine in self.engines.values():
+                engine.step(steps)
+        except Exception as error:
+            self._blame(engine, error)
+            raise
+        self.steps += steps
 
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
         engine = None
