@@ -52,7 +52,7 @@ def main() -> int:
 def measure(pairs: Pairs, name: str, world: World, target: float | None = None) -> None:
     """Each contestant starts its turns anew: chaos takes the same way in both."""
     simulation = Simulation(world)
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     model, data = engine.model, mujoco.MjData(engine.model)
 

@@ -41,7 +41,7 @@ def clouds(pairs: Pairs, room: World) -> None:
     (lidar,) = (sensor for sensor in room.sensors if sensor.name == "cart/LIDAR_TOP")
     dense = {"rings": RINGS, "samples": SAMPLES, "rate": 1.0 / (room.time.step_ns * 1e-9)}
     simulation = Simulation(replace(room, sensors=(replace(lidar, parameters=dense),)))
-    engine = next(engine for engine in simulation._engines if isinstance(engine, RigidBodyEngine))
+    engine = next(engine for engine in simulation.engines.values() if isinstance(engine, RigidBodyEngine))
     scanner = Lidar3d(rings=RINGS, samples=SAMPLES)
     [message] = scanner.messages(lidar.name, room.fixed_frame)
     write = writer(message, scanner.shape(), lidar.name)

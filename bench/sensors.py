@@ -44,7 +44,7 @@ def main() -> int:
 def measure(pairs: Pairs, name: str, world: World) -> float:
     """How much longer (s) a second takes with sensors than without."""
     watched, alone = Simulation(world), Simulation(world, sensors=False)
-    (engine,) = alone._engines
+    (engine,) = alone.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     model, data = engine.model, mujoco.MjData(engine.model)
     steps = round(1e9 / world.time.step_ns) * world.physics.substeps(world.time.step_ns)

@@ -65,15 +65,15 @@ def measure(pairs: Pairs, name: str, world: World, duration: float) -> float:
     """One row, and how many times faster than real time. Both begin in the air; the bare bodies hang there."""
     simulation = Simulation(world, sensors=bool(world.sensors))
     simulation.run(AIRBORNE)
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     model, data = engine.model, mujoco.MjData(engine.model)
     data.xfrc_applied[:, 2] = model.body_mass * np.linalg.norm(model.opt.gravity)
     timesteps = round(duration / model.opt.timestep)
-    begin, qpos = engine.state(), np.array(engine.data.qpos)
+    begin, qpos = simulation.state, np.array(engine.data.qpos)
 
     def ours() -> None:
-        engine.restore(begin)
+        simulation.restore(begin)
         simulation.run(duration)
 
     def bare() -> None:

@@ -136,10 +136,12 @@ class Registry(Mapping[K, T], Generic[K, T]):
         raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {message}{where}")
 
     @contextmanager
-    def blaming(self, name: K) -> Iterator[None]:
-        """Report any error of a block as that of the plug-in which added an entry; see `blame`."""
+    def blaming(self, name: K, *passing: type[Exception]) -> Iterator[None]:
+        """Report any error of a block, but `passing` ones, as that of the plug-in which added an entry; see `blame`."""
         try:
             yield
+        except passing:
+            raise
         except Exception as error:
             self.blame(name, error)
             raise

@@ -59,13 +59,19 @@ NONSENSE = {
     ),
     "engine": (
         "engine.py",
-        "return BeltEngine(pallets, world.time.step_ns) if",
+        "return BeltEngine(pallets, world, layout, columns) if",
         "return 3 if",
         RUN,
         "an Engine or None",
     ),
-    "engine without restore": ("engine.py", "def restore", "def restor", RUN, "which has no restore"),
-    "engine pose": ("engine.py", "% self._lengths", "% 0.0", RUN, "write() left the pose of infeed/pallet_0 at [nan,"),
+    "engine without reset": ("engine.py", "def reset", "def rest", RUN, "which has no reset"),
+    "engine pose": (
+        "engine.py",
+        "% self._lengths[places]",
+        "% 0.0",
+        RUN,
+        "write() left the pose of infeed/pallet_0 at [nan,",
+    ),
     "sensor shape": (
         "reflector.py",
         ", keepdims=True",

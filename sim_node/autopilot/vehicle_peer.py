@@ -70,7 +70,7 @@ class VehiclePeer:
         self.name = vehicle.name
         self._senses = kind.senses(simulation, vehicle)
         self.rate = self._senses.rate
-        self._command = simulation.vehicles[vehicle.name].command
+        self._vehicle = simulation.vehicles[vehicle.name]
         self._tell = tell
         self._autopilot = kind.of(simulation, vehicle, self.rate)
         self.wait = self._autopilot.wait
@@ -101,7 +101,7 @@ class VehiclePeer:
             return
         commands = self._autopilot.hear()
         if commands is not None:
-            self._command[:] = commands
+            self._vehicle.command[:] = commands
         stands = self.wait.peer, self.wait.lockstep
         if stands != self._shown and not self.wait.stop.is_set():
             self._shown = stands

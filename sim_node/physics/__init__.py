@@ -1,8 +1,18 @@
 """Engines: what moves the frames of a world."""
 
 from sim_node.physics.engine import ENGINES, Engine, engine, engines_for
+from sim_node.physics.handles import Body, Joint, Vehicle
 from sim_node.physics.keyframes import KeyframeEngine
-from sim_node.physics.rigid_bodies import RigidBodyEngine, vehicles_in
-from sim_node.physics.vehicles import Vehicle
+from sim_node.physics.rigid_bodies import RigidBodyEngine
 
-__all__ = ["ENGINES", "Engine", "KeyframeEngine", "RigidBodyEngine", "Vehicle", "engine", "engines_for", "vehicles_in"]
+__all__ = [
+    "ENGINES",
+    "Body",
+    "Engine",
+    "Joint",
+    "KeyframeEngine",
+    "RigidBodyEngine",
+    "Vehicle",
+    "engine",
+    "engines_for",
+]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import force_kernels as kernels
 from sim_node.physics.actors import actor
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 @actor("ball_springs")
 def open_ball_springs(
-    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> BallSprings | None:
     """What turns balls back that have springs of unequal stiffness."""
     springs = [(body, *spring) for body in world.bodies for spring in unequal_springs(body)]
@@ -68,10 +69,3 @@ class BallSprings:
     def act(self) -> None:
         """Writes the torques of this timestep."""
         kernels.turn_by_springs(*self._arguments)
-
-    def state(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on."""

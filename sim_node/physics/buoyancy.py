@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.physics import force_kernels as kernels
 from sim_node.physics.actors import actor
 from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @actor("buoyancy")
-def open_buoyancy(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> Lift | None:
+def open_buoyancy(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> Lift | None:
     """What lifts a world's floating bodies."""
     forces = forces_of(world, Buoyancy)
     return Lift(forces, world, compiled, data) if forces else None
@@ -50,10 +53,3 @@ class Lift:
     def act(self) -> None:
         """Adds the lift of this timestep."""
         kernels.push_buoyancy(*self._arguments)
-
-    def state(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.physics import force_kernels as kernels
 from sim_node.physics.actors import actor
 from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @actor("constant")
 def open_constant(
-    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> ConstantPush | None:
     """What pushes with a world's constant forces."""
     forces = forces_of(world, ConstantForce)
@@ -61,13 +62,6 @@ class ConstantPush:
         """Adds the forces of this timestep."""
         step = round(self._data.time / self._timestep)
         kernels.push_constant(self._bodies, self._says, step, self._lead, *self._views)
-
-    def state(self) -> bytes:
-        """Nothing."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on."""
 
 
 def _first_step(time_ns: int, time: TimeGrid, substeps: int) -> int:

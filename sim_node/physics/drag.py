@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Column, Columns
 from sim_node.physics import force_kernels as kernels
 from sim_node.physics.actors import actor
 from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
@@ -21,16 +22,26 @@ if TYPE_CHECKING:
 
 
 @actor("drag")
-def open_drag(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> AirDrag | None:
+def open_drag(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> AirDrag | None:
     """What resists with a world's drag."""
     forces = forces_of(world, Drag)
-    return AirDrag(forces, world, compiled, data, wind) if forces else None
+    return AirDrag(forces, world, compiled, data, wind, columns) if forces else None
 
 
 class AirDrag:
     """All drag of a world. It keeps the velocities of the last timestep (F, 6), to know how they change."""
 
-    def __init__(self, forces: list[Drag], world: World, compiled: Compiled, data: MjData, wind: WindField) -> None:
+    def __init__(
+        self,
+        forces: list[Drag],
+        world: World,
+        compiled: Compiled,
+        data: MjData,
+        wind: WindField,
+        columns: Columns,
+    ) -> None:
         model = compiled.model
         bodies = pushed_bodies(model, forces)
         says = np.zeros((len(forces), kernels.DRAG_COLUMNS))
@@ -43,7 +54,11 @@ class AirDrag:
             says[:, column : column + 3] = [getattr(force, key) for force in forces]
         centres = [force.center for force in forces]
         says[:, kernels.DRAG_LEVER : kernels.DRAG_LEVER + 3] = levers(model, bodies, centres)
-        self._before = np.full((len(forces), 6), np.nan)
+        meaning = "velocity of what drags through the air at the last timestep, along the body's axes; NaN at the start"
+        before = Column(
+            "drag/velocity", tuple(force.body for force in forces), (6,), unit="m/s, rad/s", meaning=meaning
+        )
+        self._before = columns.add(before)
         ahead = lead(world, model)
         views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
         self._arguments = (bodies, says, wind.air, ahead, ahead / model.opt.timestep, self._before, *views)
@@ -55,13 +70,3 @@ class AirDrag:
     def act(self) -> None:
         """Adds the drag of this timestep."""
         kernels.push_drag(*self._arguments)
-
-    def state(self) -> bytes:
-        """The velocities of the last timestep."""
-        return self._before.tobytes()
-
-    def restore(self, state: bytes) -> None:
-        """Goes on from them. Raises ValueError for those of another world."""
-        if len(state) != self._before.nbytes:
-            raise ValueError(f"a state of {len(state)} bytes is not of {len(self._before)} bodies with drag")
-        self._before[:] = np.frombuffer(state).reshape(-1, 6)

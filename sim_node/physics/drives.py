@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import mujoco
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import Actor, actor
 from sim_node.physics.wind import WindField
@@ -42,7 +43,9 @@ def aim(model: mujoco.MjModel, world: World, ctrl: FloatArray) -> None:
 
 
 @actor("drives")
-def open_drives(world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField) -> Actor | None:
+def open_drives(
+    world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
+) -> Actor | None:
     """The targets that swing; those that stand still are set at the start."""
     swinging = tuple(drive for drive in world.drives if drive.amplitude)
     return Targets(swinging, compiled.model, data) if swinging else None
@@ -66,10 +69,3 @@ class Targets:
         """Sets the targets at the beginning of a timestep."""
         swing = np.sin(self._rates * self._data.time + self._phases)
         self._data.ctrl[self._controls] = self._targets + self._amplitudes * swing
-
-    def state(self) -> bytes:
-        """Nothing: the time is the bodies'."""
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Nothing to go on from."""

@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.registry import Registry
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
+from sim_node.world.problems import WorldError
 
 if TYPE_CHECKING:
+    from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
     from sim_node.sensors.setting import Surroundings
     from sim_node.sensors.truth import FrameState
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """Moves some frames of a world. It owns their rows of the pose array and writes no others."""
+    """Moves some frames of a world. It claims their rows of the column `pose` and writes no others.
+
+    An engine keeps its state in columns, which it declares when it is opened: see `Opener`. A run is saved by copying
+    them. It is restored by `reset` with the seed of the saved run, then by putting the columns back.
+    """
 
     def reset(self, seed: int) -> None:
-        """Goes back to the world's start, with randomness drawn from `seed`."""
+        """Go back to the world's start, with randomness drawn from `seed`. Called before the first step."""
 
     def step(self, steps: int) -> None:
-        """Advances by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
+        """Advance by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step."""
-
-    def state(self) -> bytes:
-        """All that its future depends on."""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
-
-    def surroundings(self) -> Surroundings | None:
-        """What sensors perceive beside how their frames move, at the present step whenever asked; None for nothing."""
+        """Write its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step."""
 
 
 @runtime_checkable
 class Carrier(Protocol):
-    """An engine that integrates: it knows how frames move, and has no instant before the present one."""
+    """An engine that integrates: it knows how frames move, and has no instant before the present one.
+
+    Sensors on frames need either this, or rows of `pose` claimed with `instants`.
+    """
 
     @property
     def carried(self) -> IntArray:
@@ -54,15 +55,33 @@ class Carrier(Protocol):
 
 
 @runtime_checkable
-class Timetable(Protocol):
-    """An engine whose frames follow functions of time: how they move is told by neighbouring instants."""
+class Perceived(Protocol):
+    """An engine whose shapes, wind, contacts and joints sensors perceive."""
 
-    def write_instants(self, poses: FloatArray, ahead_ns: IntArray) -> None:
-        """Writes its rows of poses (K, N, 7) as `write` does, at K instants from 1 ms before to 3 ms after now."""
+    def surroundings(self) -> Surroundings:
+        """What sensors perceive beside how their frames move, at the present step whenever asked."""
 
 
-# Opens an engine on a world, or says None where the world has nothing for it to move.
-Opener = Callable[[World, Layout], Engine | None]
+@runtime_checkable
+class Handled(Protocol):
+    """An engine that offers bodies, joints and vehicles to be read and set by name between two steps."""
+
+    @property
+    def bodies(self) -> Mapping[str, BodyRecord]:
+        """Its bodies."""
+
+    @property
+    def joints(self) -> Mapping[str, JointRecord]:
+        """Its joints."""
+
+    @property
+    def vehicles(self) -> Mapping[str, VehicleRecord]:
+        """Its vehicles."""
+
+
+# Opens an engine on a world, or returns None where the world has nothing for it to move. It declares the engine's state
+# with `columns.add`, and claims the frames that it moves with `columns.claim("pose", names)`.
+Opener = Callable[[World, Layout, Columns], Engine | None]
 ENGINES: Registry[str, Opener] = Registry(
     "engine",
     shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies"),
@@ -72,9 +91,17 @@ ENGINES: Registry[str, Opener] = Registry(
 engine = ENGINES.add
 
 
-def engines_for(world: World, layout: Layout) -> dict[str, Engine]:
-    """The engines that have something to move in a world, by name, in the order of the registry."""
-    opened = {name: opener(world, layout) for name, opener in ENGINES.items()}
-    for name, engine in opened.items():
-        ENGINES.expect(name, engine, (Engine, type(None)), "an Engine or None")
-    return {name: engine for name, engine in opened.items() if engine is not None}
+def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Engine]:
+    """Open the engines that have something to move in a world; by name, in the order of the registry.
+
+    Raises:
+        PluginFault: An engine of a plug-in fails, as when it claims what another engine has.
+    """
+    engines: dict[str, Engine] = {}
+    for name, opener in ENGINES.items():
+        with ENGINES.blaming(name, WorldError):
+            opened = opener(world, layout, columns.owned_by(f"engine {name!r}"))
+        ENGINES.expect(name, opened, (Engine, type(None)), "an Engine or None")
+        if opened is not None:
+            engines[name] = opened
+    return engines

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.geometry import interpolation
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.keyframes import KeyframeEngine
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -23,26 +23,26 @@ def followed_rows(layout: Layout) -> tuple[int, ...]:
 class Followers:
     """The poses (K, 7) in the fixed frame of frames on keyframes, at any step of the world.
 
-    It looks at these frames and what they hang on, and at nothing else of a world.
+    It reads the rows of the column `pose` of these frames and what they hang on, at the instants of steps.
     """
 
-    def __init__(self, rows: tuple[int, ...], world: World, layout: Layout) -> None:
+    def __init__(self, rows: tuple[int, ...], world: World, layout: Layout, columns: Columns) -> None:
         needed = sorted({above for row in rows for above in layout.frames.chain(row)})
         place = {row: at for at, row in enumerate(needed)}
         parents = [place.get(int(layout.frames.parents[row]), -1) for row in needed]
         names = tuple(layout.frames.names[row] for row in needed)
         self._frames = FrameTable(names, np.array(parents, dtype=np.int32), layout.frames.static[needed])
-        moving = tuple((place[row], motion) for row, motion in layout.moving if row in place)
-        self._keyframes = KeyframeEngine(moving, world.time.start_ns, world.time.step_ns)
+        moving = [row for row, _ in layout.moving if row in place]
+        self._moving, self._instants = [place[row] for row in moving], columns.instants("pose", moving)
+        self._time = world.time
         self._poses = np.array(layout.poses[needed])
         self._next = (-1, self._poses)
         self._rows: IntArray = np.array([place[row] for row in rows], dtype=np.int64)
 
     def at(self, step: int) -> FloatArray:
         """Where they are at a step (K, 7)."""
-        self._keyframes.reset(0)
-        self._keyframes.step(step)
-        self._keyframes.write(self._poses, 0)
+        time_ns = self._time.start_ns + step * self._time.step_ns
+        self._poses[self._moving] = self._instants(np.array([time_ns]))[0]
         return self._frames.in_root(self._poses)[self._rows]
 
     def path(self, step: int, parts: int) -> FloatArray:

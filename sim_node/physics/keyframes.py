@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.columns import Array, AtInstants, Column, Columns
 from sim_node.geometry import interpolation, quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.geometry.tangents import catmull_rom_tangents, pchip_tangents
@@ -19,25 +22,61 @@ assert tuple(TANGENTS) == CURVED
 
 
 @engine("keyframes")
-def open_keyframes(world: World, layout: Layout) -> KeyframeEngine | None:
+def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEngine | None:
     """The engine of a world's motions."""
     if not layout.moving:
         return None
-    return KeyframeEngine(layout.moving, world.time.start_ns, world.time.step_ns)
+    names = [layout.frames.names[row] for row, _ in layout.moving]
+    motions = [motion for _, motion in layout.moving]
+    return KeyframeEngine(names, motions, world.time.start_ns, world.time.step_ns, columns)
 
 
 class KeyframeEngine:
-    """Evaluates motions as functions of time, so that any step is as cheap and as exact as the next.
+    """Moves frames as their motions say, whatever step it is; others may ask where they are at any instant."""
+
+    def __init__(
+        self, names: Sequence[str], motions: Sequence[Motion], start_ns: int, step_ns: int, columns: Columns
+    ) -> None:
+        self._all, self._motions = Motions(motions), motions
+        self._start_ns, self._step_ns = start_ns, step_ns
+        self._time_ns = start_ns
+        self._rows = columns.claim("pose", names, self._instants)
+        time = Column("keyframes/time", ("keyframes",), dtype=np.int64, unit="ns", meaning="simulation time")
+        columns.compute(time, lambda: (np.array([self._time_ns]),), self._put_time)
+
+    def reset(self, seed: int) -> None:
+        """Goes back to the start; keyframes draw nothing at random."""
+        self._time_ns = self._start_ns
+
+    def step(self, steps: int) -> None:
+        """Advances time by whole steps."""
+        self._time_ns += steps * self._step_ns
+
+    def write(self, poses: FloatArray, ahead_ns: int) -> None:
+        """Writes the pose of every motion at the present time, plus ahead_ns, to its row of poses (N, 7)."""
+        poses[self._rows] = self._all.at(np.array([self._time_ns + ahead_ns]))[0]
+
+    def _instants(self, places: IntArray) -> AtInstants:
+        """What tells where some motions are at any instants; it evaluates no others."""
+        if len(places) == len(self._motions) and (np.diff(places) == 1).all():
+            return self._all.at
+        return Motions([self._motions[place] for place in places.tolist()]).at
+
+    def _put_time(self, kept: Sequence[Array]) -> None:
+        self._time_ns = int(kept[0][0])
+
+
+class Motions:
+    """Motions as functions of time, so that any instant is as cheap and as exact as the next.
 
     The knots of all motions lie in one array after the other: motion m owns knots first[m] to last[m].
     """
 
-    def __init__(self, moving: tuple[tuple[int, Motion], ...], start_ns: int, step_ns: int) -> None:
-        motions = [_with_two_knots(motion) for _, motion in moving]
+    def __init__(self, motions: Sequence[Motion]) -> None:
+        motions = [_with_two_knots(motion) for motion in motions]
         tangents = [_tangents(motion) for motion in motions]
         poses = [_in_one_go(*each) for each in zip(motions, tangents, strict=True)]
         counts = np.array([len(motion.times_ns) for motion in motions])
-        self._rows = np.array([row for row, _ in moving], dtype=np.intp)
         self._last = np.cumsum(counts) - 1
         self._first = self._last - counts + 1
         self._knot_ns: IntArray = np.concatenate([motion.times_ns for motion in motions])
@@ -56,39 +95,7 @@ class KeyframeEngine:
         self._steps = np.flatnonzero(kinds == "step")
         self._curves = np.flatnonzero(np.isin(kinds, CURVED))
 
-        self._start_ns, self._step_ns = start_ns, step_ns
-        self._time_ns = start_ns
-
-    def reset(self, seed: int) -> None:
-        """Goes back to the start; keyframes draw nothing at random."""
-        self._time_ns = self._start_ns
-
-    def step(self, steps: int) -> None:
-        """Advances time by whole steps."""
-        self._time_ns += steps * self._step_ns
-
-    def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes the pose of every motion at the present time, plus ahead_ns, to its row of poses (N, 7)."""
-        poses[self._rows] = self._at(np.array([self._time_ns + ahead_ns]))[0]
-
-    def write_instants(self, poses: FloatArray, ahead_ns: IntArray) -> None:
-        """Writes all motions at K instants to their rows of poses (K, N, 7), for little more than one takes."""
-        poses[:, self._rows] = self._at(self._time_ns + ahead_ns)
-
-    def state(self) -> bytes:
-        """The time."""
-        return self._time_ns.to_bytes(8, "little", signed=True)
-
-    def restore(self, state: bytes) -> None:
-        """Goes on from a time. Raises ValueError for what is none."""
-        if len(state) != 8:
-            raise ValueError(f"a state of {len(state)} bytes is no time, which has 8")
-        self._time_ns = int.from_bytes(state, "little", signed=True)
-
-    def surroundings(self) -> None:
-        """Frames alone are not perceived."""
-
-    def _at(self, times_ns: IntArray) -> FloatArray:
+    def at(self, times_ns: IntArray) -> FloatArray:
         """The poses (K, M, 7) of all motions at times (K,)."""
         phase_ns, laps = self._phase(times_ns[:, None])
         before = self._segment(phase_ns)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class PilotBank:
     """Pilots of neighbouring vehicles that command together, every `every` timesteps.
 
-    rows: their vehicles in the order of the world; rotors: the rotors of those in the order of all. size: how many
-    numbers they remember.
+    rows: their vehicles in the order of the world; rotors: the rotors of those in the order of all. count: how many
+    vehicles they are.
     """
 
     def __init__(self, world: World, layout: Layout, compiled: Compiled, rows: range, every: int) -> None:
@@ -36,8 +36,7 @@ class PilotBank:
         limits = np.array([[_fastest(pilot), pilot.yaw_rate] for pilot in pilots])
         airframes = [airframe_of(vehicle, compiled) for vehicle in vehicles]
         gravity = float(np.linalg.norm(world.physics.gravity))
-        self.every, self.size = every, len(rows) * (3 + MEMORY)
-        self._count = len(rows)
+        self.every, self.count = every, len(rows)
         self._controller = Controller(airframes, limits, period, gravity)
         self._period = period
         before = sum(len(vehicle.rotors) for vehicle in world.vehicles[: rows.start])
@@ -50,12 +49,9 @@ class PilotBank:
         self._waypoints = np.concatenate(missions)
         self._memory = np.zeros((len(rows), MEMORY))
 
-    def remember_in(self, memory: FloatArray) -> FloatArray:
-        """Keeps what it remembers at the beginning of `memory`, zeros; the rest of it."""
-        integrals, missions, rest = np.split(memory, [3 * self._count, self.size])
-        self._controller.integrals = integrals.reshape(-1, 3)
-        self._memory = missions.reshape(-1, MEMORY)
-        return rest
+    def remember_in(self, integrals: FloatArray, missions: FloatArray) -> None:
+        """Keeps what it remembers in integrals (V, 3) and missions (V, MEMORY), zeros at the start."""
+        self._controller.integrals, self._memory = integrals, missions
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
         """Writes the commands (R,) of its vehicles' rotors from their states (V, 13)."""

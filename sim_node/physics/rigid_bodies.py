@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.actors import actors_for
-from sim_node.physics.engine import Engine, engine
+from sim_node.physics.actors import ACTORS, Actor, Flown, actors_for
+from sim_node.physics.engine import engine
 from sim_node.physics.followers import Followers
-from sim_node.physics.vehicles import Vehicle, Vehicles
+from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -31,7 +32,7 @@ IN_ONE_GO = 1000
 
 
 @engine("rigid_bodies")
-def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
+def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
     """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
     shaped = any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
@@ -45,7 +46,7 @@ def open_rigid_bodies(world: World, layout: Layout) -> RigidBodyEngine | None:
     except ValueError as error:
         reason = " ".join(str(error).split())
         raise WorldError([Problem(Where(world.source), "bodies", f"MuJoCo refuses them: {reason}")]) from None
-    return RigidBodyEngine(compiled, world, layout)
+    return RigidBodyEngine(compiled, world, layout, columns)
 
 
 class RigidBodyEngine:
@@ -55,11 +56,13 @@ class RigidBodyEngine:
     evaluation of the dynamics, not of the state. wind: the air around them.
     """
 
-    def __init__(self, compiled: Compiled, world: World, layout: Layout) -> None:
+    def __init__(self, compiled: Compiled, world: World, layout: Layout, columns: Columns) -> None:
         import mujoco
 
+        from sim_node.physics.body_columns import declare_state
         from sim_node.physics.joint_poses import write_joint_poses
         from sim_node.physics.link_poses import write_link_poses
+        from sim_node.physics.placing import bodies_of, joints_of
 
         self._mujoco = mujoco
         self._write_joint_poses = write_joint_poses
@@ -73,15 +76,25 @@ class RigidBodyEngine:
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
         self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
-        self._applied = self.data.xfrc_applied
+        columns.claim("pose", [layout.frames.names[row] for row in (*compiled.rows, *compiled.links.rows)])
         self.wind = WindField(world.wind, self.model.opt.timestep)
+        self.wind.declare(columns)
         # What nothing can move is not stepped, and not pushed.
         self._moves = self.model.nv > 0
-        self._acting = actors_for(world, layout, compiled, self.data, self.wind) if self._moves else {}
-        self._actors = list(self._acting.values())
-        self._followers = Followers(compiled.followed, world, layout) if compiled.followed else None
+        self._actors: Mapping[str, Actor] = {}
+        declared: list[str] = []
+        if self._moves:
+            self._actors, declared = actors_for(world, layout, compiled, self.data, self.wind, columns)
+        wrench = declare_state(columns, self.model, self.data, pushed=bool(self._actors))
+        self._memory = columns.memory(("wrench", *declared) if self._actors else ())
+        # As bytes: between two timesteps numpy's own copy would take three times as long.
+        self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
+        self._followers = Followers(compiled.followed, world, layout, columns) if compiled.followed else None
         self._in_two_halves = world.physics.integrator != "rk4"
-        self.reset(0)
+        self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
+        self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data)
+        flown = [actor.vehicles for actor in self._actors.values() if isinstance(actor, Flown)]
+        self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
         """Goes back to the initial state; bodies themselves draw nothing at random."""
@@ -92,10 +105,12 @@ class RigidBodyEngine:
         self.data.qvel[:] = self._compiled.qvel
         self.data.ctrl[:] = self._compiled.links.ctrl
         self.data.act[:] = self._compiled.links.act
+        self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)
-        for actor in self._actors:
-            actor.reset(seed)
+        for name, actor in self._actors.items():
+            with ACTORS.blaming(name):
+                actor.reset(seed)
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
@@ -130,28 +145,6 @@ class RigidBodyEngine:
             self._write_link_poses(
                 qpos, n.rows, n.rests, n.mounts, n.first, n.kinds, n.axes, n.anchors, n.neutral, n.q_at, poses
             )
-
-    def state(self) -> bytes:
-        """All that the future depends on."""
-        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        parts = [self.wind.state()]
-        for name, actor in self._acting.items():
-            parts += [name.encode(), actor.state()]
-        return self._buffer.tobytes() + b"".join(map(_framed, parts))
-
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state of this world, to the bit. Raises ValueError for one of another."""
-        size = self._buffer.nbytes
-        parts = list(_unframed(state[size:]))
-        states = dict(zip(parts[1::2], parts[2::2], strict=True)) if len(parts) % 2 else {}
-        if len(state) < size or states.keys() != {name.encode() for name in self._acting} or not parts:
-            raise ValueError(f"a state of {len(state)} bytes and {len(parts)} parts is not of these bodies")
-        self._evaluated = None
-        self._mujoco.mj_resetData(self.model, self.data)
-        self._mujoco.mj_setState(self.model, self.data, np.frombuffer(state[:size]), self._full_state)
-        self.wind.restore(parts[0])
-        for name, actor in self._acting.items():
-            actor.restore(states[name.encode()])
 
     @property
     def carried(self) -> IntArray:
@@ -249,9 +242,14 @@ class RigidBodyEngine:
 
     def _act(self) -> None:
         """Has the actors say what they do during the next timestep, by the positions and velocities in `data`."""
-        self._applied.fill(0.0)
-        for actor in self._actors:
-            actor.act()
+        self._applied[:] = self._wrench
+        acting = ""
+        try:
+            for acting, actor in self._actors.items():  # noqa: B007  who failed, if one does
+                actor.act()
+        except Exception as error:
+            ACTORS.blame(acting, error)
+            raise
 
     def _evaluate(self) -> None:
         """Works out all motion and forces of the present state, and puts back what the next step starts from.
@@ -268,16 +266,15 @@ class RigidBodyEngine:
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage
-            for actor, state in zip(self._actors, now[1:], strict=True):
-                actor.restore(state)
+            self._memory.put(now[1:])
         self._mujoco.mj_forwardSkip(model, data, done, 1)
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
     def _state_now(self) -> list[bytes]:
-        """Of the bodies, which is in `_buffer` then too, and of the actors."""
+        """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the actors."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return [self._buffer.tobytes(), *[actor.state() for actor in self._actors]]
+        return [self._buffer.tobytes(), *self._memory.take()]
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""
@@ -298,20 +295,3 @@ class RigidBodyEngine:
         finally:
             self.model.opt.timestep = timestep
         return now
-
-
-def vehicles_in(engines: Iterable[Engine]) -> Mapping[str, Vehicle]:
-    """The vehicles by name that some engines move."""
-    actors = [actor for engine in engines if isinstance(engine, RigidBodyEngine) for actor in engine._actors]
-    return {vehicle.name: vehicle for actor in actors if isinstance(actor, Vehicles) for vehicle in actor.vehicles}
-
-
-def _framed(part: bytes) -> bytes:
-    return len(part).to_bytes(8, "little") + part
-
-
-def _unframed(parts: bytes) -> Iterator[bytes]:
-    while parts:
-        size, parts = int.from_bytes(parts[:8], "little"), parts[8:]
-        yield parts[:size]
-        parts = parts[size:]

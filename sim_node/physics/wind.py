@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-import struct
+from collections.abc import Sequence
 
 import numpy as np
 
+from sim_node.columns import Array, Column, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.forces import Gusts, Wind
 
 # Timesteps whose gusts are drawn at once: what a call of numpy costs is then spread over them.
 BLOCK = 1024
-_STATE = struct.Struct("<QQ5d")
+_FILTER = ("along", "across", "across rate", "up", "up rate")
 
 
 class WindField:
@@ -58,17 +59,25 @@ class WindField:
             scale = (np.maximum(positions[:, 2], 0.0) * self.air[9]) ** self.air[10]
         return np.asarray(self.air[3:6] * scale[:, None] + self.air[6:9])
 
-    def state(self) -> bytes:
-        """All that its future depends on."""
-        return b"" if self._gusts is None else self._gusts.state()
+    def declare(self, columns: Columns) -> None:
+        """Declares what its future depends on: of gusts, which block of them it is, where in it, how it began."""
+        gusts = self._gusts
+        if gusts is None:
+            return
 
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state of the same world, to the bit. Raises ValueError for one of another."""
-        if (self._gusts is None) != (state == b""):
-            raise ValueError("a state with gusts, or one without, is not of this wind")
-        if self._gusts is not None:
-            self._gusts.restore(state)
-            self._moving[:] = self._gusts.table[self._gusts.at]
+        def put(kept: Sequence[Array]) -> None:
+            gusts.go_on(int(kept[0][0]), int(kept[1][0]), kept[2])
+            self._moving[:] = gusts.table[gusts.at]
+
+        columns.compute(
+            (
+                Column("wind/block", ("gusts",), dtype=np.int64, meaning="block of gusts that was drawn last"),
+                Column("wind/timestep", ("gusts",), dtype=np.int64, meaning="timestep within that block"),
+                Column("wind/filter", _FILTER, meaning="state of the shaping filters at the block's beginning"),
+            ),
+            gusts.present,
+            put,
+        )
 
 
 class _Blocks:
@@ -97,14 +106,10 @@ class _Blocks:
             self._begin(self._number + 1, self._next)
             self.at = at
 
-    def state(self) -> bytes:
-        return _STATE.pack(self._number, self.at, *self._first) + str(self._seed).encode()
+    def present(self) -> tuple[Array, ...]:
+        return np.array([self._number]), np.array([self.at]), self._first
 
-    def restore(self, state: bytes) -> None:
-        if len(state) <= _STATE.size:
-            raise ValueError(f"a state of {len(state)} bytes is not of a wind with gusts")
-        number, at, *first = _STATE.unpack(state[: _STATE.size])
-        self._seed = int(state[_STATE.size :])
+    def go_on(self, number: int, at: int, first: FloatArray) -> None:
         self._begin(number, np.array(first))
         self.at = at
 

@@ -1,6 +1,7 @@
 """Sensors: what is read of a moving world, when, and with what noise. One file for each type."""
 
 from sim_node.sensors.airspeed import Airspeed
+from sim_node.sensors.banks import Group
 from sim_node.sensors.barometer import Barometer
 from sim_node.sensors.camera import Camera, DepthCamera
 from sim_node.sensors.contact import Contact
@@ -19,7 +20,7 @@ from sim_node.sensors.rays import RangeNoise
 from sim_node.sensors.readings import NO_READINGS, Batch, Reading, Readings
 from sim_node.sensors.registry import SENSORS, Measure, Report, SensorType, sensor
 from sim_node.sensors.setting import Setting
-from sim_node.sensors.suite import Group, Suite, groups_of
+from sim_node.sensors.suite import Suite, groups_of
 from sim_node.sensors.truth import FrameState
 
 __all__ = [

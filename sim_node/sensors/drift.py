@@ -57,13 +57,10 @@ class DriftCovariance:
         self._parts[:] = 0.0
         self._varying[:] = self._start
 
-    def state(self) -> bytes:
-        """All that changes."""
-        return self._parts.tobytes()
-
-    def restore(self, state: bytes) -> None:
-        """Go on from a state."""
-        self._parts[:] = np.frombuffer(state).reshape(self._parts.shape)
+    @property
+    def parts(self) -> FloatArray:
+        """All that changes (S, 228): to be kept, and put back in place."""
+        return self._parts
 
     def add(self, middle: FloatArray, twist: FloatArray, seconds: FloatArray) -> None:
         """Count a reading: twists (S, 6) that lasted seconds (S, 1), about poses (S, 7) in the middle of that."""

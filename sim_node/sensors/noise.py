@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.columns import Array
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.parameters import parameter
@@ -107,28 +108,28 @@ class NoiseBank:
         """The next readings (K, S, C) of a truth (S, C) that stays."""
         return np.array([self.read(truth) for _ in range(readings)]).reshape(readings, *self._white.shape)
 
-    def state(self) -> bytes:
+    def state(self) -> dict[str, Array]:
         """All that the next readings depend on beside what the bank was made of: how its block of errors began."""
-        return self._next.to_bytes(8, "little") + self._begin
+        if self._next == BLOCK:  # the next readings are of a block that is not drawn yet
+            self._note_begin()
+        stream, bias, drift = self._begin
+        return {"next": np.full(len(stream), self._next), "stream": stream, "bias": bias, "drift": drift}
 
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state of a bank made of the same, to the bit. Raises ValueError for one of another."""
-        if len(state) != 8 + len(self._begin):
-            raise ValueError(f"a state of {len(state)} bytes is not of this noise, which has {8 + len(self._begin)}")
-        words = np.frombuffer(state, dtype=np.uint64)
-        drawn = len(self._generators) * _PHILOX_WORDS
-        for generator, its in zip(self._generators, words[1 : 1 + drawn].reshape(-1, _PHILOX_WORDS), strict=True):
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Goes on from a state of a bank made of the same, to the bit."""
+        for generator, its in zip(self._generators, state["stream"], strict=True):
             set_philox(generator, its)
-        self._bias, self._drift = np.array(words[1 + drawn :].view(np.float64)).reshape(2, *self._white.shape)
+        self._bias, self._drift = np.array(state["bias"]), np.array(state["drift"])
         self._note_begin()
-        if words[0] < BLOCK:
+        self._next = int(state["next"][0])
+        if (reading := self._next) < BLOCK:
             self._draw()
-        self._next = int(words[0])
+            self._next = reading
 
     def _note_begin(self) -> None:
         """Keeps where the streams and the biases are before the next block is drawn."""
-        streams = b"".join(philox(generator).tobytes() for generator in self._generators)
-        self._begin = streams + self._bias.tobytes() + self._drift.tobytes()
+        streams = np.array([philox(generator) for generator in self._generators])
+        self._begin = streams, self._bias.copy(), self._drift.copy()
 
     def _draw(self) -> None:
         """The errors of the next BLOCK readings; every channel takes as many numbers, used or not."""
@@ -138,9 +139,6 @@ class NoiseBank:
             drawn, self._bias, self._drift, self._white, self._walk, self._memory, self._kick, self._errors
         )
         self._next = 0
-
-
-_PHILOX_WORDS = 11
 
 
 def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
+from sim_node.columns import Array
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.drift import DriftCovariance
@@ -71,18 +72,18 @@ class _Twists:
     """[linear, angular, seconds] (S, 7): what leads from the poses of the reading before to those of now."""
 
     def __init__(self, sensors: int) -> None:
-        self._before = np.empty((sensors, 7))
+        self._before = np.zeros((sensors, 7))
         self.reset()
 
     def reset(self) -> None:
         self._time_ns = -1
 
-    def state(self) -> bytes:
-        return self._time_ns.to_bytes(8, "little", signed=True) + self._before.tobytes()
+    def state(self) -> dict[str, Array]:
+        return {"before_ns": np.full(len(self._before), self._time_ns), "before": self._before}
 
-    def restore(self, state: bytes) -> None:
-        self._time_ns = int.from_bytes(state[:8], "little", signed=True)
-        self._before[:] = np.frombuffer(state[8:]).reshape(self._before.shape)
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self._time_ns = int(state["before_ns"][0])
+        self._before[:] = state["before"]
 
     def __call__(self, state: FrameState) -> FloatArray:
         measured = np.empty((len(state.pose), 7))
@@ -110,12 +111,12 @@ class _DeadReckoning:
         self._pose[:] = poses.IDENTITY
         self._drift.reset()
 
-    def state(self) -> bytes:
-        return self._pose.tobytes() + self._drift.state()
+    def state(self) -> dict[str, Array]:
+        return {"pose": self._pose, "drift": self._drift.parts}
 
-    def restore(self, state: bytes) -> None:
-        self._pose[:] = np.frombuffer(state[: self._pose.nbytes]).reshape(self._pose.shape)
-        self._drift.restore(state[self._pose.nbytes :])
+    def restore(self, state: Mapping[str, Array]) -> None:
+        self._pose[:] = state["pose"]
+        self._drift.parts[:] = state["drift"]
 
     def __call__(self, measured: FloatArray) -> FloatArray:
         twist, seconds = measured[:, :6], measured[:, 6:]

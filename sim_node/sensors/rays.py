@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.noise import philox, set_philox
 from sim_node.sensors.parameters import parameter
@@ -80,12 +81,11 @@ class RangeNoiseBank:
                 ranges[stream.random(self._rays) < noise.dropout] = np.nan
         return measured
 
-    def state(self) -> bytes:
+    def state(self) -> dict[str, Array]:
         """Where the streams are; the biases are those of the seed."""
-        return b"".join(philox(stream).tobytes() for stream in self._streams)
+        return {"stream": np.array([philox(stream) for stream in self._streams])}
 
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state. Raises ValueError for one of other sensors."""
-        words = np.frombuffer(state, dtype=np.uint64)
-        for stream, its in zip(self._streams, np.split(words, len(self._streams)), strict=True):
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Goes on from a state."""
+        for stream, its in zip(self._streams, state["stream"], strict=True):
             set_philox(stream, its)

@@ -63,19 +63,3 @@ def batch_of(kind: str, names: tuple[str, ...], told: Sequence[tuple[int, npt.ND
 def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
     """A batch of no readings, each of which would be of that shape."""
     return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
-
-
-# An array as a state keeps it: type, shape, bytes.
-Packed = tuple[str, tuple[int, ...], bytes]
-
-
-def packed(array: npt.NDArray[Any]) -> Packed:
-    """An array that nobody can change."""
-    return array.dtype.str, array.shape, array.tobytes()
-
-
-def unpacked(state: Packed) -> npt.NDArray[Any]:
-    """The array again, as its owner's."""
-    kind, shape, content = state
-    array: npt.NDArray[Any] = np.ndarray(shape, kind, content).copy()
-    return array

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.sensors.message import Message
@@ -29,11 +30,14 @@ class Disturb(Protocol):
     def __call__(self, measured: FloatArray, /) -> FloatArray:
         """The measurements with the noise of the next reading."""
 
-    def state(self) -> bytes:
-        """All that the noise of the next readings depends on."""
+    def state(self) -> Mapping[str, Array]:
+        """All that the noise of the next readings depends on: arrays by name, with a row for each sensor.
 
-    def restore(self, state: bytes) -> None:
-        """Goes on from a state, to the bit. Raises ValueError for one of others."""
+        They become columns of the run. Names, shapes and types are always the same.
+        """
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Goes on from a state, to the bit."""
 
 
 @runtime_checkable
@@ -43,10 +47,10 @@ class Remembers(Protocol):
     def reset(self) -> None:
         """Forgets them: a run begins."""
 
-    def state(self) -> bytes:
-        """What it remembers."""
+    def state(self) -> Mapping[str, Array]:
+        """What it remembers, as a Disturb says it."""
 
-    def restore(self, state: bytes) -> None:
+    def restore(self, state: Mapping[str, Array]) -> None:
         """Goes on from a state, to the bit."""
 
 

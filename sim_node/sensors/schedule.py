@@ -37,9 +37,9 @@ class Schedule(Generic[T]):
 
     def out(self, step: int) -> list[T]:
         """The readings that came out by `step` and were not asked for before."""
-        readings = []
-        while self._held and self._held[0][0] <= step:
-            readings.append(self._held.popleft()[1])
+        held, readings = self._held, []
+        while held and held[0][0] <= step:
+            readings.append(held.popleft()[1])
         return readings
 
     def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:

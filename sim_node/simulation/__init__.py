@@ -1,5 +1,6 @@
 """The simulation: a World becomes a stream of Snapshots, paced against the wall clock."""
 
+from sim_node.simulation.history import History
 from sim_node.simulation.loop import Loop, Sink
 from sim_node.simulation.pacing import Pace
 from sim_node.simulation.peers import Peer
@@ -8,4 +9,4 @@ from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.worker import Refused
 
-__all__ = ["Loop", "Pace", "Peer", "Refused", "Simulation", "Sink", "Snapshot", "State"]
+__all__ = ["History", "Loop", "Pace", "Peer", "Refused", "Simulation", "Sink", "Snapshot", "State"]

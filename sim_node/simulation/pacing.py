@@ -43,7 +43,7 @@ class Ticks:
     due: the step of the next tick. Raises ValueError for a rate that is not finite and above zero.
     """
 
-    def __init__(self, rate: float, step_ns: int, first_step: int) -> None:
+    def __init__(self, rate: float | Fraction, step_ns: int, first_step: int) -> None:
         if not 0.0 < rate < math.inf:
             raise ValueError(f"publish rate: {rate}; a finite number of Hz above zero is needed")
         # Steps per tick, exactly, as a quotient; with a rate above the steps' own every step is a tick.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Protocol
 
 from sim_node.simulation.pacing import Ticks
 
 
 class Peer(Protocol):
-    """Takes and gives while a run steps. The run waits for it, so that both keep one time.
+    """Takes and gives while a run steps. The run waits for it, so that both keep one time."""
 
-    rate: exchanges per simulated second (Hz), at most one per step.
-    """
-
-    rate: float
+    @property
+    def rate(self) -> float | Fraction:
+        """Exchanges per simulated second (Hz), at most one per step."""
 
     def tell(self, step: int, time_ns: int) -> None:
         """The run is at a step, that many ns after its start; what is due to be read by then has been.
@@ -43,6 +43,11 @@ class Peers:
     def add(self, peer: Peer, step: int) -> None:
         """One more, from the step after this one on. Raises ValueError for a rate that is none."""
         self._all.append((peer, self._ticks(peer, step + 1)))
+        self._find_due()
+
+    def remove(self, peer: Peer) -> None:
+        """Lets go of one, which may have gone already."""
+        self._all = [each for each in self._all if each[0] is not peer]
         self._find_due()
 
     def exchange(self, step: int) -> None:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from sim_node.assembly import assemble
+from sim_node.columns import Array, Column, Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES, Vehicle, engines_for, vehicles_in
-from sim_node.physics.engine import Carrier
+from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
+from sim_node.physics.engine import Carrier, Handled, Perceived
+from sim_node.physics.handles import BodyRecord, Handles, JointRecord, VehicleRecord
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.history import History
 from sim_node.simulation.peers import Peer, Peers
-from sim_node.simulation.snapshot import Snapshot
+from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
@@ -25,12 +29,16 @@ from sim_node.world.instants import nanoseconds, within
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
 
+_POSE = "[x y z qx qy qz qw] of each frame in its parent"
+_TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along the fixed frame's axes"
+
 
 class Simulation:
     """Steps a world, assembled first. The same world, seed and calls give the same bytes.
 
     sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
-    frames: the FrameTable, fixed for the run. vehicles: those of the world by name, with their commands.
+    frames: the FrameTable, fixed for the run. columns: the state of the run, as named arrays. engines: what moves its
+    frames, by name. bodies, joints, vehicles: handles by name, to read and set numbers between two steps.
     time_ns: start + steps * step, exactly. remainder_ns: what `run` was asked for beyond that, less than a step.
     """
 
@@ -42,19 +50,25 @@ class Simulation:
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
         self._poses = np.array(layout.poses)
-        self._by_name = engines_for(world, layout)
-        self._engines = list(self._by_name.values())
-        self._foreign = [name for name in self._by_name if not ENGINES.is_shipped(name)]
-        self.vehicles: Mapping[str, Vehicle] = vehicles_in(self._engines)
-        offered = (engine.surroundings() for engine in self._engines)
-        surroundings = next((each for each in offered if each is not None), OPEN_AIR)
+        self.columns = Columns()
+        self._declare_frames()
+        self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
+        self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
+        self._offer_handles()
+        offered = (engine.surroundings() for engine in self.engines.values() if isinstance(engine, Perceived))
+        surroundings = next(offered, OPEN_AIR)
         # Without bodies nothing falls, and what is held weighs what the standard says.
-        gravity = world.physics.gravity if any(isinstance(each, Carrier) for each in self._engines) else DOWN
+        falls = any(isinstance(engine, Carrier) for engine in self.engines.values())
+        gravity = world.physics.gravity if falls else DOWN
         self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
         self._surroundings, self._gravity = surroundings, gravity
         self._peers = Peers(world.time.step_ns)
-        self._truth = Truth(self.frames, self._engines, self._suite.frames, self._suite.state, self._poses)
+        self._truth = self._truth_of(self._suite.frames, self._suite.state)
+        if self._truth.unknown:
+            self._refuse_sensor(self._suite.frames[self._truth.unknown[0]])
         self.reset()
+        self._suite.declare(self.columns)
+        self.columns.check_needs()
 
     @property
     def time_ns(self) -> int:
@@ -72,17 +86,20 @@ class Simulation:
         steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
-        end = self.steps + steps
-        within(self.world.time.start_ns + end * self.world.time.step_ns)
-        while (due := min(self._suite.due, self._peers.due)) <= end:
-            self._advance(int(due) - self.steps)
-            if self._suite.due == due:
-                self._truth.observe(begins=self.steps == 0)
-                self._suite.measure(self.steps, self.time_ns, wait=wait)
-            if self._peers.due == due:
-                self._peers.exchange(self.steps)
-        self._advance(end - self.steps)
-        self._suite.tell(end, wait=wait)
+        end, time = self.steps + steps, self.world.time
+        within(time.start_ns + end * time.step_ns)
+        suite, peers = self._suite, self._peers
+        while (due := min(suite.due, peers.due)) <= end:
+            if due > self.steps:
+                self._advance(int(due) - self.steps)
+            if suite.due == due:
+                self._truth.observe(self.time_ns, begins=self.steps == 0)
+                suite.measure(self.steps, self.time_ns, wait=wait)
+            if peers.due == due:
+                peers.exchange(self.steps)
+        if end > self.steps:
+            self._advance(end - self.steps)
+        suite.tell(end, wait=wait)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds; the rest is carried over to the next call.
@@ -116,29 +133,55 @@ class Simulation:
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
         self.seed = self.seed if seed is None else seed
-        self.steps, self.remainder_ns = 0, 0
-        for engine in self._engines:
-            engine.reset(self.seed)
-        self._suite.reset(self.seed)
+        self._rewind()
         self._peers.restart(0)
         self.step(0)
 
     @property
     def state(self) -> State:
-        """The run as it stands, to go back to: frozen, opaque, to be pickled."""
-        engines = {name: engine.state() for name, engine in self._by_name.items()}
-        return State(self.seed, self.steps, engines, self._suite.save(), self.remainder_ns)
+        """The run as it stands, to go back to: copies, to be pickled."""
+        kept = self.columns.kept()
+        entities = {name: self.columns.column(name).entities for name in kept}
+        return State(self.seed, self.steps, kept, entities, self.remainder_ns)
 
     def restore(self, state: State) -> None:
-        """Goes on from a state of the same world: the same bytes follow. Raises ValueError for one of another."""
-        if state.engines.keys() != self._by_name.keys():
-            theirs, mine = (", ".join(engines) or "none" for engines in (state.engines, self._by_name))
-            raise ValueError(f"a state of the engines {theirs} is not of this world, which has {mine}")
-        self._suite.restore(state.seed, state.sensors)
-        for name, engine in self._by_name.items():
-            engine.restore(state.engines[name])
-        self.seed, self.steps, self.remainder_ns = state.seed, state.steps, state.remainder_ns
+        """Goes on from a state of the same world: the same bytes follow.
+
+        Raises ValueError for one of another world, naming the columns; the run stays as it is then.
+        """
+        if misfits := self.columns.misfits(state.columns, state.entities):
+            more = f", and {len(misfits) - 5} more" if len(misfits) > 5 else ""
+            raise ValueError(f"the state is not of this world: column {', column '.join(misfits[:5])}{more}")
+        self.seed = state.seed
+        self._rewind()
+        self.columns.put(state.columns)
+        self.steps, self.remainder_ns = state.steps, state.remainder_ns
         self._peers.restart(state.steps + 1)
+
+    def history(self, *columns: str, every: float | None = None) -> History:
+        """Record columns from now on while the run steps.
+
+        Args:
+            columns: Their names, such as "pose" or "rotor_speed".
+            every: The period in s; None for every step. As for sensors, an instant is the first step at or after each
+                multiple of the period.
+
+        Returns:
+            The History, which grows until it is stopped: `history.stop()`.
+
+        Raises:
+            KeyError: There is no such column.
+            ValueError: The period is shorter than a step, or the column has no fixed number of rows.
+        """
+        time = self.world.time
+        every_ns = time.step_ns if every is None else nanoseconds(every)
+        if every_ns < time.step_ns:
+            raise ValueError(f"every: {every:g} s; at least the world's step of {time.step_ns * 1e-9:g} s is needed")
+        history = History(self.columns, columns, Fraction(10**9, every_ns), time.start_ns)
+        self._peers.add(history, self.steps - 1)
+        history.begin(self._peers.remove)
+        self._peers.exchange(self.steps)
+        return history
 
     def attach(self, peer: Peer) -> None:
         """Has a peer exchange with this run from the next step on, after those that came before it.
@@ -162,10 +205,10 @@ class Simulation:
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
         """A function that tells how some frames truly move at the present step, always on the same arrays."""
         state = FrameState.at_rest(len(names), self._gravity)
-        truth = Truth(self.frames, self._engines, names, state, self._poses)
+        truth = self._truth_of(names, state)
 
         def observe() -> FrameState:
-            truth.observe(begins=self.steps == 0)
+            truth.observe(self.time_ns, begins=self.steps == 0)
             return state
 
         return observe
@@ -182,7 +225,7 @@ class Simulation:
         """
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
-        for engine in self._engines:
+        for engine in self.engines.values():
             if isinstance(engine, Carrier):
                 rows = engine.carried
                 state = FrameState.at_rest(len(rows))
@@ -199,24 +242,89 @@ class Simulation:
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
         self._write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses, self._suite.told)
+        return Snapshot(self.time_ns, self._poses, self._suite.told, self.columns)
 
-    def snapshot(self) -> Snapshot:
-        """The present instant, to keep."""
-        present = self.present()
-        return Snapshot(present.time_ns, present.poses.copy(), present.readings)
+    def snapshot(self, *columns: str) -> Snapshot:
+        """The present instant, to keep: poses and readings, and copies of the columns that are named."""
+        self._write(self._poses, 0)
+        kept = {name: np.array(self.columns[name]) for name in columns} if columns else NO_COLUMNS
+        return Snapshot(self.time_ns, self._poses.copy(), self._suite.told, kept)
 
     def _advance(self, steps: int) -> None:
-        if steps:
-            for engine in self._engines:
+        engine = None
+        try:
+            for engine in self.engines.values():
                 engine.step(steps)
-            self.steps += steps
+        except Exception as error:
+            self._blame(engine, error)
+            raise
+        self.steps += steps
 
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        for engine in self._engines:
-            engine.write(poses, ahead_ns)
+        engine = None
+        try:
+            for engine in self.engines.values():
+                engine.write(poses, ahead_ns)
+        except Exception as error:
+            self._blame(engine, error)
+            raise
         if self._foreign and not np.isfinite(poses).all():
             row = int(np.argmin(np.isfinite(poses).all(axis=1)))
             for name in self._foreign:  # a shipped engine says so itself
                 message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
-                ENGINES.refuse(name, message, self._by_name[name])
+                ENGINES.refuse(name, message, self.engines[name])
+
+    def _blame(self, failed: Engine | None, error: Exception) -> None:
+        for name, engine in self.engines.items():
+            if engine is failed:
+                ENGINES.blame(name, error)
+
+    def _rewind(self) -> None:
+        """All that draws or remembers goes back to the start, with the run's seed."""
+        self.steps, self.remainder_ns = 0, 0
+        for name, engine in self.engines.items():
+            with ENGINES.blaming(name):
+                engine.reset(self.seed)
+        self._suite.reset(self.seed)
+
+    def _declare_frames(self) -> None:
+        """The columns of all frames, which engines claim row by row and write."""
+        pose = Column("pose", self.frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
+        twist = Column("twist", self.frames.names, (6,), unit="m/s, rad/s", state=False, meaning=_TWIST)
+        observe: list[Callable[[], FrameState]] = []
+
+        def twists() -> tuple[Array]:
+            if not observe:
+                observe.append(self.observer(self.frames.names))
+            return (observe[0]().twist,)
+
+        self.columns.compute(pose, lambda: (self.present().poses,))
+        self.columns.compute(twist, twists)
+
+    def _offer_handles(self) -> None:
+        bodies: dict[str, BodyRecord] = {}
+        joints: dict[str, JointRecord] = {}
+        vehicles: dict[str, VehicleRecord] = {}
+        for engine in self.engines.values():
+            if isinstance(engine, Handled):
+                bodies.update(engine.bodies)
+                joints.update(engine.joints)
+                vehicles.update(engine.vehicles)
+        self.bodies: Mapping[str, Body] = Handles("body", bodies, Body)
+        self.joints: Mapping[str, Joint] = Handles("joint", joints, Joint)
+        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", vehicles, Vehicle)
+
+    def _truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
+        return Truth(self.frames, self.engines, self.columns, names, state, self._poses)
+
+    def _refuse_sensor(self, name: str) -> None:
+        """Raises ValueError, or PluginFault, for a sensor on a frame of which no engine says how it moves."""
+        chain = [row for row in self.frames.chain(self.frames.index(name)) if not self.frames.static[row]]
+        row = next(row for row in chain if not self.columns.timed("pose", [row]))
+        moves, frame = self.columns.owner("pose", row), self.frames.names[row]
+        why = f"{moves} moves it and offers neither `instants` nor `observer`" if moves else "no engine moves it"
+        for engine in self.engines:
+            if moves == f"engine {engine!r}":
+                with ENGINES.blaming(engine):
+                    raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")
+        raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")

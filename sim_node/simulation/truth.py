@@ -2,70 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from sim_node.columns import AtInstants, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import Carrier, Engine, Timetable
+from sim_node.physics.engine import Carrier, Engine
 from sim_node.sensors.kinematics import Differences
 from sim_node.sensors.truth import FrameState
 from sim_node.world.frame_table import FrameTable
 
 
+class _Course:
+    """Rows of poses that are functions of time, for Differences."""
+
+    def __init__(self, rows: list[int], instants: AtInstants) -> None:
+        self.now_ns = 0
+        self._rows, self._instants = np.array(rows, dtype=np.intp), instants
+
+    def __call__(self, poses: FloatArray, ahead_ns: IntArray) -> None:
+        poses[:, self._rows] = self._instants(self.now_ns + ahead_ns)
+
+
 class _Keyframed(NamedTuple):
-    """Frames that keyframes move, at these places of the state: below the fixed frame, or on frames that move."""
+    """Frames that functions of time move, at these places of the state: below the fixed frame, or on moving frames."""
 
     places: list[int]
     differences: Differences
+    course: _Course
     carriers: FrameState | None
 
 
 class Truth:
     """Fills a FrameState of the frames `names` whenever asked.
 
-    A frame that an engine carries moves as that engine knows. What keyframes move is told by differences: in the fixed
-    frame, or, as a gimbal on a vehicle, in the next frame above it that an engine carries.
-    poses (N, 7): the run's, of which the static ones count.
+    A frame that an engine carries moves as that engine knows. What follows a function of time is told by differences:
+    in the fixed frame, or, as a gimbal on a vehicle, in the next frame above it that an engine carries.
+    poses (N, 7): the run's, of which the static ones count. unknown: the places of frames of which no engine says how
+    they move; their twists and accelerations are NaN.
     """
 
     def __init__(
-        self, frames: FrameTable, engines: Sequence[Engine], names: Sequence[str], state: FrameState, poses: FloatArray
+        self,
+        frames: FrameTable,
+        engines: Mapping[str, Engine],
+        columns: Columns,
+        names: Sequence[str],
+        state: FrameState,
+        poses: FloatArray,
     ) -> None:
+        self._frames, self._columns = frames, columns
         self._state, self._poses = state, poses
-        self._timetables = [engine for engine in engines if isinstance(engine, Timetable)]
+        self.unknown: list[int] = []
         self._observers: list[Callable[[], None]] = []
         self._keyframed: list[_Keyframed] = []
         chains = [frames.chain(frames.index(name)) for name in names]
         free = set(range(len(chains)))
-        for engine in engines:
+        for engine in engines.values():
             if not isinstance(engine, Carrier):
                 continue
             carried = set(engine.carried.tolist())
             above = {place: rows for place in free if (rows := _above(chains[place], carried)) is not None}
             fixed = [place for place, rows in above.items() if not rows]
             self._observe(engine, [chains[place][0] for place in fixed], state, fixed)
-            riding = [place for place, rows in above.items() if rows]
+            riding = self._timed({place: rows for place, rows in above.items() if rows})
             if riding:
                 carriers = FrameState.at_rest(len(riding))
                 rows = [chains[place][len(above[place])] for place in riding]
                 self._observe(engine, rows, carriers, range(len(riding)))
-                parts = [above[place] for place in riding]
-                self._keyframed.append(_Keyframed(riding, Differences(frames, parts), carriers))
+                self._follow(riding, [above[place] for place in riding], carriers)
             free.difference_update(above)
         still = [place for place in free if frames.still[chains[place][0]]]
         state.pose[still] = frames.in_root(poses)[[chains[place][0] for place in still]]
-        moving = sorted(free.difference(still))
+        moving = self._timed({place: chains[place] for place in sorted(free.difference(still))})
         if moving:
-            self._keyframed.append(_Keyframed(moving, Differences(frames, [chains[place] for place in moving]), None))
+            self._follow(moving, [chains[place] for place in moving], None)
 
-    def observe(self, *, begins: bool) -> None:
+    def observe(self, now_ns: int, *, begins: bool) -> None:
         """Fills the state as it is now. begins: whether the run does, so that there is nothing before."""
         for observe in self._observers:
             observe()
-        for places, differences, carriers in self._keyframed:
-            moved = differences.state(self._write, self._poses, begins=begins)
+        for places, differences, course, carriers in self._keyframed:
+            course.now_ns = now_ns
+            moved = differences.state(course, self._poses, begins=begins)
             if carriers is not None:
                 moved = carriers.carrying(moved)
             self._state.pose[places] = moved.pose
@@ -76,9 +97,22 @@ class Truth:
         if rows:
             self._observers.append(engine.observer(np.array(rows), state, np.array(places)))
 
-    def _write(self, poses: FloatArray, ahead_ns: IntArray) -> None:
-        for engine in self._timetables:
-            engine.write_instants(poses, ahead_ns)
+    def _timed(self, chains: Mapping[int, Sequence[int]]) -> list[int]:
+        """Those places on whose chains all that moves is a function of time; the others are unknown."""
+        moving = {place: self._moving([chain]) for place, chain in chains.items()}
+        timed = [place for place, rows in moving.items() if self._columns.timed("pose", rows)]
+        others = [place for place in chains if place not in timed]
+        self._state.twist[others] = self._state.acceleration[others] = np.nan
+        self.unknown += others
+        return timed
+
+    def _follow(self, places: list[int], chains: list[Sequence[int]], carriers: FrameState | None) -> None:
+        rows = self._moving(chains)
+        course = _Course(rows, self._columns.instants("pose", rows))
+        self._keyframed.append(_Keyframed(places, Differences(self._frames, chains), course, carriers))
+
+    def _moving(self, chains: Sequence[Sequence[int]]) -> list[int]:
+        return sorted({row for chain in chains for row in chain if not self._frames.static[row]})
 
 
 def _above(chain: Sequence[int], carried: set[int]) -> Sequence[int] | None:

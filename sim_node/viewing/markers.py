@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.keyframes import KeyframeEngine
+from sim_node.physics.keyframes import Motions
 from sim_node.viewing.marker_groups import all_marks, marker_group
 from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
 from sim_node.viewing.robots import robots_of
@@ -114,10 +114,9 @@ def _path(motion: Motion) -> Marker:
         times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
     every = -(-len(times_ns) // _MOST_VERTICES)
     times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
-    way = np.zeros((len(times_ns), 1, 7))
-    KeyframeEngine(((0, motion),), 0, 1).write_instants(way, times_ns)
+    way = Motions([motion]).at(times_ns)[:, 0, :3]
     line = np.array([_LINE, 0.0, 0.0])
-    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way[:, 0, :3])
+    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way)
 
 
 @marker_group(MISSIONS)

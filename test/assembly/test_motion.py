@@ -196,7 +196,7 @@ def test_the_four_bar_in_motion_keeps_its_loop_closed_to_a_micrometre() -> None:
     rocker = "linkage/rocker", np.array([0.25, 0, 0, 0, 0, 0, 1])
     gap, simulation = worst_gap(load("four_bar"), coupler, rocker, 5.0)
     assert gap < 1e-6
-    ended, began = simulation._engines[0], Simulation(load("four_bar"))._engines[0]
+    ended, began = simulation.engines["rigid_bodies"], Simulation(load("four_bar")).engines["rigid_bodies"]
     assert isinstance(ended, RigidBodyEngine)
     assert isinstance(began, RigidBodyEngine)
     assert ended.energy() == pytest.approx(began.energy(), rel=1e-4)

@@ -122,23 +122,39 @@ assert simulation.snapshot().readings["a"].values.tolist() == [[7.0]]
     ),
     "something that moves frames": Example(
         """
+from dataclasses import dataclass
+import numpy as np
+from sim_node.columns import Column
 from sim_node.physics import engine
+from sim_node.world.part import Entry, Kind, part
+from sim_node.world.problems import NO_PLACE
+@dataclass(frozen=True)
+class Cabin:
+    name: str
+    mobility: str = "dynamic"
+    def start(self): return np.array([0.0, 0, 0, 0, 0, 0, 1])
+@part("cabins", Cabin)
+class Cabins(Kind[Cabin]):
+    def entries(self, world):
+        for cabin in self.parts(world):
+            yield Entry(cabin.name, world.fixed_frame, cabin, NO_PLACE, NO_PLACE, cabin)
 @engine("lift")
-def open_lift(world, layout):
-    return Lift(layout.frames.index("cabin")) if "cabin" in layout.frames.names else None
+def open_lift(world, layout, columns):
+    cabins = layout.of(Cabin)
+    return Lift([cabin.name for _, cabin in cabins], columns) if cabins else None
 class Lift:
-    def __init__(self, row): self.row, self.steps = row, 0
-    def reset(self, seed): self.steps = 0
-    def step(self, steps): self.steps += steps
-    def write(self, poses, ahead_ns): poses[self.row, 2] = self.steps
-    def state(self): return bytes([self.steps])
-    def restore(self, state): self.steps = state[0]
-    def surroundings(self): return None
+    def __init__(self, names, columns):
+        self.rows = columns.claim("pose", names)
+        self.steps = columns.add(Column("lift/steps", ("lift",), dtype=np.int64, meaning="steps since the start"))
+    def reset(self, seed): self.steps[0] = 0
+    def step(self, steps): self.steps[0] += steps
+    def write(self, poses, ahead_ns): poses[self.rows, 2] = self.steps[0]
 """,
         """
+import thing
 from sim_node.simulation import Simulation
-moves = "motions: [{frame: cabin, keyframes: [{t: 0, position: [0, 0, 0]}, {t: 1, position: [1, 0, 0]}]}]"
-simulation = Simulation(world(moves))
+from sim_node.world import World
+simulation = Simulation(World("shaft", cabins=(thing.Cabin("cabin"),)))
 simulation.step(3)
 assert simulation.snapshot().poses[simulation.frames.index("cabin"), 2] == 3.0
 """,
@@ -158,15 +174,13 @@ def read(entry, context):
     body = entry.table(("type", "body"), required=("body",)).get("body")
     context.add(Kick(body.text(), place=body.place))
 @actor("kick")
-def open_kicks(world, layout, compiled, data, wind):
+def open_kicks(world, layout, compiled, data, wind, columns):
     return Kicks(forces_of(world, Kick), compiled, data) if forces_of(world, Kick) else None
 class Kicks:
     def __init__(self, kicks, compiled, data):
         self.data, self.bodies = data, [compiled.model.body(kick.body).id for kick in kicks]
     def reset(self, seed): ...
     def act(self): self.data.xfrc_applied[self.bodies, 0] += 1.0
-    def state(self): return b""
-    def restore(self, state): ...
 """,
         """
 from sim_node.simulation import Simulation
@@ -320,7 +334,7 @@ class Nobody:
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.storages import storage
 @storage("mine", ".mine")
-def open_mine(path):
+def open_mine(path, most_bytes):
     return McapBag(path)
 """,
         """

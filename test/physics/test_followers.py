@@ -37,7 +37,7 @@ def world(
 
 def ray(simulation: Simulation, start: Sequence[float], along: Sequence[float]) -> float:
     """How far the first shape is, by MuJoCo."""
-    (engine,) = (each for each in simulation._engines if isinstance(each, RigidBodyEngine))
+    (engine,) = (each for each in simulation.engines.values() if isinstance(each, RigidBodyEngine))
     mujoco.mj_kinematics(engine.model, engine.data)
     hit = np.zeros(1, dtype=np.int32)
     distance = mujoco.mj_ray(engine.model, engine.data, np.array(start), np.array(along), None, 1, -1, hit)
@@ -145,6 +145,6 @@ def test_what_only_follows_keyframes_is_where_they_are_after_any_number_of_steps
 
 def test_a_wind_blows_in_a_world_without_bodies() -> None:
     simulation = Simulation(world(wind=Wind(np.array([1.0, 2.0, 3.0]))))
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     assert engine.wind.velocity(np.zeros((2, 3))).tolist() == [[1, 2, 3], [1, 2, 3]]

@@ -95,7 +95,7 @@ def test_the_work_of_a_force_is_the_gain_of_energy(joint: str) -> None:
     simulation = run(
         ConstantForce("ball", np.array([0, 0, 5.0]), torque=np.array([0, 0, 0.7])), bodies=(body,), seconds=1.0
     )
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     pose = pose_of(simulation)
     way = pose[2] * 5.0 if joint == "slide" else 2.0 * np.arctan2(pose[5], pose[6]) * 0.7

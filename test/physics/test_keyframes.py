@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pose_columns import pose_columns
 from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 from scipy.spatial.transform import Rotation, Slerp
 
@@ -51,10 +52,17 @@ def motion(
     return Motion("moving", "map", np.asarray(times_ns), knots, interpolation, before, after)
 
 
+def engine_of(moving: Sequence[tuple[int, Motion]], start_ns: int, step_ns: int) -> KeyframeEngine:
+    """The engine of motions on some rows of frames 0, 1, 2, ..."""
+    names = [str(row) for row, _ in moving]
+    columns = pose_columns([str(row) for row in range(1 + max(row for row, _ in moving))])
+    return KeyframeEngine(names, [motion for _, motion in moving], start_ns, step_ns, columns)
+
+
 def sampled(motions: Sequence[Motion], times_ns: IntArray) -> FloatArray:
     """The poses (T, M, 7) of motions at times (T,), each reached in one call from the earliest."""
     start_ns = int(min(times_ns))
-    moved = KeyframeEngine(tuple(enumerate(motions)), start_ns, 1)
+    moved = engine_of(tuple(enumerate(motions)), start_ns, 1)
     out = np.full((len(times_ns), len(motions), 7), np.nan)
     for row, time_ns in zip(out, times_ns, strict=True):
         moved.reset(0)
@@ -290,8 +298,8 @@ def test_an_engine_of_many_is_many_engines_of_one() -> None:
         for i, (kind, (before, after)) in enumerate(itertools.product(INTERPOLATIONS, ENDS))
     ]
     rows = np.random.default_rng(0).permutation(40)[: len(motions)]
-    together = KeyframeEngine(tuple(zip(rows.tolist(), motions, strict=True)), -10 * SECOND, 370 * MS)
-    alone = [KeyframeEngine(((0, each),), -10 * SECOND, 370 * MS) for each in motions]
+    together = engine_of(tuple(zip(rows.tolist(), motions, strict=True)), -10 * SECOND, 370 * MS)
+    alone = [engine_of(((0, each),), -10 * SECOND, 370 * MS) for each in motions]
     all_poses, own = np.full((40, 7), np.nan), np.empty((1, 7))
     for _ in range(80):
         together.write(all_poses, 0)
@@ -312,7 +320,7 @@ def test_steps_add_up(parts: Sequence[int]) -> None:
     motions = [motion(interpolation=kind, before="loop", after="pingpong") for kind in INTERPOLATIONS]
     results = []
     for calls in (parts, [sum(parts)], [1] * sum(parts)):
-        moved = KeyframeEngine(tuple(enumerate(motions)), -3 * SECOND, 33_333_333)
+        moved = engine_of(tuple(enumerate(motions)), -3 * SECOND, 33_333_333)
         for steps in calls:
             moved.step(steps)
         out = np.empty((len(motions), 7))
@@ -324,8 +332,8 @@ def test_steps_add_up(parts: Sequence[int]) -> None:
 def test_ahead_is_time_between_steps() -> None:
     """`ahead_ns` after a step of 10 ms is a step of an engine that steps by nanoseconds, bit for bit."""
     motions = [motion(interpolation=kind, before="pingpong", after="loop") for kind in INTERPOLATIONS]
-    coarse = KeyframeEngine(tuple(enumerate(motions)), -5 * SECOND, 10 * MS)
-    fine = KeyframeEngine(tuple(enumerate(motions)), -5 * SECOND, 1)
+    coarse = engine_of(tuple(enumerate(motions)), -5 * SECOND, 10 * MS)
+    fine = engine_of(tuple(enumerate(motions)), -5 * SECOND, 1)
     coarse.step(700)
     fine.step(700 * 10 * MS)
     left, right = np.empty((2, len(motions), 7))
@@ -340,7 +348,7 @@ def test_ahead_is_time_between_steps() -> None:
 
 
 def test_reset_goes_back_to_the_start() -> None:
-    moved = KeyframeEngine(((0, motion()),), -SECOND, MS)
+    moved = engine_of(((0, motion()),), -SECOND, MS)
     first, again = np.empty((2, 1, 7))
     moved.write(first, 0)
     moved.step(1234)
@@ -449,17 +457,17 @@ def test_a_curve_that_swings_wide_does_not_flip(kind: str) -> None:
 
 def test_a_world_without_motions_needs_no_engine() -> None:
     still = World("still", frames=(StaticFrame("a", "map", poses(1)[0]),))
-    assert engines_for(still, lay_out(still)) == {}
+    assert engines_for(still, lay_out(still), pose_columns(["map", "a"])) == {}
 
 
 def test_a_world_with_motions_is_moved_by_keyframes() -> None:
     world = World("moving", time=TimeGrid(0, MS), motions=(motion(),))
-    (moved,) = engines_for(world, lay_out(world)).values()
+    (moved,) = engines_for(world, lay_out(world), pose_columns(["map", "moving"])).values()
     assert isinstance(moved, KeyframeEngine)
 
 
 def test_a_second_engine_of_one_name_is_refused_and_both_are_named() -> None:
-    def opener(world: Any, layout: Any) -> Any:
+    def opener(world: Any, layout: Any, columns: Any) -> Any:
         return None
 
     with pytest.raises(ValueError, match=r"'keyframes': both sim_node\.physics\.keyframes and .*test_keyframes"):

@@ -70,7 +70,7 @@ def angle_y(simulation: Simulation, name: str) -> float:
 
 
 def engine_of(simulation: Simulation) -> RigidBodyEngine:
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     return engine
 
@@ -457,10 +457,18 @@ def test_a_restored_run_goes_on_as_it_did() -> None:
 
 def test_a_state_of_another_world_is_refused() -> None:
     state = Simulation(world(bob())).state
-    with pytest.raises(ValueError, match="not of these bodies"):
-        Simulation(chain("free")).restore(state)
-    with pytest.raises(ValueError, match="a state of the engines rigid_bodies is not of this world, which has none"):
+    other = Simulation(chain("free"))
+    other.run(0.1)
+    before = other.state
+    with pytest.raises(ValueError, match=r"not of this world: column 'qpos': found float64 of shape \(1,\), needs"):
+        other.restore(state)
+    assert other.state == before, "a state that is refused changes nothing"
+    with pytest.raises(ValueError, match="column 'time' is not of this world, column 'qpos' is not of this world"):
         Simulation(World("empty")).restore(state)
+    with pytest.raises(ValueError, match="column 'time' is missing"):
+        Simulation(world(bob())).restore(Simulation(World("empty")).state)
+    with pytest.raises(ValueError, match="'qpos' has rows of 'bob'"):
+        Simulation(world(replace(bob(), name="other"))).restore(state)
 
 
 def test_a_step_of_the_world_is_as_many_timesteps_as_it_takes() -> None:

@@ -115,7 +115,7 @@ def test_the_inertia_that_a_file_says_is_what_moves(read: Callable[..., World]) 
             inertial: {mass: 2, center: [0, 0, 0.1], inertia: [0.1, 0.2, 0.25, 0.01, 0.02, 0.03]}
         """
     )
-    (engine,) = Simulation(world)._engines
+    (engine,) = Simulation(world).engines.values()
     assert isinstance(engine, RigidBodyEngine)
     spin = np.array([1, 2, 3])
     inertia = np.array([[0.1, 0.01, 0.02], [0.01, 0.2, 0.03], [0.02, 0.03, 0.25]])

@@ -22,7 +22,7 @@ FALLING = "bodies: [{{name: b, joint: free, geometry: [{{mesh: {file}, mass: 6{m
 
 
 def model_of(world: World) -> MjModel:
-    (engine,) = Simulation(world)._engines
+    (engine,) = Simulation(world).engines.values()
     assert isinstance(engine, RigidBodyEngine)
     return engine.model
 

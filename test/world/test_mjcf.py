@@ -62,7 +62,7 @@ def assert_pose(pose: FloatArray, position: npt.ArrayLike, rotation: Rotation) -
 
 
 def engine(simulation: Simulation) -> RigidBodyEngine:
-    (found,) = simulation._engines
+    (found,) = simulation.engines.values()
     assert isinstance(found, RigidBodyEngine)
     return found
 

@@ -101,7 +101,7 @@ def assert_at(frames: FrameTable, poses: FloatArray, prefix: str, expected: Mapp
 
 
 def model_of(world: World) -> MjModel:
-    (engine,) = Simulation(world)._engines
+    (engine,) = Simulation(world).engines.values()
     assert isinstance(engine, RigidBodyEngine)
     return engine.model
 
@@ -135,7 +135,7 @@ def test_every_type_of_joint_is_where_transforms3d_has_it(write: Callable[..., P
 def test_while_it_moves_it_stays_on_its_chain(write: Callable[..., Path]) -> None:
     simulation = Simulation(load(write(ZOO, "zoo.urdf")))
     simulation.run(0.5)
-    (engine,) = simulation._engines
+    (engine,) = simulation.engines.values()
     assert isinstance(engine, RigidBodyEngine)
     q = {name: float(engine.data.joint(name).qpos[0]) for name in ("turn", "spin", "reach", "follower")}
     assert max(map(abs, q.values())) > 0.1

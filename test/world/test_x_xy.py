@@ -164,7 +164,7 @@ def test_cylinders_lie_along_x(model: Callable[..., World], shape: str) -> None:
         spinning = replace(
             world, bodies=(replace(body, qd=np.array([1.0])),), physics=replace(world.physics, armature=0.0)
         )
-        (engine,) = Simulation(spinning)._engines
+        (engine,) = Simulation(spinning).engines.values()
         assert isinstance(engine, RigidBodyEngine)
         energies.append(engine.energy())
     assert energies[0] < energies[1] == pytest.approx(energies[2], rel=1e-12)

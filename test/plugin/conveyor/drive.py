@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.actors import actor
 from sim_node.physics.pushed import forces_of, pushed_bodies
@@ -52,7 +53,9 @@ def read_drive(entry: Value, context: Context) -> None:
 
 
 @actor("belt_drive")
-def open_drives(world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField) -> Drives | None:
+def open_drives(
+    world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
+) -> Drives | None:
     """What all drives of a world do; None where there are none."""
     forces = forces_of(world, BeltDrive)
     return Drives(forces, compiled, data) if forces else None
@@ -77,9 +80,3 @@ class Drives:
         velocities = data.cvel[bodies, 3:] + np.cross(data.cvel[bodies, :3], arms)
         forces = self._coefficients[:, None] * (self._velocities - velocities)
         np.add.at(data.xfrc_applied, (bodies[:, None], [[0, 1, 2]]), forces)
-
-    def state(self) -> bytes:
-        return b""
-
-    def restore(self, state: bytes) -> None:
-        """Goes on."""

@@ -5,49 +5,50 @@ from __future__ import annotations
 import numpy as np
 
 from conveyor.belt import Pallet
+from sim_node.columns import AtInstants, Column, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics import engine
 from sim_node.world import Layout, World
 
 
 @engine("belts")
-def open_belts(world: World, layout: Layout) -> BeltEngine | None:
+def open_belts(world: World, layout: Layout, columns: Columns) -> BeltEngine | None:
     """The engine of a world's belts; None where there are no pallets."""
     pallets = layout.of(Pallet)
-    return BeltEngine(pallets, world.time.step_ns) if pallets else None
+    return BeltEngine(pallets, world, layout, columns) if pallets else None
 
 
 class BeltEngine:
-    """Where pallets are follows from how many steps have passed, so that any step is exact."""
+    """Where pallets are follows from how many steps have passed, so that any instant is exact."""
 
-    def __init__(self, pallets: tuple[tuple[int, Pallet], ...], step_ns: int) -> None:
-        self._rows = np.array([row for row, _ in pallets])
+    def __init__(self, pallets: tuple[tuple[int, Pallet], ...], world: World, layout: Layout, columns: Columns) -> None:
+        rows = [row for row, _ in pallets]
+        self._poses = layout.poses[rows]
         self._offsets = np.array([pallet.offset() for _, pallet in pallets])
         self._speeds = np.array([pallet.belt.speed for _, pallet in pallets])
         self._lengths = np.array([pallet.belt.length for _, pallet in pallets])
-        self._step_ns = step_ns
-        self._steps = 0
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        # `instants`: sensors on pallets tell from it how they move.
+        self._rows = columns.claim("pose", [layout.frames.names[row] for row in rows], self._instants)
+        self._steps = columns.add(Column("belts/steps", ("belts",), dtype=np.int64, meaning="steps since the start"))
 
     def reset(self, seed: int) -> None:
-        self._steps = 0
+        self._steps[0] = 0
 
     def step(self, steps: int) -> None:
-        self._steps += steps
+        self._steps[0] += steps
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Poses (N, 7) of all frames in their parents: this engine's rows, `ahead_ns` after the present step."""
-        self.write_instants(poses[None], np.array([ahead_ns]))
+        now_ns = self._start_ns + self._steps[0] * self._step_ns + ahead_ns
+        poses[self._rows] = self._at(np.array([now_ns]), np.arange(len(self._rows)))[0]
 
-    def write_instants(self, poses: FloatArray, ahead_ns: IntArray) -> None:
-        """The same at K instants, poses (K, N, 7): sensors on pallets tell from it how they move."""
-        seconds = (self._steps * self._step_ns + ahead_ns[:, None]) / 1e9
-        poses[:, self._rows, 0] = (self._offsets + self._speeds * seconds) % self._lengths
+    def _instants(self, places: IntArray) -> AtInstants:
+        """What tells the poses (K, R, 7) of some pallets at K instants."""
+        return lambda times_ns: self._at(times_ns, places)
 
-    def state(self) -> bytes:
-        return self._steps.to_bytes(8, "little")
-
-    def restore(self, state: bytes) -> None:
-        self._steps = int.from_bytes(state, "little")
-
-    def surroundings(self) -> None:
-        """Nothing that cameras or lidars could see."""
+    def _at(self, times_ns: IntArray, places: IntArray) -> FloatArray:
+        seconds = (times_ns[:, None] - self._start_ns) / 1e9
+        poses = np.repeat(self._poses[None, places], len(times_ns), axis=0)
+        poses[:, :, 0] = (self._offsets[places] + self._speeds[places] * seconds) % self._lengths[places]
+        return poses

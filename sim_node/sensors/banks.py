@@ -1,0 +1,252 @@
+"""Banks: the sensors of a world that read together, at work."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.columns import Array, Column
+from sim_node.geometry.arrays import FloatArray
+from sim_node.randomness import stream
+from sim_node.sensors.camera import CameraType, Taken
+from sim_node.sensors.readings import Batch, batch_of, no_batch
+from sim_node.sensors.registry import SENSORS, Remembers, SensorType
+from sim_node.sensors.schedule import Schedule
+from sim_node.sensors.setting import Exposure, Setting
+from sim_node.sensors.tap import Tap
+from sim_node.sensors.truth import FrameState
+
+# What noise and sensors remember, by the names that they give it.
+_MEANINGS = {
+    "next": "how many readings of the block of errors are used",
+    "stream": "where each random stream was when the block was drawn: counter, key, words ahead, words used",
+    "bias": "bias that walks, when the block was drawn",
+    "drift": "bias that comes and goes, when the block was drawn",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The sensors of one type, rate (Hz), latency (s) and shape of reading, in the order of their world."""
+
+    kind: str
+    names: tuple[str, ...]
+    sensors: tuple[SensorType, ...]
+
+    @property
+    def type(self) -> type[SensorType]:
+        """Their class."""
+        return SENSORS[self.kind]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of one reading of one of them."""
+        return self.sensors[0].shape()
+
+    @property
+    def rate(self) -> float:
+        """Readings per simulated second (Hz)."""
+        return self.sensors[0].rate
+
+
+def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Column, ...]:
+    """What all banks keep: how many readings were taken, those that are not out yet, and those that came out last."""
+    taken = Column(f"{label}/taken", ("readings",), dtype=np.int64, meaning="readings since the start")
+    return (
+        taken,
+        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step by which each reading not out yet will be"),
+        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each of them was taken"),
+        Column(f"{label}/held/values", None, row, dtype, meaning="what each of them says"),
+        Column(f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when those out last were taken"),
+        Column(f"{label}/last/values", None, row, dtype, meaning="what each of them says"),
+    )
+
+
+def _stacked(values: Sequence[Array], row: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """Readings one after the other, in an array that has the row's shape where there are none, too."""
+    return np.array(values, dtype).reshape(len(values), *row)
+
+
+class Bank:
+    """The sensors of a group at work; state: how their frames move."""
+
+    dropped = 0
+
+    def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
+        self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        self.kind = group.kind
+        self._measure = group.type.measure(group.sensors, setting)
+        self._report = group.type.report(group.sensors, setting)
+        parts: tuple[object, ...] = (self._measure, self._report)
+        self._memories = [part for part in parts if isinstance(part, Remembers)]
+        self._nothing = no_batch(group.kind, group.names, group.shape)
+        self._row = (len(group.names), *group.shape)
+        self._taps: list[tuple[int, Tap]] = []
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its sensors."""
+        return self._group.names
+
+    def tap(self, name: str) -> Tap:
+        """Hears one of them from now on."""
+        tap = Tap()
+        self._taps.append((self.names.index(name), tap))
+        return tap
+
+    def reset(self, seed: int) -> None:
+        """Back to step 0, with noise drawn from `seed`."""
+        group = self._group
+        self.schedule: Schedule[tuple[int, FloatArray]] = Schedule(group.rate, group.sensors[0].latency, self._step_ns)
+        streams = [stream(seed, name, group.kind) for name in group.names]
+        self._disturb = group.type.disturb(group.sensors, streams, group.rate)
+        for memory in self._memories:
+            memory.reset()
+        self._empty_taps()
+
+    def measure(self, time_ns: int, *, wait: bool) -> None:
+        """Takes the readings that are due."""
+        self._state.time_ns = time_ns
+        measured = self._measure(self._state)
+        if np.ndim(measured) != 2 or len(measured) != len(self.names):
+            rows, shape = len(self.names), np.shape(measured)
+            raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
+        if self._disturb is not None:
+            measured = self._disturb(measured)
+        values = self._report(measured)
+        if np.shape(values) != self._row:
+            raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}")
+        for column, tap in self._taps:
+            tap.took(self.schedule.next_out, values[column])
+        self.schedule.took((time_ns, values))
+
+    def tell(self, step: int, *, wait: bool) -> Batch:
+        """What came out by a step since this was last asked."""
+        out = self.schedule.out(step)
+        return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
+
+    def columns(self, label: str) -> tuple[Column, ...]:
+        """The layout of what `save` gives."""
+        parts = [(f"noise/{label}", self._noise())]
+        parts += [(f"sensor/{label}/memory{k}", memory.state()) for k, memory in enumerate(self._memories)]
+        kept = [
+            Column(f"{prefix}/{name}", self.names, array.shape[1:], array.dtype, meaning=_MEANINGS.get(name, name))
+            for prefix, arrays in parts
+            for name, array in arrays.items()
+        ]
+        return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
+
+    def save(self, told: Batch) -> Sequence[Array]:
+        """All that later readings depend on, and those told last."""
+        taken, held = self.schedule.state()
+        kept = [
+            array for part in (self._noise(), *(each.state() for each in self._memories)) for array in part.values()
+        ]
+        return (
+            np.array([taken]),
+            np.array([step for step, _ in held], np.int64),
+            np.array([time_ns for _, (time_ns, _) in held], np.int64),
+            _stacked([values for _, (_, values) in held], self._row, np.float64),
+            told.stamps_ns,
+            np.asarray(told.values, np.float64),
+            *kept,
+        )
+
+    def restore(self, saved: Sequence[Array]) -> Batch:
+        """Goes on from what `save` gave; the readings told last."""
+        taken, steps, stamps, values, told_stamps, told_values, *kept = saved
+        held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
+        self.schedule.restore((int(taken[0]), tuple(held)))
+        rest = iter(kept)
+        for part in ([] if self._disturb is None else [self._disturb]) + self._memories:
+            part.restore({name: next(rest) for name in part.state()})
+        self._empty_taps()
+        return Batch(self._group.kind, self._group.names, np.array(told_stamps), np.array(told_values))
+
+    def _noise(self) -> Mapping[str, Array]:
+        return {} if self._disturb is None else self._disturb.state()
+
+    def _empty_taps(self) -> None:
+        for _, tap in self._taps:
+            tap.clear()
+
+
+class CameraBank:
+    """As a Bank, of cameras: what they take may not be done when it is due to be out. It comes out in order.
+
+    dropped: pictures that were left out.
+    """
+
+    def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
+        assert issubclass(group.type, CameraType)
+        self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        self.kind = group.kind
+        cameras = [each for each in group.sensors if isinstance(each, CameraType)]
+        self._expose = group.type.expose(cameras, setting)
+        lens = cameras[0].lens()
+        self._row = (len(group.names), *lens.shape)
+        nothing = np.empty((0, *self._row), lens.dtype)
+        self._nothing = Batch(group.kind, group.names, np.empty(0, np.int64), nothing)
+
+    def reset(self, seed: int) -> None:
+        """Back to step 0, with noise drawn from `seed`."""
+        group = self._group
+        self.schedule: Schedule[tuple[int, Exposure | None]] = Schedule(
+            group.rate, group.sensors[0].latency, self._step_ns
+        )
+        self._due: deque[tuple[int, Exposure]] = deque()
+        self.dropped = 0
+
+    def measure(self, time_ns: int, *, wait: bool) -> None:
+        """Takes the readings that are due."""
+        exposure = self._expose(self._state, wait)
+        self.dropped += (exposure is None) * len(self._group.names)
+        self.schedule.took((time_ns, exposure))
+
+    def tell(self, step: int, *, wait: bool) -> Batch:
+        """What came out by a step since this was last asked."""
+        self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
+        told: list[tuple[int, npt.NDArray[Any]]] = []
+        while self._due and (wait or self._due[0][1].done()):
+            stamp, exposure = self._due.popleft()
+            pictures = exposure.take()
+            if pictures is None:
+                self.dropped += len(self._group.names)
+            else:
+                told.append((stamp, pictures))
+        return batch_of(self._group.kind, self._group.names, told) if told else self._nothing
+
+    def columns(self, label: str) -> tuple[Column, ...]:
+        """The layout of what `save` gives."""
+        dropped = Column(f"sensor/{label}/dropped", ("pictures",), dtype=np.int64, meaning="pictures left out")
+        return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
+
+    def save(self, told: Batch) -> Sequence[Array]:
+        """Waits for what is in the making; what is due and was not told yet is so after a restore, too."""
+        taken, held = self.schedule.state()
+        waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
+        waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
+        done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
+        kept = [(step, time_ns, pictures) for step, time_ns, pictures in done if pictures is not None]
+        return (
+            np.array([taken]),
+            np.array([step for step, _, _ in kept], np.int64),
+            np.array([time_ns for _, time_ns, _ in kept], np.int64),
+            _stacked([pictures for _, _, pictures in kept], self._row, self._nothing.values.dtype),
+            told.stamps_ns,
+            told.values,
+            np.array([self.dropped]),
+        )
+
+    def restore(self, saved: Sequence[Array]) -> Batch:
+        """Goes on from what `save` gave; the readings told last."""
+        taken, steps, stamps, values, told_stamps, told_values, dropped = saved
+        held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
+        self.schedule.restore((int(taken[0]), tuple((s, (ns, Taken(pictures))) for s, ns, pictures in held)))
+        self.dropped = int(dropped[0])
+        return Batch(self._group.kind, self._group.names, np.array(told_stamps), np.array(told_values))
