@@ -47,7 +47,7 @@ class Session:
         record: A new folder for a rosbag2 bag of all that the run publishes.
         recording: How it is recorded.
         view: Whether the run is shown in the browser, or at which port; see `viewer.url`.
-        recipes: Whether the programs of the world's recipes are started.
+        recipes: Whether the programs of the world's recipes are started; False has `tell` say that they are not.
         sinks: Take each tick too, after those that publish and record, before the viewer's.
         publishing: How messages are laid out, and where they go beside the recording.
         tell, complain: Take lines for people; the logger `sim_node` does by default.
@@ -66,7 +66,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
-        recipes: bool = False,
+        recipes: bool | None = None,
         sinks: Sequence[Sink] = (),
         publishing: Publishing | None = None,
         tell: Callable[[str], None] = _LOG.info,
@@ -146,7 +146,8 @@ class Session:
             for sink in view:
                 sink.steer(loop)
             # Last: who listens for the programs is there. They take the longest to end, so they are asked to first.
-            self.programs = supervised(self.world, self._recipes, self._tell)
+            if self._recipes is not None:
+                self.programs = supervised(self.world, self._recipes, self._tell)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
