@@ -48,7 +48,7 @@ class Session:
         record: A new folder for a rosbag2 bag of all that the run publishes.
         recording: How it is recorded.
         view: Whether the run is shown in the browser, or at which port; see `viewer.url`.
-        recipes: Whether the programs of the world's recipes are started.
+        recipes: Whether the programs of the world's recipes are started; False has `tell` say that they are not.
         bridged: Whether this process will run the bridges of the autopilots, whose ports must be free then, too.
         network: Whether autopilot links of the world may leave this machine.
         sinks: Take each tick too, after those that publish and record, before the viewer's.
@@ -69,7 +69,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
-        recipes: bool = False,
+        recipes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
         sinks: Sequence[Sink] = (),
@@ -153,7 +153,8 @@ class Session:
             for sink in view:
                 sink.steer(loop)
             # Last: who listens for the programs is there. They take the longest to end, so they are asked to first.
-            self.programs = supervised(self.world, self._recipes, self._tell)
+            if self._recipes is not None:
+                self.programs = supervised(self.world, self._recipes, self._tell)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)

@@ -324,10 +324,11 @@ def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pyte
     lines: list[str] = []
     tell: Callable[[str], None] = lines.append
     with caplog.at_level("INFO", "sim_node"):
-        with yard.session(recipes=False, tell=tell):
+        with yard.session(recipes=None, tell=tell):
             pass
         assert not caplog.messages
-        with yard.session(recipes=False):
+        with yard.session(recipes=None):
             pass
     assert any("PX4" in line or "px4" in line for line in lines)
     assert lines == caplog.messages
+    assert not [line for line in lines if "sleeper" in line], "nobody asked for recipes, nor could ask for them"
