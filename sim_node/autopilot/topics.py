@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from sim_node.registry import Registry, calling_module
+from sim_node.wire.layout import Pack
 from sim_node.wire.qos import Qos
-from sim_node.wire.struct_message import Pack
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Topic:
     """One topic below a vehicle's namespace.
 
     type: package/Name; frame: the header's, in words; about: content and unit. layout: of messages that are packed
-    in place; None where they are written anew each time.
+    in place, given a vehicle's frames and the variant of Telemetry.pack; None where they are encoded anew each time.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Topic:
     profile: Profile
     frame: str
     about: str
-    layout: Callable[[FrameNames], Pack] | None = None
+    layout: Callable[..., Pack] | None = None
 
 
 TOPICS: Registry[str, Topic] = Registry(
@@ -69,7 +69,7 @@ def topic(
     profile: Profile,
     frame: str,
     about: str,
-    layout: Callable[[FrameNames], Pack] | None = None,
+    layout: Callable[..., Pack] | None = None,
 ) -> Topic:
     """Registers a topic. Raises ValueError for a name that is there already."""
     module = calling_module()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
+
+from sim_node.wire.cdr import first_stamp
 
 
 class GraphClock:
@@ -31,8 +32,6 @@ class GraphClock:
         return None if self._node.count_publishers("/clock") else time.time_ns()
 
     def _take(self, message: bytes) -> None:
-        order = "<" if message[1] & 1 else ">"  # the encapsulation header tells the byte order
-        seconds, nanoseconds = struct.unpack_from(order + "iI", message, 4)
-        first, self._latest_ns = self._latest_ns is None, seconds * 1_000_000_000 + nanoseconds
+        first, self._latest_ns = self._latest_ns is None, first_stamp(message)
         if first:
             self._found()

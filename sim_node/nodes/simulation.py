@@ -21,9 +21,8 @@ from sim_node.nodes.typed_transforms import typed
 from sim_node.programs.recipes import supervised
 from sim_node.simulation import Loop, Refused, Simulation, Sink
 from sim_node.viewing.display_sinks import display_sinks
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.sensor_sink import SensorSink
-from sim_node.wire.stamps import simulation_stamp, wall_stamp
+from sim_node.wire.clock import ClockSink, simulation_stamp, wall_stamp
+from sim_node.wire.sensor_topics import SensorSink
 from sim_node.wire.tf_sink import TfSink, serialised, to_all
 from sim_node.wire.topic import Outlet, Tee
 from sim_node.world import World, load

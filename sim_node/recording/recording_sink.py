@@ -5,8 +5,8 @@ from __future__ import annotations
 from sim_node.recording.recorder import Recorder
 from sim_node.simulation import Sink, Snapshot
 from sim_node.viewing.display_sinks import display_sinks
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.sensor_sink import SensorSink
+from sim_node.wire.clock import ClockSink
+from sim_node.wire.sensor_topics import SensorSink
 from sim_node.wire.tf_sink import TfSink, serialised
 from sim_node.world import FrameTable, World
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from rosgraph_msgs.msg import Clock
 
-from sim_node.wire.clock import clock_bytes
+from sim_node.wire.clock import clock_writer
 
 SECOND = 1_000_000_000
 EARLIEST_NS, LATEST_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
@@ -23,7 +23,7 @@ EARLIEST_NS, LATEST_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
 @example(LATEST_NS)
 def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns: int) -> None:
     """To the nanosecond; a Clock has no padding, so the bytes are equal as such."""
-    data = clock_bytes(time_ns)
+    data = clock_writer()(time_ns)
     message = deserialize_message(data, Clock)
     assert message.clock.sec * SECOND + message.clock.nanosec == time_ns
     assert 0 <= message.clock.nanosec < SECOND
@@ -34,4 +34,4 @@ def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns: int) -> None:
 def test_a_time_that_stamps_do_not_hold_is_refused(time_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
     with pytest.raises(OverflowError, match="32 bits wide"):
-        clock_bytes(time_ns)
+        clock_writer()(time_ns)

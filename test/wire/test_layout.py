@@ -18,7 +18,8 @@ from sensor_msgs.msg import Imu, PointCloud2
 
 from sim_node.wire import definitions
 from sim_node.wire.definitions import fields_of
-from sim_node.wire.layout import Layout, LayoutFault
+from sim_node.wire.encoding import LayoutFault
+from sim_node.wire.layout import Layout
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 # rosbags' Jazzy is of before nav_msgs 5.3.6 took over three messages.
