@@ -32,6 +32,12 @@ class GraphClock:
         return None if self._node.count_publishers("/clock") else time.time_ns()
 
     def _take(self, message: bytes) -> None:
-        first, self._latest_ns = self._latest_ns is None, first_stamp(message)
+        try:
+            time_ns = first_stamp(message)
+        except ValueError as error:
+            # Whoever publishes it may be anybody: the time stays as it was.
+            self._node.get_logger().warning(f"/clock: {error}", once=True)
+            return
+        first, self._latest_ns = self._latest_ns is None, time_ns
         if first:
             self._found()
