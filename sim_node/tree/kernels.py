@@ -1,6 +1,5 @@
 """The compiled inner loops: walking the tree, searching a history, interpolating, storing a batch.
 
-All kernels stand in this one file because numba's cache of a kernel is renewed only when its own file changes.
 Poses travel as tuples (x, y, z, qx, qy, qz, qw), so that they stay in registers. No kernel allocates a history
 or raises: each returns a status and leaves the numbers in `report` (see layout.py).
 """
@@ -19,11 +18,8 @@ from numba.extending import intrinsic
 from numba.np.numpy_support import from_dtype
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, relative, write_pose
 from sim_node.tree import layout
-
-# Constants of layout.py are compiled in; this number changes with them, so that this file does as well. A test tells
-# the new one.
-LAYOUT = 4051440778
 
 # tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
 NORM_TOLERANCE = 1e-2
@@ -31,7 +27,6 @@ NORM_TOLERANCE = 1e-2
 EDGE_BUDGET = 32768
 BLOCK = 512
 
-_IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 _ENTRY_TYPE = from_dtype(layout.ENTRY)
 _FRAMES = types.Array(from_dtype(layout.FRAME), 1, "C")
 _I64, _REPORT, _OUT, _POSES = types.int64, types.int64[::1], types.float64[::1], types.float64[:, ::1]
@@ -42,38 +37,6 @@ _POSES_IN = types.Array(types.float64, 2, "C", readonly=True)
 
 
 # ---------------------------------------------------------------------------------------------- rigid transforms
-
-
-@kernel()
-def _rotate(qx, qy, qz, qw, x, y, z):
-    tx = 2.0 * (qy * z - qz * y)
-    ty = 2.0 * (qz * x - qx * z)
-    tz = 2.0 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
-
-
-@kernel()
-def _compose(a, b):
-    ax, ay, az, aqx, aqy, aqz, aqw = a
-    bx, by, bz, bqx, bqy, bqz, bqw = b
-    x, y, z = _rotate(aqx, aqy, aqz, aqw, bx, by, bz)
-    return (
-        ax + x,
-        ay + y,
-        az + z,
-        aqw * bqx + aqx * bqw + aqy * bqz - aqz * bqy,
-        aqw * bqy - aqx * bqz + aqy * bqw + aqz * bqx,
-        aqw * bqz + aqx * bqy - aqy * bqx + aqz * bqw,
-        aqw * bqw - aqx * bqx - aqy * bqy - aqz * bqz,
-    )
-
-
-@kernel()
-def _relative(a, b):
-    """Return the pose of `b` in `a`, both given in one frame."""
-    ax, ay, az, aqx, aqy, aqz, aqw = a
-    back = (0.0, 0.0, 0.0, -aqx, -aqy, -aqz, aqw)
-    return _compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))
 
 
 @kernel()
@@ -128,7 +91,7 @@ def _write(out, pose):
     if abs(square - 1.0) > 1e-15:
         scale = 1.0 / math.sqrt(square)
         qx, qy, qz, qw = qx * scale, qy * scale, qz * scale, qw * scale
-    out[0], out[1], out[2], out[3], out[4], out[5], out[6] = x, y, z, qx, qy, qz, qw
+    write_pose(out, (x, y, z, qx, qy, qz, qw))
 
 
 # ------------------------------------------------------------------------------------------------- one history
@@ -304,13 +267,13 @@ def _common_ancestor(frames, target, source, stamp, tolerance, report):
 @kernel()
 def _up(frames, frame, ancestor, stamp, tolerance, report):
     """Return (status, pose of `frame` in `ancestor`)."""
-    worst, pose = layout.FOUND, _IDENTITY
+    worst, pose = layout.FOUND, IDENTITY
     while frame != ancestor:
         status, edge = _edge(frames[frame], stamp, tolerance)
         if status > layout.HELD:
             return _blame(frames, frame, stamp, report), pose
         worst = max(worst, status)
-        pose = _compose(edge, pose)
+        pose = compose(edge, pose)
         frame = _parent(frames[frame], stamp, tolerance)
     return worst, pose
 
@@ -334,7 +297,7 @@ def _latest_common(frames, target, source, report):
 def _lookup(frames, target, source, stamp, tolerance, report, out):
     report[layout.AT] = stamp
     if target == source:
-        _write(out, _IDENTITY)
+        _write(out, IDENTITY)
         if stamp == layout.LATEST and frames[source].kind == layout.DYNAMIC and frames[source].count > 0:
             report[layout.AT] = frames[source].newest
         return layout.FOUND
@@ -352,7 +315,7 @@ def _lookup(frames, target, source, stamp, tolerance, report, out):
     target_status, base = _up(frames, target, ancestor, stamp, tolerance, report)
     if target_status > layout.HELD:
         return target_status
-    _write(out, pose if target == ancestor else _relative(base, pose))
+    _write(out, pose if target == ancestor else relative(base, pose))
     return max(source_status, target_status)
 
 
@@ -368,21 +331,13 @@ def _had_one_parent(frames, frame):
 
 
 @kernel()
-def _row(poses, row):
-    p = poses[row]
-    return p[0], p[1], p[2], p[3], p[4], p[5], p[6]
-
-
-@kernel()
 def _raise_block(frame, stamps, tolerance, poses):
     """Take poses given in `frame` into its parent, row by row; return (status, row of a failure)."""
     for row in range(len(stamps)):
         status, edge = _edge(frame, stamps[row], tolerance)
         if status > layout.HELD:
             return status, row
-        pose = _compose(edge, _row(poses, row))
-        p = poses[row]
-        p[0], p[1], p[2], p[3], p[4], p[5], p[6] = pose
+        write_pose(poses[row], compose(edge, as_pose(poses[row])))
     return layout.FOUND, 0
 
 
@@ -585,8 +540,8 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
                 spent += end - begin
                 frame = frames[frame].parent
         for row in range(end - begin):
-            pose = _row(poses, row)
-            _write(poses[row], pose if target == ancestor else _relative(_row(bases, row), pose))
+            pose = as_pose(poses[row])
+            _write(poses[row], pose if target == ancestor else relative(as_pose(bases[row]), pose))
         begin = end
     report[layout.ROW] = begin
     return layout.FOUND
