@@ -65,23 +65,36 @@ Tree: TypeAlias = "Place | Moved | dict[str, Tree] | list[Tree] | None"
 class Body:
     """What comes behind the encapsulation header.
 
-    stamps: where the Times are that nobody named, in headers and at the paths `times`; lengths: by path, where those of
-    lists are.
+    stamps: where the Times are that nobody named, in headers and at the paths `times`.
     """
 
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = (), phase: int = 0) -> None:
         self.type = type
         self.data = bytearray(phase)
         self.stamps: list[int] = []
-        self.lengths: dict[str, int] = {}
+        self._lengths: dict[str, int] = {}
         self._times = times
         try:
             self.tree = self._message(type, _nested(fields), "")
         except UnknownMessage as unknown:
             raise LayoutFault(str(unknown)) from None
+        for path in times:
+            self._find(path)
 
     def place(self, path: str) -> Place:
         """Return the place of a field, of all of it where that is a message of equal numbers without gaps."""
+        node, base = self._find(path)
+        return self._whole(node, path, base)
+
+    def length(self, path: str) -> int:
+        """Return where the length of a list is."""
+        if path not in self._lengths:
+            self._find(path)
+            raise LayoutFault(f"{self.type}: {path} is no list")
+        return self._lengths[path]
+
+    def _find(self, path: str) -> tuple[Any, int]:
+        """What lies at a path, and from where its places count."""
         node: Any = self.tree
         base = 0
         try:
@@ -91,7 +104,7 @@ class Body:
                 node = node[int(step)] if isinstance(node, list) else node[step]
         except (KeyError, IndexError, TypeError, ValueError):
             raise self._unknown(path) from None
-        return self._whole(node, path, base)
+        return node, base
 
     def _whole(self, node: Tree, path: str, base: int = 0) -> Place:
         whole = _joined(node)
@@ -235,7 +248,7 @@ class Body:
         if field.most is not None and found > field.most:
             raise LayoutFault(f"{self.type}: {path} takes up to {field.most}, found {found}")
         aligned(self.data, 4)
-        self.lengths[path] = len(self.data)
+        self._lengths[path] = len(self.data)
         self.data += found.to_bytes(4, "little")
 
     def _counted(self, path: str, found: int, needed: int) -> None:

@@ -65,7 +65,7 @@ class Layout:
 
     def length(self, path: str) -> npt.NDArray[np.uint32]:
         """Return the length of a list, a view (1,): a shorter one makes the message end earlier, see `end`."""
-        view: npt.NDArray[np.uint32] = np.ndarray((1,), "<u4", self._buffer, 8 + self._body.lengths[path])
+        view: npt.NDArray[np.uint32] = np.ndarray((1,), "<u4", self._buffer, 8 + self._body.length(path))
         return view
 
     def end(self, path: str) -> int:
