@@ -40,9 +40,8 @@ from sim_node.nodes.publishers import Publishers
 from sim_node.nodes.typed_transforms import typed as typed_transforms
 from sim_node.simulation import Loop, Simulation, Sink, Snapshot
 from sim_node.wire import qos
-from sim_node.wire.clock_sink import ClockSink
-from sim_node.wire.tf_message import TfMessageBytes
-from sim_node.wire.tf_sink import TfSink
+from sim_node.wire.clock import ClockSink
+from sim_node.wire.tf_sink import TfMessageBytes, TfSink
 from sim_node.wire.tf_sink import serialised as serialised_transforms
 from sim_node.wire.topic import Topic
 from sim_node.world import FrameTable, World, load

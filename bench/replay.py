@@ -31,7 +31,7 @@ from sim_node.recording.offers import offer
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
-from sim_node.wire.cdr_writer import CdrWriter
+from sim_node.wire.encoding import encode
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 TARGET = 50_000.0
@@ -100,8 +100,8 @@ def write(path: Path, count: int) -> Path:
         connection = writer.add_connection("/pose", TYPE, typestore=get_typestore(Stores.ROS2_JAZZY))
         for i in range(count):
             time_ns = 1_700_000_000 * 10**9 + i * 1_000_000
-            pose = CdrWriter().header(time_ns, "map").number("d", 1.0 * i, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-            writer.write(connection, time_ns, pose.bytes())
+            fields = {"header": {"stamp": time_ns, "frame_id": "map"}, "pose": (1.0 * i, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)}
+            writer.write(connection, time_ns, encode(TYPE, fields))
     return path
 
 

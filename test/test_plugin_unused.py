@@ -16,7 +16,7 @@ import sim_node.plugins as plugins
 from sim_node.simulation import Simulation
 from sim_node.viewing.marker_sink import MarkerSink
 from sim_node.viewing.rviz import rviz_config
-from sim_node.wire.sensor_sink import SensorSink
+from sim_node.wire.sensor_topics import SensorSink
 from sim_node.wire.tf_sink import TfSink, serialised
 from sim_node.world import WorldError, load
 from sim_node.world.locate import shipped_worlds

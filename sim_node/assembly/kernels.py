@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate
 
 CONSTANT, SLIDE, HINGE = 0, 1, 2
 
@@ -24,9 +25,9 @@ def solve(poses, nodes, upper, lower, target, end, motion, out):
     motion (7,): from the target's connector to the other.
     """
     above = _along(poses, nodes, upper[0], upper[1])
-    goal = _compose(_along(poses, nodes, target[0], target[1]), _compose(_tuple(end[0]), _tuple(motion)))
-    below = _compose(_along(poses, nodes, lower[0], lower[1]), _tuple(end[1]))
-    x, y, z, qx, qy, qz, qw = _compose(_compose(_invert(above), goal), _invert(below))
+    goal = compose(_along(poses, nodes, target[0], target[1]), compose(as_pose(end[0]), as_pose(motion)))
+    below = compose(_along(poses, nodes, lower[0], lower[1]), as_pose(end[1]))
+    x, y, z, qx, qy, qz, qw = compose(compose(invert(above), goal), invert(below))
     scale = 1.0 / math.sqrt(qx * qx + qy * qy + qz * qz + qw * qw)
     out[0], out[1], out[2] = x, y, z
     out[3], out[4], out[5], out[6] = qx * scale, qy * scale, qz * scale, qw * scale
@@ -35,9 +36,9 @@ def solve(poses, nodes, upper, lower, target, end, motion, out):
 @kernel()
 def gap(poses, nodes, first, second, ends, out):
     """Writes the pose of the second connector in the first to out (7,); arguments as of `solve`."""
-    a = _compose(_along(poses, nodes, first[0], first[1]), _tuple(ends[0]))
-    b = _compose(_along(poses, nodes, second[0], second[1]), _tuple(ends[1]))
-    out[:] = _compose(_invert(a), b)
+    a = compose(_along(poses, nodes, first[0], first[1]), as_pose(ends[0]))
+    b = compose(_along(poses, nodes, second[0], second[1]), as_pose(ends[1]))
+    out[:] = compose(invert(a), b)
 
 
 @kernel()
@@ -50,14 +51,14 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
         d(2 v)/dt = w omega + omega x v    for    dq/dt = omega q / 2.
     """
     jacobian[:] = 0.0
-    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    total = IDENTITY
     for e in range(kinds.shape[0]):
         kind = kinds[e]
         if kind == CONSTANT:
-            total = _compose(total, _tuple(data[e]))
+            total = compose(total, as_pose(data[e]))
             continue
         u, sign = unknowns[e], signs[e]
-        ax, ay, az = _rotate(total, data[e, 0] * sign, data[e, 1] * sign, data[e, 2] * sign)
+        ax, ay, az = rotate(*total[3:], data[e, 0] * sign, data[e, 1] * sign, data[e, 2] * sign)
         if kind == SLIDE:
             amount = values[u] * sign
             step = (data[e, 0] * amount, data[e, 1] * amount, data[e, 2] * amount, 0.0, 0.0, 0.0, 1.0)
@@ -74,7 +75,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
             jacobian[3, u] += ax
             jacobian[4, u] += ay
             jacobian[5, u] += az
-        total = _compose(total, step)
+        total = compose(total, step)
     px, py, pz, x, y, z, w = total
     residual[0], residual[1], residual[2] = px, py, pz
     residual[3], residual[4], residual[5] = 2.0 * x, 2.0 * y, 2.0 * z
@@ -93,50 +94,15 @@ def in_roots(poses, parents, out):
     """Writes every pose (N, 7) in the root of its tree to out (N, 7); a parent's row is before its children's."""
     for row in range(parents.shape[0]):
         if parents[row] < 0:
-            out[row] = np.array((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+            out[row] = np.array(IDENTITY)
         else:
-            out[row] = np.array(_compose(_tuple(out[parents[row]]), _tuple(poses[row])))
+            out[row] = np.array(compose(as_pose(out[parents[row]]), as_pose(poses[row])))
 
 
 @kernel()
 def _along(poses, nodes, begin, end):
     """The product of the poses of a chain's nodes, which are listed from the lowest up."""
-    total = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+    total = IDENTITY
     for k in range(end - 1, begin - 1, -1):
-        total = _compose(total, _tuple(poses[nodes[k]]))
+        total = compose(total, as_pose(poses[nodes[k]]))
     return total
-
-
-@kernel()
-def _tuple(row):
-    return (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
-
-
-@kernel()
-def _rotate(pose, x, y, z):
-    _, _, _, qx, qy, qz, qw = pose
-    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
-
-
-@kernel()
-def _compose(a, b):
-    ax, ay, az, aqx, aqy, aqz, aqw = a
-    bx, by, bz, bqx, bqy, bqz, bqw = b
-    x, y, z = _rotate(a, bx, by, bz)
-    return (
-        ax + x,
-        ay + y,
-        az + z,
-        aqw * bqx + aqx * bqw + aqy * bqz - aqz * bqy,
-        aqw * bqy - aqx * bqz + aqy * bqw + aqz * bqx,
-        aqw * bqz + aqx * bqy - aqy * bqx + aqz * bqw,
-        aqw * bqw - aqx * bqx - aqy * bqy - aqz * bqz,
-    )
-
-
-@kernel()
-def _invert(a):
-    x, y, z, qx, qy, qz, qw = a
-    x, y, z = _rotate((0.0, 0.0, 0.0, -qx, -qy, -qz, qw), x, y, z)
-    return -x, -y, -z, -qx, -qy, -qz, qw

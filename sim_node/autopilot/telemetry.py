@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sim_node.autopilot.axes import Quaternion, Vector
 from sim_node.autopilot.pose_stream import PoseStream
 from sim_node.autopilot.timesync import BootClock
 from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.frames import GeoidUnavailable, InvalidCoordinates, geoid_undulation
-from sim_node.wire.struct_message import Pack
+from sim_node.wire.encoding import encode
+from sim_node.wire.layout import Pack
 
 GENERIC, ARDUPILOT, PX4 = 0, 3, 12  # MAV_AUTOPILOT
 
@@ -65,7 +67,7 @@ class Telemetry:
         self.texts: dict[int, list[str]] = {}
         self._gps_undulation: float | None = None
         self._undulations: dict[tuple[int, int], float] = {}
-        self._writers: dict[Topic, Pack] = {}
+        self._writers: dict[Topic | tuple[Topic | str | int, ...], Pack] = {}
         self._sources: dict[str, tuple[int, int]] = {}
 
     @property
@@ -73,13 +75,18 @@ class Telemetry:
         """MAV_AUTOPILOT of the last heartbeat, 0 before."""
         return self.heartbeat.autopilot if self.heartbeat else 0
 
-    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float]) -> None:
-        """Sends a message of a topic that has a layout."""
-        write = self._writers.get(topic)
+    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: str | int) -> None:
+        """Send a message of a topic that has a layout. variant: what the layout takes beside the vehicle's frames."""
+        key: Topic | tuple[Topic | str | int, ...] = (topic, *variant) if variant else topic
+        write = self._writers.get(key)
         if write is None:
             assert topic.layout is not None
-            write = self._writers[topic] = topic.layout(self.frames)
+            write = self._writers[key] = topic.layout(self.frames, *variant)
         self.send(topic, write(stamp_ns, values))
+
+    def encode(self, topic: Topic, fields: Mapping[str, Any]) -> None:
+        """Send a message of a topic, given by the names of its fields; see sim_node.wire.layout.Layout."""
+        self.send(topic, encode(topic.type.replace("/", "/msg/"), fields))
 
     def best_source(self, quantity: str, rank: int, stamp_ns: int) -> bool:
         """Whether this source of a quantity is the best that spoke lately; rank 0 is best."""

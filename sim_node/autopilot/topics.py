@@ -8,8 +8,8 @@ from enum import Enum
 
 from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
+from sim_node.wire.layout import Pack
 from sim_node.wire.qos import Qos
-from sim_node.wire.struct_message import Pack
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Topic:
     """One topic below a vehicle's namespace.
 
     type: package/Name; frame: the header's, in words; about: content and unit. layout: of messages that are packed
-    in place; None where they are written anew each time.
+    in place, given a vehicle's frames and the variant of Telemetry.pack; None where they are encoded anew each time.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Topic:
     profile: Profile
     frame: str
     about: str
-    layout: Callable[[FrameNames], Pack] | None = None
+    layout: Callable[..., Pack] | None = None
 
     def below(self, namespace: str) -> wire.Topic:
         """The topic as it is sent below a namespace, empty for none."""
@@ -75,7 +75,7 @@ def topic(
     profile: Profile,
     frame: str,
     about: str,
-    layout: Callable[[FrameNames], Pack] | None = None,
+    layout: Callable[..., Pack] | None = None,
 ) -> Topic:
     """Registers a topic. Raises ValueError for a name that is there already."""
     module = calling_module()

@@ -6,6 +6,7 @@ import math
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import axes
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -25,9 +26,7 @@ def control_attitudes(
         attitude, yaw_gain, rate, most_turn, most_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
         qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
         # Rows of the world's axes in the body's.
-        xx, xy, xz = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qx * qy - qz * qw), 2.0 * (qx * qz + qy * qw)
-        yx, yy, yz = 2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qx * qx + qz * qz), 2.0 * (qy * qz - qx * qw)
-        zx, zy, zz = 2.0 * (qx * qz - qy * qw), 2.0 * (qy * qz + qx * qw), 1.0 - 2.0 * (qx * qx + qy * qy)
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
 
         fx, fy, fz = demands[v, 0], demands[v, 1], demands[v, 2]
         size = math.sqrt(fx * fx + fy * fy + fz * fz)

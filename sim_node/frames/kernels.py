@@ -4,8 +4,7 @@ A double holds Earth's radius to 1 nm, so six conversions in a row stay within 1
 than its result's own rounding. Three things see to that: angles stay in degrees until they are small, products
 that would round go through fused multiply-add, and the local axes are kept as the sum of two doubles.
 
-All of it stands in one file because numba's cache of a kernel is renewed only when its own file changes. The
-loops come last, as they are compiled where they stand. They take points as flat contiguous arrays
+The loops come last, as they are compiled where they stand. They take points as flat contiguous arrays
 [a0 b0 c0 a1 b1 c1 ...] and fill `out`; they return the index of the first point that they refuse, or -1.
 Importing this module imports numba, and compiles for about two seconds where the cache is cold: callers do so on
 first use.

@@ -14,7 +14,7 @@ from sim_node.nodes import qos
 from sim_node.programs import Supervisor
 from sim_node.programs.supervisor import Running
 from sim_node.simulation import Loop
-from sim_node.wire.stamps import Stamp
+from sim_node.wire.clock import Stamp
 
 # Later than this at the 99th percentile, or slower than this part of the asked speed, is worth a warning.
 LATE_S, SLOW = 0.005, 0.95

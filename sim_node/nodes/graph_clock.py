@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 import time
 from collections.abc import Callable
 
@@ -11,6 +10,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 
 from sim_node.nodes.publishers import publishers_of
+from sim_node.wire.cdr import first_stamp
 from sim_node.wire.unreadable import Unreadable
 
 
@@ -35,11 +35,11 @@ class GraphClock:
         return None if self._node.count_publishers("/clock") else time.time_ns()
 
     def _take(self, message: bytes) -> None:
-        if len(message) < 12:
-            self._unreadable.count("/clock", f"{len(message)} bytes, needs 12", publishers_of(self._node, "/clock"))
+        try:
+            time_ns = first_stamp(message)
+        except ValueError as error:
+            self._unreadable.count("/clock", error, publishers_of(self._node, "/clock"))
             return
-        order = "<" if message[1] & 1 else ">"  # the encapsulation header tells the byte order
-        seconds, nanoseconds = struct.unpack_from(order + "iI", message, 4)
-        first, self._latest_ns = self._latest_ns is None, seconds * 1_000_000_000 + nanoseconds
+        first, self._latest_ns = self._latest_ns is None, time_ns
         if first:
             self._found()

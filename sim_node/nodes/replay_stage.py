@@ -17,7 +17,7 @@ from rosgraph_msgs.msg import Clock
 from sim_node.nodes.publishers import message_class
 from sim_node.nodes.qos import profile
 from sim_node.recording.bag import BagTopic
-from sim_node.wire.clock import clock_bytes
+from sim_node.wire.clock import clock_writer
 from sim_node.wire.qos import CLOCK, Qos
 
 ANY = "*"
@@ -39,6 +39,7 @@ class ReplayStage:
         self._node = node
         self._publishers: dict[str, Publisher] = {}
         self._clock: Publisher | None = None
+        self._clock_bytes = clock_writer()
         if clock:
             self._clock = self._publishers["/clock"] = node.create_publisher(Clock, "/clock", profile(CLOCK))
         self._wait_for = list(wait_for)
@@ -70,7 +71,7 @@ class ReplayStage:
     def clock(self, time_ns: int) -> None:
         """On /clock."""
         if self._clock is not None:
-            self._clock.publish(clock_bytes(time_ns))
+            self._clock.publish(self._clock_bytes(time_ns))
 
     def ready(self) -> bool:
         """Whether whoever is waited for is there, and nobody has been found for a while."""

@@ -20,7 +20,7 @@ from sim_node.nodes.typed_transforms import typed
 from sim_node.plugins import blamed
 from sim_node.session import Publishing, Session
 from sim_node.simulation import Loop, Refused, Sink
-from sim_node.wire.stamps import simulation_stamp, wall_stamp
+from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.world import World
 
 

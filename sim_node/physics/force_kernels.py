@@ -1,6 +1,6 @@
 """The compiled loops of forces: each goes over all forces of its kind at once and adds to xfrc_applied.
 
-They stand in one file because numba's cache of a kernel is renewed only when its own file changes. What they share:
+What they share:
 
     bodies (F, 2): the MuJoCo body that each pushes, and the root of its tree
     xmat (B, 9), xipos (B, 3), cvel (B, 6), com (B, 3): MuJoCo's; cvel is [w, v], v at the centre of mass of the tree
@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import cross, multiply
 
 # Columns of what a force says: levers are from the body's centre of mass, along its axes.
 CONSTANT_FORCE, CONSTANT_TORQUE, CONSTANT_LEVER, CONSTANT_TURNS, CONSTANT_SPAN = 0, 3, 6, 9, 10
@@ -54,7 +55,7 @@ def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel,
         lever = _to_world(xmat, b, _at(says, k, DRAG_LEVER))
         place = xipos[b, 0] + lever[0], xipos[b, 1] + lever[1], xipos[b, 2] + lever[2]
         arm = place[0] - com[root, 0], place[1] - com[root, 1], place[2] - com[root, 2]
-        swing = _cross(w, arm)
+        swing = cross(*w, *arm)
         v = _to_body(xmat, b, (cvel[b, 3] + swing[0], cvel[b, 4] + swing[1], cvel[b, 5] + swing[2]))
         spin = _to_body(xmat, b, w)
         v_later = _extrapolated(before, k, 0, v, extrapolation)
@@ -101,10 +102,9 @@ def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
         sx, sy, sz = 0.5 * lead * qvel[dof], 0.5 * lead * qvel[dof + 1], 0.5 * lead * qvel[dof + 2]
         half = math.sqrt(sx * sx + sy * sy + sz * sz)
         scale = math.sin(half) / half if half > 0.0 else 1.0
-        step = math.cos(half), sx * scale, sy * scale, sz * scale
-        there = _quaternion_product((qpos[at], qpos[at + 1], qpos[at + 2], qpos[at + 3]), step)
-        zero = zeros[k, 0], -zeros[k, 1], -zeros[k, 2], -zeros[k, 3]
-        w, x, y, z = _quaternion_product(zero, there)
+        step = sx * scale, sy * scale, sz * scale, math.cos(half)
+        there = multiply(qpos[at + 1], qpos[at + 2], qpos[at + 3], qpos[at], *step)
+        x, y, z, w = multiply(-zeros[k, 1], -zeros[k, 2], -zeros[k, 3], zeros[k, 0], *there)
         if w < 0.0:
             w, x, y, z = -w, -x, -y, -z
         sine = math.sqrt(x * x + y * y + z * z)
@@ -126,11 +126,6 @@ def air_velocity(air, z):
 @kernel(inline="always")
 def _at(says, k, column):
     return says[k, column], says[k, column + 1], says[k, column + 2]
-
-
-@kernel(inline="always")
-def _cross(a, b):
-    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
 
 
 @kernel(inline="always")
@@ -160,8 +155,8 @@ def _turned(w, seconds, v):
     sine = math.sin(rate * seconds) / rate
     half = math.sin(0.5 * rate * seconds) / rate
     versine = 2.0 * half * half
-    once = _cross(w, v)
-    twice = _cross(w, once)
+    once = cross(*w, *v)
+    twice = cross(*w, *once)
     return (
         v[0] + sine * once[0] + versine * twice[0],
         v[1] + sine * once[1] + versine * twice[1],
@@ -197,18 +192,7 @@ def _resisted(says, k, linear, v):
 @kernel(inline="always")
 def _add(wrenches, b, force, torque, lever):
     """Adds a force at a lever from the centre of mass, and a torque."""
-    moment = _cross(lever, force)
+    moment = cross(*lever, *force)
     for axis in range(3):
         wrenches[b, axis] += force[axis]
         wrenches[b, 3 + axis] += torque[axis] + moment[axis]
-
-
-@kernel(inline="always")
-def _quaternion_product(a, b):
-    """Of [w x y z]."""
-    return (
-        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-    )

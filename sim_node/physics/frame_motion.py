@@ -7,20 +7,10 @@ from __future__ import annotations
 from numba import types
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import cross, multiply, rotate
 
 _F64, _I64 = types.float64[:, ::1], types.int64[::1]
 _FRAMES = types.Array(types.float64, 2, "C", readonly=True)
-
-
-@kernel(nogil=True)
-def _turned(qx, qy, qz, qw, x, y, z):
-    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
-
-
-@kernel(nogil=True)
-def _cross(ax, ay, az, bx, by, bz):
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
 @kernel(
@@ -41,25 +31,22 @@ def write_frame_motion(
         body, root, row = carriers[f], roots[f], places[f]
         bw, bx, by, bz = xquat[body, 0], xquat[body, 1], xquat[body, 2], xquat[body, 3]
         ox, oy, oz, ow = offsets[f, 3], offsets[f, 4], offsets[f, 5], offsets[f, 6]
-        ax, ay, az = _turned(bx, by, bz, bw, offsets[f, 0], offsets[f, 1], offsets[f, 2])
+        ax, ay, az = rotate(bx, by, bz, bw, offsets[f, 0], offsets[f, 1], offsets[f, 2])
         px, py, pz = xpos[body, 0] + ax, xpos[body, 1] + ay, xpos[body, 2] + az
         pose[row, 0], pose[row, 1], pose[row, 2] = px, py, pz
-        pose[row, 3] = bw * ox + bx * ow + by * oz - bz * oy
-        pose[row, 4] = bw * oy - bx * oz + by * ow + bz * ox
-        pose[row, 5] = bw * oz + bx * oy - by * ox + bz * ow
-        pose[row, 6] = bw * ow - bx * ox - by * oy - bz * oz
+        pose[row, 3], pose[row, 4], pose[row, 5], pose[row, 6] = multiply(bx, by, bz, bw, ox, oy, oz, ow)
 
         lx, ly, lz = px - subtree_com[root, 0], py - subtree_com[root, 1], pz - subtree_com[root, 2]
         wx, wy, wz = cvel[body, 0], cvel[body, 1], cvel[body, 2]
-        cx, cy, cz = _cross(wx, wy, wz, lx, ly, lz)
+        cx, cy, cz = cross(wx, wy, wz, lx, ly, lz)
         vx, vy, vz = cvel[body, 3] + cx, cvel[body, 4] + cy, cvel[body, 5] + cz
         twist[row, 0], twist[row, 1], twist[row, 2] = vx, vy, vz
         twist[row, 3], twist[row, 4], twist[row, 5] = wx, wy, wz
 
         # The spatial acceleration at the frame's origin, and w x v more of the point that moves with the body.
         rx, ry, rz = cacc[body, 0], cacc[body, 1], cacc[body, 2]
-        tx, ty, tz = _cross(rx, ry, rz, lx, ly, lz)
-        cx, cy, cz = _cross(wx, wy, wz, vx, vy, vz)
+        tx, ty, tz = cross(rx, ry, rz, lx, ly, lz)
+        cx, cy, cz = cross(wx, wy, wz, vx, vy, vz)
         acceleration[row, 0] = cacc[body, 3] + tx + cx + gravity[0]
         acceleration[row, 1] = cacc[body, 4] + ty + cy + gravity[1]
         acceleration[row, 2] = cacc[body, 5] + tz + cz + gravity[2]

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import multiply, rotate
 
 _Indices = npt.NDArray[np.int64]
 _SLIDE, _HINGE = 0, 1
@@ -40,10 +41,8 @@ def write_joint_poses(
             at = q_at[p]
             if kinds[p] == _SLIDE:
                 sx, sy, sz = axes[p, 0] * qpos[at], axes[p, 1] * qpos[at], axes[p, 2] * qpos[at]
-                tx, ty, tz = 2.0 * (y * sz - z * sy), 2.0 * (z * sx - x * sz), 2.0 * (x * sy - y * sx)
-                px += sx + w * tx + y * tz - z * ty
-                py += sy + w * ty + z * tx - x * tz
-                pz += sz + w * tz + x * ty - y * tx
+                sx, sy, sz = rotate(x, y, z, w, sx, sy, sz)
+                px, py, pz = px + sx, py + sy, pz + sz
                 continue
             if kinds[p] == _HINGE:
                 sine, bw = math.sin(0.5 * qpos[at]), math.cos(0.5 * qpos[at])
@@ -52,16 +51,9 @@ def write_joint_poses(
                 bw, bx, by, bz = qpos[at], qpos[at + 1], qpos[at + 2], qpos[at + 3]
                 scale = 1.0 / math.sqrt(bw * bw + bx * bx + by * by + bz * bz)
                 bw, bx, by, bz = bw * scale, bx * scale, by * scale, bz * scale
-            x, y, z, w = (
-                w * bx + x * bw + y * bz - z * by,
-                w * by - x * bz + y * bw + z * bx,
-                w * bz + x * by - y * bx + z * bw,
-                w * bw - x * bx - y * by - z * bz,
-            )
-        tx, ty, tz = 2.0 * (y * cz - z * cy), 2.0 * (z * cx - x * cz), 2.0 * (x * cy - y * cx)
-        px -= cx + w * tx + y * tz - z * ty
-        py -= cy + w * ty + z * tx - x * tz
-        pz -= cz + w * tz + x * ty - y * tx
+            x, y, z, w = multiply(x, y, z, w, bx, by, bz, bw)
+        cx, cy, cz = rotate(x, y, z, w, cx, cy, cz)
+        px, py, pz = px - cx, py - cy, pz - cz
         row = rows[b]
         poses[row, 0], poses[row, 1], poses[row, 2] = px, py, pz
         poses[row, 3], poses[row, 4], poses[row, 5], poses[row, 6] = x, y, z, w

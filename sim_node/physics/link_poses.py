@@ -9,29 +9,10 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import multiply, rotate
 
 _Indices = npt.NDArray[np.int64]
 _SLIDE, _HINGE, _BALL = 0, 1, 2
-
-
-@kernel(nogil=True, inline="always")
-def _turned(x: float, y: float, z: float, w: float, v0: float, v1: float, v2: float) -> tuple[float, float, float]:
-    """v turned by a unit quaternion."""
-    tx, ty, tz = 2.0 * (y * v2 - z * v1), 2.0 * (z * v0 - x * v2), 2.0 * (x * v1 - y * v0)
-    return v0 + w * tx + y * tz - z * ty, v1 + w * ty + z * tx - x * tz, v2 + w * tz + x * ty - y * tx
-
-
-@kernel(nogil=True, inline="always")
-def _product(
-    x: float, y: float, z: float, w: float, bx: float, by: float, bz: float, bw: float
-) -> tuple[float, float, float, float]:
-    """The Hamilton product of two quaternions."""
-    return (
-        w * bx + x * bw + y * bz - z * by,
-        w * by - x * bz + y * bw + z * bx,
-        w * bz + x * by - y * bx + z * bw,
-        w * bw - x * bx - y * by - z * bz,
-    )
 
 
 @kernel(nogil=True)
@@ -59,7 +40,7 @@ def write_link_poses(
             at = q_at[j]
             if kinds[j] == _SLIDE:
                 d = qpos[at] - neutral[j]
-                sx, sy, sz = _turned(x, y, z, w, axes[j, 0] * d, axes[j, 1] * d, axes[j, 2] * d)
+                sx, sy, sz = rotate(x, y, z, w, axes[j, 0] * d, axes[j, 1] * d, axes[j, 2] * d)
                 px, py, pz = px + sx, py + sy, pz + sz
                 continue
             if kinds[j] == _HINGE:
@@ -72,16 +53,16 @@ def write_link_poses(
                 scale = 1.0 / math.sqrt(bw * bw + bx * bx + by * by + bz * bz)
                 bw, bx, by, bz = bw * scale, bx * scale, by * scale, bz * scale
             if kinds[j] <= _BALL:
-                ax, ay, az = _turned(x, y, z, w, anchors[j, 0], anchors[j, 1], anchors[j, 2])
+                ax, ay, az = rotate(x, y, z, w, anchors[j, 0], anchors[j, 1], anchors[j, 2])
                 px, py, pz = px + ax, py + ay, pz + az
-                x, y, z, w = _product(x, y, z, w, bx, by, bz, bw)
-                ax, ay, az = _turned(x, y, z, w, anchors[j, 0], anchors[j, 1], anchors[j, 2])
+                x, y, z, w = multiply(x, y, z, w, bx, by, bz, bw)
+                ax, ay, az = rotate(x, y, z, w, anchors[j, 0], anchors[j, 1], anchors[j, 2])
                 px, py, pz = px - ax, py - ay, pz - az
                 continue
             mx, my, mz, mw = mounts[k, 3], mounts[k, 4], mounts[k, 5], mounts[k, 6]
-            px, py, pz = _turned(mx, my, mz, mw, qpos[at], qpos[at + 1], qpos[at + 2])
+            px, py, pz = rotate(mx, my, mz, mw, qpos[at], qpos[at + 1], qpos[at + 2])
             px, py, pz = px + mounts[k, 0], py + mounts[k, 1], pz + mounts[k, 2]
-            x, y, z, w = _product(mx, my, mz, mw, bx, by, bz, bw)
+            x, y, z, w = multiply(mx, my, mz, mw, bx, by, bz, bw)
         row = rows[k]
         poses[row, 0], poses[row, 1], poses[row, 2] = px, py, pz
         poses[row, 3], poses[row, 4], poses[row, 5], poses[row, 6] = x, y, z, w

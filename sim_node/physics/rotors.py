@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import axes
 from sim_node.world.vehicles import SPINS, Rotor
 
 _Indices = npt.NDArray[np.int64]
@@ -95,9 +96,7 @@ def push(
         s = states[v]
         qx, qy, qz, qw = s[3], s[4], s[5], s[6]
         # Rows of the world's axes in the body's.
-        xx, xy, xz = 1.0 - 2.0 * (qy * qy + qz * qz), 2.0 * (qx * qy - qz * qw), 2.0 * (qx * qz + qy * qw)
-        yx, yy, yz = 2.0 * (qx * qy + qz * qw), 1.0 - 2.0 * (qx * qx + qz * qz), 2.0 * (qy * qz - qx * qw)
-        zx, zy, zz = 2.0 * (qx * qz - qy * qw), 2.0 * (qy * qz + qx * qw), 1.0 - 2.0 * (qx * qx + qy * qy)
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
         # Through the air, and turning, along the body's axes.
         ax, ay, az = s[7] - air[v, 0], s[8] - air[v, 1], s[9] - air[v, 2]
         ux, uy, uz = xx * ax + yx * ay + zx * az, xy * ax + yy * ay + zy * az, xz * ax + yz * ay + zz * az

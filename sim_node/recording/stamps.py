@@ -15,6 +15,7 @@ from rosbags.typesys.msg import normalize_msgtype
 
 from sim_node.geometry.arrays import IntArray
 from sim_node.recording.definitions import types_in
+from sim_node.wire.cdr import byte_order
 
 TIME = "builtin_interfaces/msg/Time"
 MOST_LAYOUTS = 64
@@ -47,7 +48,7 @@ def shift_of(kind: str, definition: str) -> Shift | None:
 
 def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
     """Moves the only stamp, which comes first: that of a Header, or a Clock's."""
-    order = _byte_order(data)
+    order = byte_order(data)
     try:
         seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
     except struct.error:
@@ -70,7 +71,7 @@ class _Shifter:
         self._layouts: dict[tuple[int, str], _Layout] = {}
 
     def shift(self, data: bytes, by_ns: int, zeros: bool) -> bytes:
-        order = _byte_order(data)
+        order = byte_order(data)
         words = np.frombuffer(data, order + "u4", offset=4, count=len(data) // 4 - 1)
         layout = self._layouts.get((len(data), order))
         if layout is None or not np.array_equal(words[layout.length_words], layout.lengths):
@@ -255,12 +256,6 @@ def _types(kind: str, definition: str) -> Mapping[str, Fields]:
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, Fields]:
     return {name: fields for name, (_, fields) in get_typestore(Stores.LATEST).fielddefs.items()}
-
-
-def _byte_order(data: bytes) -> str:
-    if len(data) < 4 or data[0] or data[1] > 1:
-        raise ValueError(f"encapsulation is 0x{data[:2].hex()}, needs plain CDR: 0x0000 or 0x0001")
-    return "<" if data[1] else ">"
 
 
 def _fitting(seconds: int) -> int:

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 
 from sim_node.recording.bag import Message
-from sim_node.wire.cdr_writer import CdrWriter
+from sim_node.wire.encoding import encode
 from sim_node.wire.tf_message_reader import TfMessageReader
 
 # Of a child frame: its parent, stamp and pose.
@@ -56,7 +56,8 @@ class Statics:
 
 
 def _serialised(transforms: dict[str, _Transform]) -> bytes:
-    writer = CdrWriter().number("I", len(transforms))
-    for child, (parent, stamp_ns, pose) in transforms.items():
-        writer.header(stamp_ns, parent).text(child).number("d", *pose)
-    return writer.bytes()
+    rows = [
+        {"header": {"stamp": stamp_ns, "frame_id": parent}, "child_frame_id": child, "transform": pose}
+        for child, (parent, stamp_ns, pose) in transforms.items()
+    ]
+    return encode("tf2_msgs/msg/TFMessage", {"transforms": rows})

@@ -14,6 +14,7 @@ import numpy as np
 from numba import types
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import rotate
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _BLOCKS = types.Array(types.float64, 3, "C", readonly=True)
@@ -24,9 +25,7 @@ _NEW = types.float64[:, ::1]
 @kernel()
 def _into(pose, row, x, y, z):
     """A vector along the fixed frame's axes, along those of a frame: rotated by the conjugate."""
-    qx, qy, qz, qw = -pose[row, 3], -pose[row, 4], -pose[row, 5], pose[row, 6]
-    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
-    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+    return rotate(-pose[row, 3], -pose[row, 4], -pose[row, 5], pose[row, 6], x, y, z)
 
 
 @kernel(_NEW(_ROWS, _ROWS))

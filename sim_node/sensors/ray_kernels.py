@@ -7,6 +7,7 @@ from __future__ import annotations
 from numba import types
 
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import axes
 
 _POSES = types.Array(types.float64, 2, "C", readonly=True)
 _FANS = types.Array(types.float64, 3, "C", readonly=True)
@@ -20,9 +21,7 @@ def turn(pose, fans, turned):
     """
     for s in range(fans.shape[0]):
         x, y, z, w = pose[s, 3], pose[s, 4], pose[s, 5], pose[s, 6]
-        xx, xy, xz = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)
-        yx, yy, yz = 2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)
-        zx, zy, zz = 2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(x, y, z, w)
         for r in range(fans.shape[1]):
             a, b, c = fans[s, r, 0], fans[s, r, 1], fans[s, r, 2]
             turned[s, r, 0] = xx * a + xy * b + xz * c

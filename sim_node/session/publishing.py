@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from sim_node.simulation import Sink
-from sim_node.wire.stamps import Stamp, simulation_stamp
+from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.topic import Outlet, Tee
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
-    from sim_node.wire.clock_sink import ClockSink
+    from sim_node.wire.clock import ClockSink
     from sim_node.wire.tf_sink import PoseOutlet
 
 
@@ -52,8 +52,8 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
         return Published()
     # Here, because a run that publishes nothing needs none of it.
     from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
-    from sim_node.wire.clock_sink import ClockSink
-    from sim_node.wire.sensor_sink import SensorSink
+    from sim_node.wire.clock import ClockSink
+    from sim_node.wire.sensor_topics import SensorSink
     from sim_node.wire.tf_sink import TfSink, serialised, to_all
 
     outlet = Tee(*outlets)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
     from sim_node.viewing.browser.sink import ViewSink
     from sim_node.viewing.browser.viewer import Viewer
-    from sim_node.wire.clock_sink import ClockSink
+    from sim_node.wire.clock import ClockSink
 
 _LOG = logging.getLogger("sim_node")
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.tree import kernels
+from sim_node.tree import store_kernels
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import InvalidTransform, Refusal, seconds
 from sim_node.tree.layout import (
@@ -141,7 +141,7 @@ class Storage:
         report = self._report
         row, before = 0, int(report[STORED])
         while True:
-            row = kernels.store(
+            row = store_kernels.store(
                 self.rings.frames, parents, children, stamps, poses, static,
                 self.history_ns, row, report, faults,
             )  # fmt: skip
@@ -276,7 +276,7 @@ class Storage:
 
     def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
         """Say which loop a refused transform would close: from its child down to its parent, and to the child."""
-        at = kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
+        at = store_kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
         chain, row = [child, parent], parent
         while row != child:
             dynamic = self.rings.frames[row]["kind"] == DYNAMIC

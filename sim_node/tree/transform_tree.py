@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from operator import index as as_int
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.poses import compose
-from sim_node.names import SENSOR_PATTERNS, hierarchical_path
-from sim_node.tree import describe, kernels
+from sim_node.names import SENSOR_PATTERNS
+from sim_node.tree import lookup_kernels as kernels
 from sim_node.tree.errors import (
     CyclicTree,
     Disconnected,
@@ -34,7 +31,6 @@ from sim_node.tree.layout import (
     LATEST,
     LOOP,
     NEWEST,
-    NO_PARENT,
     OLDEST,
     OTHER,
     PAST,
@@ -44,12 +40,13 @@ from sim_node.tree.layout import (
 )
 from sim_node.tree.quantised import QuantisedCache
 from sim_node.tree.storage import Indices, Storage
-from sim_node.tree.waiting import Wait, Waits
+from sim_node.tree.structure import Structure
+from sim_node.tree.waiting import Waiting, Waits
 
 Names = Sequence[str]
 
 
-class TransformTree:
+class TransformTree(Structure, Waiting):
     """Stores where frames are in their parents over time, and answers where any frame is in any other.
 
     cache_duration: seconds of history kept per frame, counted back from its newest transform.
@@ -263,152 +260,6 @@ class TransformTree:
     def latest_common_time(self, target: str, source: str) -> int | None:
         """Return the newest stamp for which all frames on the way have data; None where the way is static."""
         return self.lookup_stamped(target, source)[0]
-
-    # Waiting
-
-    def when(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
-        """Call `call` once, as soon as `is_ready` holds: now, or in the thread that stores what is missing.
-
-        `is_ready` is asked after each store. Both must be short and must not raise. `cancel()` of what is returned
-        takes it back.
-        """
-        return self._waits.add(is_ready, call)
-
-    def when_available(
-        self,
-        target: str,
-        source: str,
-        stamp_ns: int | None,
-        call: Callable[[], None],
-        tolerance_ns: int | None = None,
-    ) -> Wait:
-        """As `when`, for a lookup that would answer."""
-        return self.when(lambda: self.can_lookup(target, source, stamp_ns, tolerance_ns), call)
-
-    def wait_for_transform(
-        self,
-        target: str,
-        source: str,
-        stamp_ns: int | None = None,
-        timeout: float = 1.0,
-        tolerance_ns: int | None = None,
-    ) -> FloatArray:
-        """As `lookup`, but wait up to `timeout` seconds for another thread to store what is missing.
-
-        Raises what `lookup` raises, when the time is over.
-        """
-        ready = threading.Event()
-        wait = self.when_available(target, source, stamp_ns, ready.set, tolerance_ns)
-        try:
-            ready.wait(timeout)
-        finally:
-            wait.cancel()
-        return self.lookup(target, source, stamp_ns, tolerance_ns)
-
-    async def wait_for_transform_async(
-        self,
-        target: str,
-        source: str,
-        stamp_ns: int | None = None,
-        timeout: float = 1.0,
-        tolerance_ns: int | None = None,
-    ) -> FloatArray:
-        """As `wait_for_transform`, in an asyncio loop; whatever thread stores, this one goes on."""
-        loop = asyncio.get_running_loop()
-        ready = asyncio.Event()
-
-        def call() -> None:
-            # The loop may be closed already when the transform comes.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(ready.set)
-
-        wait = self.when_available(target, source, stamp_ns, call, tolerance_ns)
-        try:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(ready.wait(), timeout)
-        finally:
-            wait.cancel()
-        return self.lookup(target, source, stamp_ns, tolerance_ns)
-
-    # The tree itself
-
-    @property
-    def generation(self) -> int:
-        """Counts changes: two equal readings mean that nothing was stored or cleared in between."""
-        return self._storage.generation
-
-    @property
-    def hits(self) -> int:
-        """Quantised lookups answered from memory so far."""
-        return self._cache.hits
-
-    @property
-    def misses(self) -> int:
-        """Quantised lookups that had to be computed so far."""
-        return self._cache.misses
-
-    @property
-    def frames(self) -> tuple[str, ...]:
-        """Names of all frames, in the order in which they came."""
-        with self._lock:
-            known = self._storage.rings.frames["known"]
-            return tuple(name for name, is_known in zip(self._storage.names, known.tolist(), strict=True) if is_known)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that hold the transforms."""
-        return self._storage.rings.nbytes
-
-    def __contains__(self, frame: object) -> bool:
-        with self._lock:
-            row = self._storage.rows.get(frame) if isinstance(frame, str) else None
-            return row is not None and bool(self._storage.rings.frames[row]["known"])
-
-    def chain(self, target: str, source: str, stamp_ns: int | None = None) -> tuple[str, ...]:
-        """Return the frames on the way from `source` to `target`, both included. Raises as `lookup` does."""
-        storage = self._storage
-        with self._lock:
-            stamp = LATEST if stamp_ns is None else as_int(stamp_ns)
-            at = self._lookup(target, source, stamp, self.tolerance_ns, np.empty(7))
-            up, down = (storage.line(row, at) for row in self._pair(source, target))
-        while len(up) > 1 and len(down) > 1 and up[-2] == down[-2]:
-            up.pop()
-            down.pop()
-        return tuple(storage.names[row] for row in [*up, *reversed(down[:-1])])
-
-    def parent(self, frame: str, stamp_ns: int | None = None) -> str | None:
-        """Return the frame's parent at `stamp_ns`, None for the newest; None for a root. Raises UnknownFrame."""
-        with self._lock:
-            row = self._storage.parent_at(self._pair(frame, frame)[0], LATEST if stamp_ns is None else as_int(stamp_ns))
-        return None if row == NO_PARENT else self._storage.names[row]
-
-    def path(self, frame: str) -> str:
-        """Return the hierarchical path of a frame: world/drone/base_link/body_visual. Raises UnknownFrame."""
-        with self._lock:
-            line = self._storage.line(self._pair(frame, frame)[0], LATEST)
-        return hierarchical_path(self._storage.names[row] for row in reversed(line))
-
-    def parent_path(self, frame: str) -> str:
-        """Return the path of the frame's parent: world/drone/base_link; empty for a root. Raises UnknownFrame."""
-        parent = self.parent(frame)
-        return "" if parent is None else self.path(parent)
-
-    def describe(self) -> tuple[describe.FrameInfo, ...]:
-        """Return what is known of each frame, in the order in which they came."""
-        with self._lock:
-            return self._storage.describe()
-
-    def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Return the tree as plain values: {name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}."""
-        return describe.as_dict(self.describe())
-
-    def as_text(self) -> str:
-        """Return the tree as text, children indented below their parent."""
-        return describe.as_text(self.describe())
-
-    def as_dot(self) -> str:
-        """Return the tree as a Graphviz graph."""
-        return describe.as_dot(self.describe())
 
     # Inside
 

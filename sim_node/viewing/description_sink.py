@@ -6,7 +6,7 @@ from sim_node.simulation import Snapshot
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.urdf import UrdfWriter
 from sim_node.wire import qos
-from sim_node.wire.cdr_writer import CdrWriter
+from sim_node.wire.encoding import encode
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
@@ -32,7 +32,7 @@ class DescriptionSink:
             self._waiting = [
                 (
                     self._outlet.advertise(description_topic(robot)),
-                    CdrWriter().text(writer.robot(robot)).bytes(),
+                    encode("std_msgs/msg/String", {"data": writer.robot(robot)}),
                 )
                 for robot in robots
             ]

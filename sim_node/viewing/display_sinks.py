@@ -8,7 +8,7 @@ from sim_node.simulation import Sink
 from sim_node.viewing.description_sink import DescriptionSink
 from sim_node.viewing.marker_sink import MarkerSink
 from sim_node.viewing.path_sink import PathSink
-from sim_node.wire.stamps import Stamp, simulation_stamp
+from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.topic import Outlet
 
 EVERYTHING = {"markers": True, "robot_descriptions": True, "paths": True}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Snapshot
-from sim_node.wire.path_message import PathMessageBytes
+from sim_node.wire.cdr import stamp
+from sim_node.wire.clock import Stamp, simulation_stamp
+from sim_node.wire.layout import Layout
 from sim_node.wire.qos import Qos
 from sim_node.wire.sensor_topics import topic_of
-from sim_node.wire.stamps import Stamp, simulation_stamp
 from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
@@ -22,6 +25,43 @@ def path_topic(vehicle: str, prefix: str = "") -> Topic:
     return Topic(topic_of(prefix + vehicle, "path"), "nav_msgs/msg/Path", Qos(depth=1))
 
 
+class PathMessage:
+    """The CDR of a nav_msgs/Path in one frame with up to `most` poses, the newest last.
+
+    The messages of fewer poses are the beginnings of the longest one, which is laid out here.
+    """
+
+    def __init__(self, frame_id: str, most: int) -> None:
+        row = {"header": {"frame_id": frame_id, "stamp": 0}}
+        self._layout = Layout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * most})
+        self._length = self._layout.length("poses")
+        # Seconds, nanoseconds and poses: what is kept, and where it goes in the message.
+        fields = [self._layout.rows(f"poses[].{path}") for path in ("header.stamp.sec", "header.stamp.nanosec", "pose")]
+        self._columns = [(np.zeros(places.shape, memory.dtype), memory, places) for memory, places in fields]
+        self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(most)]
+        self._count = 0
+
+    def clear(self) -> None:
+        """Forget all poses."""
+        self._count = 0
+
+    def add(self, stamp_ns: int, pose: FloatArray) -> bytes:
+        """Return the message with one more pose (7,), the oldest left out where there are too many.
+
+        Raises OverflowError for a time that stamps do not hold.
+        """
+        newest = (*stamp(stamp_ns), pose)
+        full = self._count == len(self._ends)
+        self._count += not full
+        self._length[0] = count = self._count
+        for (kept, memory, places), value in zip(self._columns, newest, strict=True):
+            if full:
+                kept[:-1] = kept[1:]
+            kept[count - 1] = value
+            memory[places[:count]] = kept[:count]
+        return self._layout.write(stamp_ns)[: self._ends[count - 1]]
+
+
 class PathSink:
     """Sends a path per vehicle in the fixed frame, with the first snapshot of each fifth of a second.
 
@@ -30,7 +70,7 @@ class PathSink:
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
         self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
-        self._paths: list[tuple[Send, PathMessageBytes, list[int]]] = []
+        self._paths: list[tuple[Send, PathMessage, list[int]]] = []
         self._next_ns: int | None = None
         self._last_ns = 0
 
@@ -39,7 +79,7 @@ class PathSink:
         self._paths = [
             (
                 self._outlet.advertise(path_topic(vehicle.name, self._prefix)),
-                PathMessageBytes(world.fixed_frame, LENGTH),
+                PathMessage(world.fixed_frame, LENGTH),
                 frames.chain(frames.index(vehicle.body)),
             )
             for vehicle in world.vehicles

@@ -1,25 +1,51 @@
-"""What all CDR messages share: the encapsulation header, alignment, strings, stamps."""
+"""The rules that all CDR messages share: encapsulation header, byte order, alignment, strings, stamps."""
 
 from __future__ import annotations
 
+import struct
+
 # Plain CDR, little endian, no options (OMG DDSI-RTPS 2.5, section 10.2).
 ENCAPSULATION = b"\x00\x01\x00\x00"
+# A builtin_interfaces/Time, little endian.
+STAMP = struct.Struct("<iI")
 
 
 def aligned(body: bytearray, size: int) -> None:
-    """Pads `body`, which begins after the encapsulation header, to a multiple of `size`."""
+    """Pad `body`, which begins after the encapsulation header, to a multiple of `size`."""
     body += bytes(-len(body) % size)
 
 
 def cdr_string(text: str) -> bytes:
-    """A string as CDR has it: length with the terminating zero as uint32, UTF-8, zero."""
-    data = text.encode() + b"\0"
-    return len(data).to_bytes(4, "little") + data
+    """Return a string as CDR has it: length with the terminating zero as uint32, UTF-8, zero.
+
+    Zeros within the text are left out: readers would end the string there.
+    """
+    data = text.replace("\0", "").encode()
+    return (len(data) + 1).to_bytes(4, "little") + data + b"\0"
 
 
 def stamp(time_ns: int) -> tuple[int, int]:
-    """Seconds and nanoseconds of a builtin_interfaces/Time. Raises OverflowError where 32 bits do not hold them."""
+    """Return seconds and nanoseconds of a Time. Raises OverflowError where 32 bits do not hold them."""
     seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
     if not -(2**31) <= seconds < 2**31:
         raise OverflowError(f"stamp of {seconds} s: seconds are 32 bits wide, {-(2**31)} to {2**31 - 1}")
     return seconds, nanoseconds
+
+
+def byte_order(data: bytes | memoryview) -> str:
+    """Return the byte order of a message, as struct and numpy write it. Raises ValueError for what is no plain CDR."""
+    if len(data) < 4 or data[0] or data[1] > 1:
+        raise ValueError(f"encapsulation is 0x{bytes(data[:2]).hex()}, needs plain CDR: 0x0000 or 0x0001")
+    return "<" if data[1] else ">"
+
+
+def first_stamp(data: bytes | memoryview) -> int:
+    """Return the stamp (ns) with which a message begins: that of its Header, or the time of a Clock.
+
+    Raises ValueError for bytes that are no such message.
+    """
+    order = byte_order(data)
+    if len(data) < 12:
+        raise ValueError(f"ends at byte {len(data)}, inside its stamp")
+    seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
+    return int(seconds) * 1_000_000_000 + int(nanoseconds)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.cdr_writer import CdrWriter
+from sim_node.wire.encoding import encode
 
 _ADD, _DELETE_ALL = 0, 3
 _NO_POINTS = np.zeros((0, 3))
@@ -59,27 +60,27 @@ def marker_array(fixed_frame: str, markers: Iterable[Marker]) -> bytes:
     transform, and nothing is sent again. Ids count up within a group.
     """
     ids: dict[str, int] = {}
-    writer = CdrWriter()
-    given = list(markers)
-    writer.number("I", len(given) + 1)
-    _write(writer, Marker(fixed_frame, "", MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), 0, _DELETE_ALL)
-    for marker in given:
+    rows = [_fields(Marker(fixed_frame, "", MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), 0, _DELETE_ALL)]
+    for marker in markers:
         ids[marker.group] = ids.get(marker.group, -1) + 1
-        _write(writer, marker, ids[marker.group], _ADD)
-    return writer.bytes()
+        rows.append(_fields(marker, ids[marker.group], _ADD))
+    return encode("visualization_msgs/msg/MarkerArray", {"markers": rows})
 
 
-def _write(writer: CdrWriter, marker: Marker, number: int, action: int) -> None:
-    """visualization_msgs/Marker, as it is since ROS 2 Humble."""
-    writer.header(0, marker.frame).text(marker.group).number("i", number, marker.type, action)
-    writer.number("d", *marker.pose, *marker.scale).number("f", *marker.colour)
-    # Lifetime: for ever.
-    writer.number("i", 0).number("I", 0).number("?", True)
-    writer.number("I", len(marker.points))
-    if len(marker.points):
-        writer.array(np.ascontiguousarray(marker.points, dtype="<f8"))
-    # Colours of points; a texture, its picture and its coordinates.
-    writer.number("I", 0).text("").header(0, "").text("").number("I", 0).number("I", 0)
-    writer.text(marker.text).text(marker.mesh)
-    # A mesh within the message.
-    writer.text("").number("I", 0).number("?", bool(marker.mesh) and marker.colour[3] == 0.0)
+def _fields(marker: Marker, number: int, action: int) -> dict[str, Any]:
+    """The fields of a visualization_msgs/Marker; its lifetime, zero, is for ever."""
+    return {
+        "header.frame_id": marker.frame,
+        "ns": marker.group,
+        "id": number,
+        "type": int(marker.type),
+        "action": action,
+        "pose": marker.pose,
+        "scale": marker.scale,
+        "color": marker.colour,
+        "frame_locked": True,
+        "points": marker.points,
+        "text": marker.text,
+        "mesh_resource": marker.mesh,
+        "mesh_use_embedded_materials": bool(marker.mesh) and marker.colour[3] == 0.0,
+    }

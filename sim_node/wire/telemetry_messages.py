@@ -1,89 +1,139 @@
-"""Messages of a vehicle's telemetry that come often, each laid out for its frames: see sim_node.wire.struct_message.
+"""Messages of a vehicle's telemetry that come often: what stands in them, and the fields that change, in their order.
 
 A covariance of zeros means unknown; where a sender knows it, it is among the values.
 """
 
 from __future__ import annotations
 
-import struct
+import math
+from functools import lru_cache
+from typing import Any
 
-import numpy as np
+from sim_node.wire.layout import Layout, Pack
 
-from sim_node.wire.cdr import aligned, cdr_string
-from sim_node.wire.stamped_message import header
-from sim_node.wire.struct_message import Pack, packed
+_IDENTITY = (0.0, 0.0, 0.0, 1.0)
+_NOT_MEASURED = (-1.0, *[0.0] * 8)
+_FIX, _SERVICE_GPS = 0, 1  # sensor_msgs/NavSatStatus
+_DISCHARGING = 2  # sensor_msgs/BatteryState
+_POSITION = ("latitude", "longitude", "altitude")
 
-_UNKNOWN_3X3 = np.zeros(9)
-_NOT_MEASURED = np.array([-1.0, *[0.0] * 8])
-_IDENTITY = np.array([0.0, 0.0, 0.0, 1.0])
+
+def _packed(type: str, frame_id: str, *changing: str, **fields: Any) -> Pack:
+    return _layout(type, **{"header.frame_id": frame_id, **fields}).packer(*changing)
+
+
+@lru_cache(maxsize=64)
+def _layout(type: str, **fields: Any) -> Layout:
+    """One for all vehicles of the same frames: packers have a copy of the message each."""
+    return Layout(type, fields)
 
 
 def imu_with_attitude(frame_id: str) -> Pack:
     """sensor_msgs/Imu; values: orientation (4), angular rate (3), specific force (3)."""
-    numbers = np.concatenate([_IDENTITY, _UNKNOWN_3X3, np.zeros(3), _UNKNOWN_3X3, np.zeros(3), _UNKNOWN_3X3])
-    return packed(header(frame_id), numbers, (0, 4), (13, 16), (25, 28))
+    return _packed("sensor_msgs/msg/Imu", frame_id, "orientation", "angular_velocity", "linear_acceleration")
 
 
 def imu_raw(frame_id: str) -> Pack:
     """sensor_msgs/Imu without an orientation; values: angular rate (3), specific force (3)."""
-    numbers = np.concatenate([_IDENTITY, _NOT_MEASURED, np.zeros(3), _UNKNOWN_3X3, np.zeros(3), _UNKNOWN_3X3])
-    return packed(header(frame_id), numbers, (13, 16), (25, 28))
+    unknown = {"orientation": _IDENTITY, "orientation_covariance": _NOT_MEASURED}
+    return _packed("sensor_msgs/msg/Imu", frame_id, "angular_velocity", "linear_acceleration", **unknown)
 
 
 def magnetic_field(frame_id: str) -> Pack:
     """sensor_msgs/MagneticField; values: the field (3), T."""
-    return packed(header(frame_id), np.zeros(12), (0, 3))
+    return _packed("sensor_msgs/msg/MagneticField", frame_id, "magnetic_field")
 
 
-def scalar_with_variance(frame_id: str) -> Pack:
-    """sensor_msgs/FluidPressure or Temperature, of unknown variance; values: the number (1)."""
-    return packed(header(frame_id), np.zeros(2), (0, 1))
+def fluid_pressure(frame_id: str) -> Pack:
+    """sensor_msgs/FluidPressure; values: the pressure (1), Pa."""
+    return _packed("sensor_msgs/msg/FluidPressure", frame_id, "fluid_pressure")
+
+
+def temperature(frame_id: str) -> Pack:
+    """sensor_msgs/Temperature; values: the temperature (1), °C."""
+    return _packed("sensor_msgs/msg/Temperature", frame_id, "temperature")
+
+
+def battery(location: str, cells: int) -> Pack:
+    """sensor_msgs/BatteryState, discharging, its charges in Ah unknown.
+
+    values: voltage (V), temperature (°C), current (A), charge (0 to 1), technology, voltages (V) of so many cells.
+    """
+    fields = {
+        **dict.fromkeys(("charge", "capacity", "design_capacity"), math.nan),
+        "power_supply_status": _DISCHARGING,
+        "present": True,
+        "cell_voltage": (0.0,) * cells,
+        "location": location,
+    }
+    changing = ("voltage", "temperature", "current", "percentage", "power_supply_technology", "cell_voltage")
+    return _packed("sensor_msgs/msg/BatteryState", "", *changing[: 6 if cells else 5], **fields)
+
+
+def time_reference(source: str) -> Pack:
+    """sensor_msgs/TimeReference; values: seconds and nanoseconds of the other clock."""
+    return _packed("sensor_msgs/msg/TimeReference", "", "time_ref.sec", "time_ref.nanosec", source=source)
+
+
+def distance(frame_id: str) -> Pack:
+    """sensor_msgs/Range; values: radiation type, field of view (rad), least and greatest range and the range (m)."""
+    changing = ("radiation_type", "field_of_view", "min_range", "max_range", "range")
+    return _packed("sensor_msgs/msg/Range", frame_id, *changing)
+
+
+def number(type: str) -> Pack:
+    """A message of std_msgs that is a number; values: this. The stamp goes nowhere."""
+    return _layout(type).packer("data")
+
+
+def pulses(count: int) -> Pack:
+    """std_msgs/UInt16MultiArray of so many; values: these. The stamp goes nowhere."""
+    return _layout("std_msgs/msg/UInt16MultiArray", data=(0,) * count).packer(*["data"][:count])
 
 
 def pose(frame_id: str) -> Pack:
     """geometry_msgs/PoseStamped; values: position (3), orientation (4)."""
-    return packed(header(frame_id), np.zeros(7), (0, 7))
+    return _packed("geometry_msgs/msg/PoseStamped", frame_id, "pose")
 
 
 def twist(frame_id: str) -> Pack:
     """geometry_msgs/TwistStamped; values: linear (3), angular (3)."""
-    return packed(header(frame_id), np.zeros(6), (0, 6))
+    return _packed("geometry_msgs/msg/TwistStamped", frame_id, "twist")
 
 
 def pose_with_covariance(frame_id: str) -> Pack:
     """geometry_msgs/PoseWithCovarianceStamped; values: pose (7), its covariance (36)."""
-    return packed(header(frame_id), np.zeros(7 + 36), (0, 43))
+    return _packed("geometry_msgs/msg/PoseWithCovarianceStamped", frame_id, "pose")
 
 
 def twist_with_covariance(frame_id: str) -> Pack:
     """geometry_msgs/TwistWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
-    return packed(header(frame_id), np.zeros(6 + 36), (0, 42))
+    return _packed("geometry_msgs/msg/TwistWithCovarianceStamped", frame_id, "twist")
 
 
 def acceleration_with_covariance(frame_id: str) -> Pack:
     """geometry_msgs/AccelWithCovarianceStamped; values: linear (3), angular (3), their covariance (36)."""
-    return twist_with_covariance(frame_id)
+    return _packed("geometry_msgs/msg/AccelWithCovarianceStamped", frame_id, "accel")
 
 
 def odometry(frame_id: str, child_frame_id: str) -> Pack:
     """nav_msgs/Odometry; values: pose (7) in frame_id, twist (6) in child_frame_id."""
-    return packed(_odometry_head(frame_id, child_frame_id), np.zeros(7 + 36 + 6 + 36), (0, 7), (43, 49))
+    fields = ("pose.pose", "twist.twist")
+    return _packed("nav_msgs/msg/Odometry", frame_id, *fields, child_frame_id=child_frame_id)
 
 
 def odometry_with_covariance(frame_id: str, child_frame_id: str) -> Pack:
     """nav_msgs/Odometry; values: pose (7), its covariance (36), twist (6), its covariance (36)."""
-    return packed(_odometry_head(frame_id, child_frame_id), np.zeros(7 + 36 + 6 + 36), (0, 85))
+    return _packed("nav_msgs/msg/Odometry", frame_id, "pose", "twist", child_frame_id=child_frame_id)
 
 
-def nav_sat_fix(frame_id: str, status: int, covariance_kind: int) -> Pack:
-    """sensor_msgs/NavSatFix; values: latitude, longitude, altitude, covariance (9)."""
-    body = header(frame_id) + struct.pack("<b", status)
-    aligned(body, 2)
-    body += struct.pack("<H", 1)  # SERVICE_GPS
-    return packed(body, np.zeros(12), (0, 12), after=struct.pack("<B", covariance_kind))
+def nav_sat_fix(frame_id: str) -> Pack:
+    """sensor_msgs/NavSatFix of an estimator, covariance unknown; values: latitude, longitude, altitude."""
+    status = {"status.status": _FIX, "status.service": _SERVICE_GPS}
+    return _packed("sensor_msgs/msg/NavSatFix", frame_id, *_POSITION, **status)
 
 
-def _odometry_head(frame_id: str, child_frame_id: str) -> bytearray:
-    body = header(frame_id)
-    aligned(body, 4)
-    return body + cdr_string(child_frame_id)
+def receiver_fix(frame_id: str) -> Pack:
+    """sensor_msgs/NavSatFix; values: status, latitude, longitude, altitude, covariance (9), kind of covariance."""
+    changing = ("status.status", *_POSITION, "position_covariance", "position_covariance_type")
+    return _packed("sensor_msgs/msg/NavSatFix", frame_id, *changing, **{"status.service": _SERVICE_GPS})

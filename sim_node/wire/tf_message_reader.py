@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.wire.cdr import byte_order
 
 # Below this many transforms, reading one after the other is quicker than checking a layout.
 FEWEST_FOR_LAYOUT = 4
@@ -161,9 +162,7 @@ def _fingerprint(message: bytes) -> tuple[int, bytes, bytes, bytes]:
 def _byte_order(message: bytes) -> str:
     if len(message) < 8:
         raise ValueError(f"TFMessage of {len(message)} bytes: header and number of transforms take 8")
-    if message[0] or message[1] > 1:
-        raise ValueError(f"encapsulation is 0x{message[:2].hex()}, needs plain CDR: 0x0000 or 0x0001")
-    return "<" if message[1] else ">"
+    return byte_order(message)
 
 
 def _unpack(layout: str, body: memoryview, at: int, what: str) -> tuple[int, ...]:

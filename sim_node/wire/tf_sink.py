@@ -1,4 +1,4 @@
-"""Snapshots to /tf and /tf_static: what moves every tick, what stands still once."""
+"""Transforms on the wire: TFMessage bytes, and the sink that sends what moves every tick, what stands still once."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Snapshot
 from sim_node.wire import qos
-from sim_node.wire.stamps import Stamp, simulation_stamp
-from sim_node.wire.tf_message import TfMessageBytes
+from sim_node.wire.clock import Stamp, simulation_stamp
+from sim_node.wire.layout import Layout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
@@ -22,6 +22,31 @@ TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", qos.TF_STATIC)
 SendPoses = Callable[[int, FloatArray], None]
 # Makes it, from a topic, the names of the parents and those of the children.
 PoseOutlet = Callable[[Topic, Sequence[str], Sequence[str]], SendPoses]
+
+
+class TfMessageBytes:
+    """The CDR of a TFMessage of fixed parents and children: every transform carries the same stamp."""
+
+    def __init__(self, parents: Sequence[str], children: Sequence[str]) -> None:
+        ends = zip(parents, children, strict=True)
+        rows = [{"header.frame_id": parent, "child_frame_id": child} for parent, child in ends]
+        self._layout = Layout(TF.type, {"transforms": rows})
+        self._memory, places = self._layout.rows("transforms[].transform")
+        self._places = places.reshape(len(rows), 7)
+
+    def __len__(self) -> int:
+        """Return the number of bytes of the message."""
+        return len(self._layout)
+
+    def write(self, stamp_ns: int, poses: FloatArray) -> bytes:
+        """Return the message for poses (N, 7) [x y z qx qy qz qw], all stamped stamp_ns.
+
+        Raises ValueError for another number of poses, OverflowError for a time that stamps do not hold.
+        """
+        if poses.shape != self._places.shape:
+            raise ValueError(f"poses: shape is {poses.shape}, this message needs {self._places.shape}")
+        self._memory[self._places] = poses
+        return self._layout.write(stamp_ns)
 
 
 def serialised(outlet: Outlet) -> PoseOutlet:

@@ -97,3 +97,64 @@ def test_a_full_disk_stops_no_kernel(script: Path, tmp_path: Path) -> None:
     assert (ran.stdout, ran.returncode) == (ANSWER, 0), ran.stderr
     assert "No space left on device" in ran.stderr
     assert ran.stderr.count(WARNING) == 1
+
+
+ALGEBRA = """
+from sim_node.geometry.kernel import kernel
+
+SHIFT = {shift}
+
+
+@kernel({options})
+def scaled(x):
+    return {factor} * x
+"""
+MIDDLE = """
+from algebra import scaled
+from sim_node.geometry.kernel import kernel
+
+
+@kernel()
+def twice(x):
+    return scaled(x) + scaled(x)
+"""
+USER = """
+import algebra
+from middle import twice
+from numba import types
+from sim_node.geometry.kernel import kernel
+{named}
+
+
+@kernel()
+def lazy(x):
+    return _beside(x) + {shift}
+
+
+@kernel(types.float64(types.float64))
+def eager(x):
+    return twice(x) + {shift}
+
+
+@kernel()
+def _beside(x):
+    return twice(x)
+
+
+if __name__ == "__main__":
+    print(lazy(1.0), eager(1.0), sum(lazy.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.parametrize("options", ["", 'inline="always"'])
+@pytest.mark.parametrize("named", ["", "from algebra import SHIFT"])
+def test_code_is_compiled_anew_when_a_file_it_is_made_of_changes(tmp_path: Path, options: str, named: str) -> None:
+    """Of kernels that are called, through others too, and of constants; as long as nothing changes it is kept."""
+    user, algebra = tmp_path / "user.py", tmp_path / "algebra.py"
+    (tmp_path / "middle.py").write_text(MIDDLE)
+    user.write_text(USER.format(named=named, shift="SHIFT" if named else "algebra.SHIFT"))
+    for factor, shift, compiled in ((3.0, 0.5, True), (3.0, 0.5, False), (4.0, 0.5, True), (4.0, 0.7, True)):
+        algebra.write_text(ALGEBRA.format(options=options, factor=factor, shift=shift))
+        answer = 2.0 * factor + shift
+        ran = run(user)
+        assert ran.stdout.split() == [str(answer), str(answer), "0" if compiled else "1"], ran.stderr

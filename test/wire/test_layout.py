@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from sensor_msgs.msg import Imu, PointCloud2
 
 from sim_node.wire import definitions
 from sim_node.wire.definitions import fields_of
-from sim_node.wire.layout import Layout, LayoutFault
+from sim_node.wire.encoding import LayoutFault
+from sim_node.wire.layout import Layout
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 # rosbags' Jazzy is of before nav_msgs 5.3.6 took over three messages.
@@ -26,6 +27,7 @@ NEWER = {"nav_msgs/msg/Goals", "nav_msgs/msg/Trajectory", "nav_msgs/msg/Trajecto
 TYPES = sorted(definitions._standard().keys() - NEWER)
 # rosidl gives messages without fields one.
 DUMMY = "structure_needs_at_least_one_member"
+POLYGON = "geometry_msgs/msg/Polygon"
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=9)
 NUMBERS = {
     "bool": st.booleans(),
@@ -106,6 +108,64 @@ def test_every_header_in_a_message_has_the_stamp() -> None:
     got = STORE.deserialize_cdr(layout.write(5 * SECOND), "tf2_msgs/msg/TFMessage").transforms
     assert [(each.header.stamp.sec, each.child_frame_id) for each in got] == [(5, "a"), (5, "long_name"), (5, "b")]
     assert [each.transform.translation.y for each in got] == [0.0, 2.0, 0.0]
+
+
+def test_a_field_of_each_message_of_a_list_is_written_at_once() -> None:
+    """Texts of any length between them; an array of points is a list of messages too."""
+    rows = [{"child_frame_id": "x" * length} for length in range(9)]
+    layout = Layout("tf2_msgs/msg/TFMessage", {"transforms": rows})
+    poses = np.random.default_rng(0).normal(size=(9, 7))
+    memory, places = layout.rows("transforms[].transform")
+    memory[places] = poses
+    got = STORE.deserialize_cdr(layout.write(0), "tf2_msgs/msg/TFMessage").transforms
+    assert [each.transform.rotation.w for each in got] == poses[:, 6].tolist()
+    assert [each.transform.translation.x for each in got] == poses[:, 0].tolist()
+    points = np.arange(6.0).reshape(2, 3)
+    polygon = STORE.deserialize_cdr(Layout("geometry_msgs/msg/Polygon", {"points": points}).write(0), POLYGON)
+    assert [[each.x, each.y, each.z] for each in polygon.points] == points.tolist()
+
+
+def test_a_time_takes_nanoseconds() -> None:
+    """Or is set by `write`, where that is asked for; a header's that is named stays."""
+    kind = "sensor_msgs/msg/TimeReference"
+    for layout, sent in (
+        (Layout(kind, {"time_ref": 3 * SECOND + 5}), (7, 3)),
+        (Layout(kind, {}, times=("time_ref",)), (7, 7)),
+        (Layout(kind, {"header.stamp": 2 * SECOND, "time_ref": np.int64(3 * SECOND)}), (2, 3)),
+    ):
+        got = STORE.deserialize_cdr(layout.write(7 * SECOND), kind)
+        assert (got.header.stamp.sec, got.time_ref.sec) == sent
+
+
+def test_a_packer_has_a_message_of_its_own() -> None:
+    """Fields of several types; two packers of a layout do not see each other's numbers."""
+    layout = Layout("sensor_msgs/msg/Range", {"header.frame_id": "sonar", "variance": 0.5})
+    first, second = (layout.packer("radiation_type", "field_of_view", "min_range", "range") for _ in range(2))
+    kept = first(SECOND, (1, 0.25, 0.5, 2.0))
+    second(2 * SECOND, (0, 1.0, 1.0, 1.0))
+    got = STORE.deserialize_cdr(first(SECOND, (1, 0.25, 0.5, 2.0)), "sensor_msgs/msg/Range")
+    assert first(SECOND, (1, 0.25, 0.5, 2.0)) == kept
+    assert (got.header.frame_id, got.header.stamp.sec, got.radiation_type, got.variance) == ("sonar", 1, 1, 0.5)
+    assert (got.field_of_view, got.min_range, got.max_range, got.range) == (0.25, 0.5, 0.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("ask", "told"),
+    [
+        (lambda layout: layout.packer("rage"), "no field 'rage'; did you mean range"),
+        (lambda layout: layout.at("header"), "header does not consist of equal numbers"),
+        (lambda layout: layout.length("range"), "range is no list"),
+        (lambda layout: layout.rows("ranges[].x"), "no field 'ranges'; did you mean range"),
+        (lambda layout: Layout(layout.type, {}, times=("stamp",)), "no field 'stamp'"),
+        (
+            lambda layout: Layout("geometry_msgs/msg/Polygon", {"points": np.ones((2, 2))}),
+            "points needs rows of 3 numb",
+        ),
+    ],
+)
+def test_places_that_a_message_does_not_have_are_refused(ask: Callable[[Layout], object], told: str) -> None:
+    with pytest.raises(LayoutFault, match=told):
+        ask(Layout("sensor_msgs/msg/Range", {}))
 
 
 def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:

@@ -33,7 +33,7 @@ from sensor_msgs.msg import (
 from sim_node import sensors
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import Channels, Message, Noise, channels
-from sim_node.wire.layout import LayoutFault
+from sim_node.wire.encoding import LayoutFault
 from sim_node.wire.sensor_topics import writer
 
 # Of any length modulo the alignments of 2, 4 and 8, ASCII or not; CDR strings end with a zero, so hold none.

@@ -12,10 +12,10 @@ from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, Twist
 from hypothesis import given
 from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
-from sensor_msgs.msg import BatteryState, FluidPressure, Imu, MagneticField, NavSatFix
+from sensor_msgs.msg import BatteryState, FluidPressure, Imu, MagneticField, NavSatFix, Temperature
 
 from sim_node.wire import telemetry_messages as wire
-from sim_node.wire.cdr_writer import CdrWriter
+from sim_node.wire.encoding import encode
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=24)
 STAMPS = st.integers(-(2**31) * SECOND, 2**31 * SECOND - 1)
@@ -54,8 +54,10 @@ def test_pose_twist_field_and_pressure(frame: str, stamp_ns: int, values: Sequen
     assert twisted(read(wire.twist(frame)(stamp_ns, values[:6]), TwistStamped, frame, stamp_ns).twist) == values[:6]
     field = read(wire.magnetic_field(frame)(stamp_ns, values[:3]), MagneticField, frame, stamp_ns)
     assert xyz(field.magnetic_field) == values[:3]
-    pressure = read(wire.scalar_with_variance(frame)(stamp_ns, values[:1]), FluidPressure, frame, stamp_ns)
+    pressure = read(wire.fluid_pressure(frame)(stamp_ns, values[:1]), FluidPressure, frame, stamp_ns)
     assert pressure.fluid_pressure == values[0]
+    warm = read(wire.temperature(frame)(stamp_ns, values[:1]), Temperature, frame, stamp_ns)
+    assert (warm.temperature, warm.variance) == (values[0], 0.0)
 
 
 @given(NAMES, NAMES, STAMPS, numbers(85))
@@ -70,16 +72,26 @@ def test_odometry(frame: str, child: str, stamp_ns: int, values: Sequence[float]
 
 @given(NAMES, STAMPS, numbers(12), st.sampled_from([-1, 0, 1, 2]), st.integers(0, 3))
 def test_fix(frame: str, stamp_ns: int, values: Sequence[float], status: int, kind: int) -> None:
-    got = read(wire.nav_sat_fix(frame, status, kind)(stamp_ns, values), NavSatFix, frame, stamp_ns)
+    got = read(wire.receiver_fix(frame)(stamp_ns, [status, *values, kind]), NavSatFix, frame, stamp_ns)
     assert [got.latitude, got.longitude, got.altitude, *got.position_covariance.tolist()] == values
     assert (got.status.status, got.status.service, got.position_covariance_type) == (status, 1, kind)
+    estimated = read(wire.nav_sat_fix(frame)(stamp_ns, values[:3]), NavSatFix, frame, stamp_ns)
+    assert [estimated.latitude, estimated.longitude, estimated.altitude] == values[:3]
+    assert not estimated.position_covariance.any()
+    assert (estimated.status.status, estimated.status.service, estimated.position_covariance_type) == (0, 1, 0)
 
 
 @given(NAMES, STAMPS, st.lists(st.floats(width=32, allow_nan=False), max_size=5), NAMES)
-def test_fields_written_one_after_the_other(frame: str, stamp_ns: int, cells: Sequence[float], location: str) -> None:
-    writer = CdrWriter().header(stamp_ns, frame).number("f", *range(7)).number("B", 2, 0, 3).number("?", True)
-    data = writer.sequence("f", cells).sequence("f", []).text(location).text("").bytes()
-    got = read(data, BatteryState, frame, stamp_ns)
+def test_fields_encoded_once(frame: str, stamp_ns: int, cells: Sequence[float], location: str) -> None:
+    fields = {
+        "header": {"stamp": stamp_ns, "frame_id": frame},
+        "percentage": 6.0,
+        "power_supply_technology": 3,
+        "present": True,
+        "cell_voltage": cells,
+        "location": location,
+    }
+    got = read(encode("sensor_msgs/msg/BatteryState", fields), BatteryState, frame, stamp_ns)
     assert (got.voltage, got.percentage, got.power_supply_technology, got.present) == (0.0, 6.0, 3, True)
     assert got.cell_voltage.tolist() == np.array(cells, np.float32).tolist()
     assert got.location == location

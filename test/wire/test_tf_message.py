@@ -14,7 +14,7 @@ from rclpy.serialization import deserialize_message, serialize_message
 from tf2_msgs.msg import TFMessage
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.tf_message import TfMessageBytes
+from sim_node.wire.tf_sink import TfMessageBytes
 
 SECOND = 1_000_000_000
 LATEST_NS = (2**31 - 1) * SECOND + 999_999_999

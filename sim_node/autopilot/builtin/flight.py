@@ -19,6 +19,7 @@ from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.geometry.kernel import kernel
+from sim_node.geometry.pose_kernels import axes
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
@@ -271,16 +272,12 @@ def observe(
 ) -> None:
     """Writes state (13,), of the centre of mass at `centre` (3,) in the body, from what `Flight.step` is given."""
     x, y, z, w = attitude
-    rotation = (
-        (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
-        (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
-        (2.0 * (x * z - y * w), 2.0 * (y * z + x * w), 1.0 - 2.0 * (x * x + y * y)),
-    )
+    rows = axes(x, y, z, w)
     arm = np.empty(3)
     for i in range(3):
-        r = rotation[i]
-        arm[i] = r[0] * centre[0] + r[1] * centre[1] + r[2] * centre[2]
-        state[10 + i] = r[0] * rate[0] + r[1] * rate[1] + r[2] * rate[2]
+        a, b, c = rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]
+        arm[i] = a * centre[0] + b * centre[1] + c * centre[2]
+        state[10 + i] = a * rate[0] + b * rate[1] + c * rate[2]
     wx, wy, wz = state[10], state[11], state[12]
     state[0], state[1], state[2] = position[0] + arm[0], position[1] + arm[1], position[2] + arm[2]
     state[3], state[4], state[5], state[6] = x, y, z, w

@@ -35,7 +35,7 @@ def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
     numbers = (("airspeed", fields.airspeed), ("groundspeed", fields.groundspeed), ("climb", fields.climb))
     values = {name: f"{number:.3f}" for name, number in (*numbers, ("altitude", fields.alt))}
     values |= {"heading": str(fields.heading), "throttle": str(fields.throttle)}
-    vehicle.send(VFR_HUD, diagnostic(OK, "vfr_hud", "", f"system {vehicle.system}", values))
+    vehicle.encode(VFR_HUD, diagnostic(OK, "vfr_hud", "", f"system {vehicle.system}", values))
 
 
 @translates("WIND")

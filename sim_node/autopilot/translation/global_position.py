@@ -9,14 +9,12 @@ from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
 from sim_node.wire import telemetry_messages as wire
-from sim_node.wire.cdr_writer import CdrWriter
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
 UNKNOWN, APPROXIMATED, DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
 # Of a receiver's range, in metres, where it tells only its dilution of precision (as MAVROS' gps_uere).
 RANGE_ERROR = 1.0
 _STATUS = {2: FIX, 3: FIX, 4: SBAS_FIX, 5: GBAS_FIX, 6: GBAS_FIX, 7: FIX, 8: FIX}  # by GPS_FIX_TYPE
-_NO_COVARIANCE = (0.0,) * 9
 
 GLOBAL = topic(
     "global_position/global",
@@ -24,13 +22,23 @@ GLOBAL = topic(
     Profile.SENSOR,
     "base_link",
     "the estimator's latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.base, FIX, UNKNOWN),
+    lambda frames: wire.nav_sat_fix(frames.base),
 )
 RELATIVE_ALTITUDE = topic(
-    "global_position/rel_alt", "std_msgs/Float64", Profile.SENSOR, "none", "altitude above home (m)"
+    "global_position/rel_alt",
+    "std_msgs/Float64",
+    Profile.SENSOR,
+    "none",
+    "altitude above home (m)",
+    lambda frames: wire.number("std_msgs/msg/Float64"),
 )
 HEADING = topic(
-    "global_position/compass_hdg", "std_msgs/Float64", Profile.SENSOR, "none", "degrees clockwise from north, 0 to 360"
+    "global_position/compass_hdg",
+    "std_msgs/Float64",
+    Profile.SENSOR,
+    "none",
+    "degrees clockwise from north, 0 to 360",
+    lambda frames: wire.number("std_msgs/msg/Float64"),
 )
 RAW_FIX = topic(
     "global_position/raw/fix",
@@ -38,6 +46,7 @@ RAW_FIX = topic(
     Profile.SENSOR,
     "base_link",
     "the receiver's fix, with covariance (m², ENU) from its accuracy, else from its dilution of precision",
+    lambda frames: wire.receiver_fix(frames.base),
 )
 RAW_VELOCITY = topic(
     "global_position/raw/gps_vel",
@@ -56,10 +65,10 @@ def global_position(fields: Any, vehicle: Telemetry) -> None:
     if fields.lat or fields.lon:  # both zero: no position yet
         latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
-        vehicle.pack(GLOBAL, stamp_ns, (latitude, longitude, altitude, *_NO_COVARIANCE))
-        vehicle.send(RELATIVE_ALTITUDE, CdrWriter().number("d", fields.relative_alt * 1e-3).bytes())
+        vehicle.pack(GLOBAL, stamp_ns, (latitude, longitude, altitude))
+        vehicle.pack(RELATIVE_ALTITUDE, stamp_ns, (fields.relative_alt * 1e-3,))
     if fields.hdg != 65535:
-        vehicle.send(HEADING, CdrWriter().number("d", fields.hdg * 1e-2).bytes())
+        vehicle.pack(HEADING, stamp_ns, (fields.hdg * 1e-2,))
 
 
 @translates("GPS_RAW_INT")
@@ -78,8 +87,7 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     variances, kind = _variances(fields) if status != NO_FIX else ((0.0, 0.0), UNKNOWN)
     horizontal, vertical = variances
     covariance = (horizontal, 0.0, 0.0, 0.0, horizontal, 0.0, 0.0, 0.0, vertical)
-    write = wire.nav_sat_fix(vehicle.frames.base, status, kind)
-    vehicle.send(RAW_FIX, write(stamp_ns, (latitude, longitude, altitude, *covariance)))
+    vehicle.pack(RAW_FIX, stamp_ns, (status, latitude, longitude, altitude, *covariance, kind))
     if status != NO_FIX and fields.vel != 65535 and fields.cog != 65535:
         speed, course = fields.vel * 1e-2, math.radians(fields.cog * 1e-2)
         velocity = (speed * math.sin(course), speed * math.cos(course), 0.0)

@@ -8,7 +8,6 @@ from typing import Any
 from sim_node.autopilot.axes import ned_enu
 from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.global_position import FIX, UNKNOWN
 from sim_node.autopilot.translation.registry import translates
 from sim_node.wire import telemetry_messages as wire
 
@@ -18,7 +17,7 @@ HOME = topic(
     Profile.LATCHED,
     "map",
     "home: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map, FIX, UNKNOWN),
+    lambda frames: wire.nav_sat_fix(frames.map),
 )
 HOME_LOCAL = topic(
     "home_position/local",
@@ -34,7 +33,7 @@ ORIGIN = topic(
     Profile.LATCHED,
     "map",
     "origin of the map: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
-    lambda frames: wire.nav_sat_fix(frames.map, FIX, UNKNOWN),
+    lambda frames: wire.nav_sat_fix(frames.map),
 )
 
 
@@ -47,7 +46,7 @@ def home_position(fields: Any, vehicle: Telemetry) -> None:
         return
     vehicle.home = Home(latitude, longitude, altitude, ned)
     ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
-    vehicle.pack(HOME, vehicle.arrival_ns, (latitude, longitude, ellipsoid, *[0.0] * 9))
+    vehicle.pack(HOME, vehicle.arrival_ns, (latitude, longitude, ellipsoid))
     vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*ned_enu(*ned), 0.0, 0.0, 0.0, 1.0))
 
 
@@ -57,4 +56,4 @@ def gps_global_origin(fields: Any, vehicle: Telemetry) -> None:
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
     vehicle.origin = latitude, longitude, altitude
     ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
-    vehicle.pack(ORIGIN, vehicle.arrival_ns, (latitude, longitude, ellipsoid, *[0.0] * 9))
+    vehicle.pack(ORIGIN, vehicle.arrival_ns, (latitude, longitude, ellipsoid))

@@ -44,7 +44,7 @@ STATIC_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "static pressure (Pa)",
-    lambda frames: wire.scalar_with_variance(frames.base),
+    lambda frames: wire.fluid_pressure(frames.base),
 )
 DIFF_PRESSURE = topic(
     "imu/diff_pressure",
@@ -52,7 +52,7 @@ DIFF_PRESSURE = topic(
     Profile.SENSOR,
     "base_link",
     "differential pressure of an airspeed tube (Pa)",
-    lambda frames: wire.scalar_with_variance(frames.base),
+    lambda frames: wire.fluid_pressure(frames.base),
 )
 TEMPERATURE = topic(
     "imu/temperature_baro",
@@ -60,7 +60,7 @@ TEMPERATURE = topic(
     Profile.SENSOR,
     "base_link",
     "temperature of the barometer (°C)",
-    lambda frames: wire.scalar_with_variance(frames.base),
+    lambda frames: wire.temperature(frames.base),
 )
 
 

@@ -25,6 +25,7 @@ ODOMETRY = topic(
     Profile.SENSOR,
     "map, or odom where the sender does not know north; child base_link",
     "pose (m), twist (m/s, rad/s) in base_link, covariances where the sender knows them",
+    lambda frames, frame: wire.odometry_with_covariance(frame, frames.base),
 )
 
 
@@ -61,9 +62,8 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
     pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, house)
     twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, house, turn)
-    write = wire.odometry_with_covariance(frame, vehicle.frames.base)
     values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))
-    vehicle.send(ODOMETRY, write(stamp_ns, values))
+    vehicle.pack(ODOMETRY, stamp_ns, values, frame)
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:

@@ -10,7 +10,6 @@ from sim_node.autopilot.telemetry import Heartbeat, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.diagnostic import ERROR, OK, WARN, diagnostic
 from sim_node.autopilot.translation.registry import translates
-from sim_node.wire.cdr_writer import CdrWriter
 
 ARMED, GUIDED, MANUAL = 128, 8, 64  # MAV_MODE_FLAG
 _CRITICAL, _EMERGENCY = 5, 6  # MAV_STATE
@@ -46,9 +45,9 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
     )
     tell_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
-        vehicle.send(ARMED_TOPIC, CdrWriter().number("?", bool(now.base_mode & ARMED)).bytes())
+        vehicle.encode(ARMED_TOPIC, {"data": bool(now.base_mode & ARMED)})
     if before is None or before.custom_mode != now.custom_mode:
-        vehicle.send(MODE, CdrWriter().text(mode_name(now)).bytes())
+        vehicle.encode(MODE, {"data": mode_name(now)})
 
 
 def tell_state(vehicle: Telemetry, *, connected: bool) -> None:
@@ -68,7 +67,7 @@ def tell_state(vehicle: Telemetry, *, connected: bool) -> None:
     level = ERROR if not connected or state.system_status == _EMERGENCY else OK
     level = WARN if level == OK and state.system_status == _CRITICAL else level
     message = mode if connected else "no heartbeat"
-    vehicle.send(STATE, diagnostic(level, "state", message, f"system {vehicle.system}", values))
+    vehicle.encode(STATE, diagnostic(level, "state", message, f"system {vehicle.system}", values))
 
 
 @translates("EXTENDED_SYS_STATE")
@@ -76,7 +75,7 @@ def extended_sys_state(fields: Any, vehicle: Telemetry) -> None:
     """Landed or not, and the state of a VTOL's transition."""
     landed = _short("MAV_LANDED_STATE", fields.landed_state)
     values = {"landed_state": landed, "vtol_state": _short("MAV_VTOL_STATE", fields.vtol_state)}
-    vehicle.send(EXTENDED_STATE, diagnostic(OK, "extended_state", landed, f"system {vehicle.system}", values))
+    vehicle.encode(EXTENDED_STATE, diagnostic(OK, "extended_state", landed, f"system {vehicle.system}", values))
 
 
 def _short(enum: str, value: int) -> str:

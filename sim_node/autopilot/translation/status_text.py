@@ -40,4 +40,4 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
         text = "".join(vehicle.texts.pop(fields.id))
     severity = min(fields.severity, len(SEVERITIES) - 1)
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
-    vehicle.send(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], text, f"system {vehicle.system}", {}))
+    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], text, f"system {vehicle.system}", {}))

@@ -7,11 +7,16 @@ from typing import Any
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.wire import telemetry_messages as wire
 from sim_node.wire.cdr import stamp
-from sim_node.wire.cdr_writer import CdrWriter
 
 REFERENCE = topic(
-    "time_reference", "sensor_msgs/TimeReference", Profile.SENSOR, "none", "Unix time as the autopilot has it"
+    "time_reference",
+    "sensor_msgs/TimeReference",
+    Profile.SENSOR,
+    "none",
+    "Unix time as the autopilot has it",
+    lambda frames: wire.time_reference("fcu"),
 )
 
 
@@ -21,6 +26,4 @@ def system_time(fields: Any, vehicle: Telemetry) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
         return
-    seconds, nanoseconds = stamp(fields.time_unix_usec * 1000)
-    writer = CdrWriter().header(stamp_ns, "").number("i", seconds).number("I", nanoseconds)
-    vehicle.send(REFERENCE, writer.text("fcu").bytes())
+    vehicle.pack(REFERENCE, stamp_ns, stamp(fields.time_unix_usec * 1000))

@@ -1,0 +1,92 @@
+"""Pose algebra for compiled kernels: quaternions and poses as numbers in registers, without arrays.
+
+Quaternions are Hamilton and scalar last, poses [x y z qx qy qz qw], as in poses.py; quaternions are taken to be unit.
+Importing this imports numba.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+# The types are numba's, inferred.
+
+from __future__ import annotations
+
+from sim_node.geometry.kernel import kernel
+
+IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@kernel()
+def rotate(qx, qy, qz, qw, x, y, z):
+    """Return a vector rotated by a quaternion."""
+    tx, ty, tz = 2.0 * (qy * z - qz * y), 2.0 * (qz * x - qx * z), 2.0 * (qx * y - qy * x)
+    return x + qw * tx + qy * tz - qz * ty, y + qw * ty + qz * tx - qx * tz, z + qw * tz + qx * ty - qy * tx
+
+
+@kernel()
+def multiply(ax, ay, az, aw, bx, by, bz, bw):
+    """Return the Hamilton product a b of two quaternions."""
+    return (
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
+    )
+
+
+@kernel()
+def axes(qx, qy, qz, qw):
+    """Return the rows of a quaternion's rotation matrix, one after the other: its columns are the rotated axes."""
+    return (
+        1.0 - 2.0 * (qy * qy + qz * qz),
+        2.0 * (qx * qy - qz * qw),
+        2.0 * (qx * qz + qy * qw),
+        2.0 * (qx * qy + qz * qw),
+        1.0 - 2.0 * (qx * qx + qz * qz),
+        2.0 * (qy * qz - qx * qw),
+        2.0 * (qx * qz - qy * qw),
+        2.0 * (qy * qz + qx * qw),
+        1.0 - 2.0 * (qx * qx + qy * qy),
+    )
+
+
+@kernel()
+def cross(ax, ay, az, bx, by, bz):
+    """Return the cross product a x b."""
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@kernel()
+def compose(a, b):
+    """Return the pose of c in the outer frame, from a, of b's frame in it, and b, of c in that."""
+    ax, ay, az, aqx, aqy, aqz, aqw = a
+    bx, by, bz, bqx, bqy, bqz, bqw = b
+    x, y, z = rotate(aqx, aqy, aqz, aqw, bx, by, bz)
+    qx, qy, qz, qw = multiply(aqx, aqy, aqz, aqw, bqx, bqy, bqz, bqw)
+    return ax + x, ay + y, az + z, qx, qy, qz, qw
+
+
+@kernel()
+def invert(a):
+    """Return the pose of the outer frame in the inner one."""
+    x, y, z, qx, qy, qz, qw = a
+    x, y, z = rotate(-qx, -qy, -qz, qw, x, y, z)
+    return -x, -y, -z, -qx, -qy, -qz, qw
+
+
+@kernel()
+def relative(a, b):
+    """Return the pose of b in a, both given in one frame; as invert and compose do, but precise far from its origin."""
+    ax, ay, az, aqx, aqy, aqz, aqw = a
+    back = (0.0, 0.0, 0.0, -aqx, -aqy, -aqz, aqw)
+    return compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))
+
+
+@kernel()
+def as_pose(row):
+    """Return a row (7,) of an array as the numbers of a pose."""
+    return row[0], row[1], row[2], row[3], row[4], row[5], row[6]
+
+
+@kernel()
+def write_pose(row, pose):
+    """Write a pose to a row (7,) of an array."""
+    row[0], row[1], row[2], row[3], row[4], row[5], row[6] = pose

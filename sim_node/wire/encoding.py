@@ -1,0 +1,386 @@
+"""Fields to plain CDR (little endian), by name and in the order of the message's definition. Notes where they lie."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.text import did_you_mean
+from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
+from sim_node.wire.definitions import PRIMITIVES, TEXT, Field, UnknownMessage, fields_of
+
+HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
+BYTE = np.dtype("u1")
+# struct's codes of numpy's types.
+CODES = dict(zip(("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"), "?BbHhIiQqfd", strict=True))
+CODES |= {np.dtype(name).str: code for name, code in CODES.items()}
+_DTYPES = {name: np.dtype(of) for name, of in PRIMITIVES.items()}
+_PACKS = {name: struct.Struct("<" + CODES[dtype.str]).pack for name, dtype in _DTYPES.items()}
+
+
+class LayoutFault(ValueError):
+    """Fields that a message does not have, or that do not fit; the message names the type and the field."""
+
+
+def encode(type: str, fields: Mapping[str, Any]) -> bytes:
+    """Return a message as bytes. For messages of one layout that come again and again see Layout.
+
+    type, fields: as of Layout; stamps that are not named are zero. Raises LayoutFault, and OverflowError for times
+    beyond what stamps hold.
+    """
+    return ENCAPSULATION + bytes(Body(type, fields).data)
+
+
+class Place(NamedTuple):
+    """Numbers of one type: where they begin behind the encapsulation header, and how many there are."""
+
+    start: int
+    dtype: np.dtype[Any]
+    size: int
+
+    @property
+    def end(self) -> int:
+        """Return where they end."""
+        return self.start + self.dtype.itemsize * self.size
+
+
+class Moved(NamedTuple):
+    """A message of numbers only; base: a multiple of 8 from which its places count. whole: see Body.place."""
+
+    base: int
+    tree: Tree
+    whole: Place | None
+
+
+# Where things lie: of a message by field, of a list of messages by row; None for texts.
+Tree: TypeAlias = "Place | Moved | dict[str, Tree] | list[Tree] | None"
+
+
+class Body:
+    """What comes behind the encapsulation header.
+
+    stamps: where the Times are that nobody named, in headers and at the paths `times`.
+    """
+
+    def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = (), phase: int = 0) -> None:
+        self.type = type
+        self.data = bytearray(phase)
+        self.stamps: list[int] = []
+        self._lengths: dict[str, int] = {}
+        self._times = times
+        try:
+            self.tree = self._message(type, _nested(fields), "")
+        except UnknownMessage as unknown:
+            raise LayoutFault(str(unknown)) from None
+        for path in times:
+            self._find(path)
+
+    def place(self, path: str) -> Place:
+        """Return the place of a field, of all of it where that is a message of equal numbers without gaps."""
+        node, base = self._find(path)
+        return self._whole(node, path, base)
+
+    def length(self, path: str) -> int:
+        """Return where the length of a list is."""
+        if path not in self._lengths:
+            self._find(path)
+            raise LayoutFault(f"{self.type}: {path} is no list")
+        return self._lengths[path]
+
+    def _find(self, path: str) -> tuple[Any, int]:
+        """What lies at a path, and from where its places count."""
+        node: Any = self.tree
+        base = 0
+        try:
+            for step in _STEP.findall(path):
+                if isinstance(node, Moved):
+                    base, node = base + node.base, node.tree
+                node = node[int(step)] if isinstance(node, list) else node[step]
+        except (KeyError, IndexError, TypeError, ValueError):
+            raise self._unknown(path) from None
+        return node, base
+
+    def _whole(self, node: Tree, path: str, base: int = 0) -> Place:
+        whole = _joined(node)
+        if whole is None:
+            raise LayoutFault(f"{self.type}: {path} does not consist of equal numbers; name the fields in it")
+        return Place(whole.start + base, whole.dtype, whole.size)
+
+    def _unknown(self, path: str) -> LayoutFault:
+        known = list(_paths(self.type))
+        return LayoutFault(f"{self.type} has no field {path!r}{did_you_mean(path, known)} (known: {', '.join(known)})")
+
+    def _message(self, type: str, given: Mapping[str, Any], prefix: str) -> Tree:
+        tree: dict[str, Tree] = {}
+        data, used = self.data, 0
+        for name, write, field in _plan(type):
+            value = given.get(name, _UNSAID)
+            used += value is not _UNSAID
+            if write is None:
+                # The most frequent fields without ado: texts without bounds.
+                if value.__class__ is str:
+                    data += _PADDING[len(data) & 3]
+                    data += cdr_string(value)
+                    tree[name] = None
+                    continue
+                write = Body._texts
+            tree[name] = write(self, field, value, prefix + name)
+        if used != len(given):
+            raise self._unknown(prefix + next(name for name in given if name not in tree))
+        if not tree:  # rosidl_adapter: structure_needs_at_least_one_member
+            self.data += b"\0"
+        return tree
+
+    def _time(self, field: Field, value: Any, path: str) -> Tree:
+        """A Time takes nanoseconds; without them it is left to those who write stamps, where these do so."""
+        if value is _UNSAID and path in self._times:
+            return self._stamp(field, value, path)
+        if isinstance(value, (int, np.integer)):
+            value = dict(zip(("sec", "nanosec"), stamp(int(value)), strict=True))
+        return self._part(field, value, path)
+
+    def _stamp(self, field: Field, value: Any, path: str) -> Tree:
+        """The Time of a header."""
+        if value is not _UNSAID:
+            return self._time(field, value, path)
+        aligned(self.data, 4)
+        self.stamps.append(len(self.data))
+        return self._part(field, value, path)
+
+    def _part(self, field: Field, value: Any, path: str) -> Tree:
+        """A message in the message."""
+        type = field.type
+        if isinstance(value, Mapping):
+            return self._message(type, value, f"{path}.")
+        node: Tree
+        if _numeric(type):
+            phase = len(self.data) % 8
+            data, tree, whole = _template(type, phase)
+            node = Moved(len(self.data) - phase, tree, whole)
+            self.data += data
+        else:
+            node = self._message(type, {}, f"{path}.")
+        if value is not _UNSAID:
+            place = self._whole(node, path)
+            values = self._cast(path, value, place.dtype)
+            self._counted(path, len(values), place.size)
+            self.data[place.start : place.end] = values.tobytes()
+        return node
+
+    def _messages(self, field: Field, value: Any, path: str) -> Tree:
+        rows = () if value is _UNSAID else value
+        if isinstance(rows, np.ndarray) and len(rows):
+            return self._array_of_messages(field, rows, path)
+        if not isinstance(rows, (list, tuple, np.ndarray)) or not all(isinstance(row, Mapping) for row in rows):
+            raise LayoutFault(f"{self.type}: {path} needs a list of mappings")
+        self._count(field, path, len(rows))
+        names = _text_names(field.type)
+        if names and all(row.keys() == names.keys() and {*map(type, row.values())} == {str} for row in rows):
+            for row in rows:
+                for name in names:
+                    self.data += _PADDING[len(self.data) & 3]
+                    self.data += cdr_string(row[name])
+            return [dict.fromkeys(names) for _ in rows]
+        return [
+            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSAID, path)
+            for number, row in enumerate(rows)
+        ]
+
+    def _array_of_messages(self, field: Field, rows: npt.NDArray[Any], path: str) -> Tree:
+        """A row for each message of equal numbers, such as points."""
+        one = Body(field.type, {})
+        place = one._whole(one.tree, path)
+        if rows.shape[1:] != (place.size,) or place.start:
+            raise LayoutFault(f"{self.type}: {path} needs rows of {place.size} numbers, found an array of {rows.shape}")
+        self._count(field, path, len(rows))
+        aligned(self.data, place.dtype.itemsize)
+        start = len(self.data)
+        self.data += self._cast(path, rows, place.dtype).tobytes()
+        return Place(start, place.dtype, rows.size)
+
+    def _texts(self, field: Field, value: Any, path: str) -> None:
+        if value is _UNSAID:
+            value = field.default
+        if value is None:
+            value = [""] * (field.size or 0) if field.array else ""
+        texts = list(value) if isinstance(value, (list, tuple)) else [value]
+        if not all(isinstance(text, str) for text in texts) or isinstance(value, str) == field.array:
+            raise LayoutFault(f"{self.type}: {path} needs {'texts' if field.array else 'a text'}, found {value!r}")
+        if field.array:
+            self._count(field, path, len(texts))
+        for text in texts:
+            if field.longest is not None and len(text.encode()) > field.longest:
+                raise LayoutFault(f"{self.type}: {path} takes up to {field.longest} bytes, found {text!r}")
+            aligned(self.data, 4)
+            self.data += cdr_string(text)
+
+    def _numbers(self, field: Field, value: Any, path: str) -> Tree:
+        dtype = _DTYPES[field.type]
+        if value is _UNSAID:
+            value = field.default
+        if value is None:
+            size, data = field.size or 0, bytes((field.size or 0) * dtype.itemsize)
+        elif (packed := _packed(field, value)) is not None:
+            size, data = packed
+        else:
+            numbers = self._cast(path, value, dtype)
+            size, data = len(numbers), numbers.tobytes()
+        if field.size != size:
+            self._count(field, path, size)
+        if not size:
+            return []
+        aligned(self.data, dtype.itemsize)
+        place = Place(len(self.data), dtype, size)
+        self.data += data
+        return place
+
+    def _count(self, field: Field, path: str, found: int) -> None:
+        """Write the length of a list; of what has a fixed one, it is checked."""
+        if field.size is not None:
+            self._counted(path, found, field.size)
+            return
+        if field.most is not None and found > field.most:
+            raise LayoutFault(f"{self.type}: {path} takes up to {field.most}, found {found}")
+        aligned(self.data, 4)
+        self._lengths[path] = len(self.data)
+        self.data += found.to_bytes(4, "little")
+
+    def _counted(self, path: str, found: int, needed: int) -> None:
+        if found != needed:
+            raise LayoutFault(f"{self.type}: {path} needs {needed} of them, found {found}")
+
+    def _cast(self, path: str, value: object, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """Values as the numbers of a field, in one row."""
+        if dtype == BYTE and isinstance(value, (bytes, bytearray, np.ndarray)):
+            return np.frombuffer(value if isinstance(value, (bytes, bytearray)) else value.tobytes(), BYTE)
+        try:
+            array = np.asarray(value)
+        except ValueError:
+            array = np.empty(0, object)
+        if array.size and array.dtype.kind not in "biuf":
+            raise LayoutFault(f"{self.type}: {path} needs numbers ({dtype.name}), found {value!r}")
+        with np.errstate(all="ignore"):
+            numbers = array.ravel().astype(dtype)
+        if dtype.kind != "f" and not np.array_equal(numbers, array.ravel()):
+            raise LayoutFault(f"{self.type}: {path} needs {dtype.name}, found {value!r}")
+        return numbers
+
+
+# What nobody said: None is a value, and a wrong one.
+_UNSAID: Any = object()
+_PLAIN = (str, float, int, bool)
+_STEP = re.compile(r"[^.\[\]]+")
+_PADDING = [bytes(-at % 4) for at in range(4)]
+
+
+@cache
+def _plan(type: str) -> tuple[tuple[str, Callable[[Body, Field, Any, str], Tree] | None, Field], ...]:
+    """Name, writer and definition of each field; no writer for a plain text."""
+    plan = []
+    for field in fields_of(type):
+        write: Callable[[Body, Field, Any, str], Tree] | None = Body._part
+        if field.type == TEXT:
+            write = Body._texts if field.array or field.longest is not None else None
+        elif field.type in PRIMITIVES:
+            write = Body._numbers
+        elif field.array:
+            write = Body._messages
+        elif field.type == TIME:
+            write = Body._stamp if type == HEADER else Body._time
+        plan.append((field.name, write, field))
+    return tuple(plan)
+
+
+@cache
+def _text_names(type: str) -> dict[str, None]:
+    """The fields of a message of plain texts only, none of another: such as pairs of a key and a value."""
+    plan = _plan(type)
+    return {} if any(write for _, write, _ in plan) else {name: None for name, _, _ in plan}
+
+
+@cache
+def _numeric(type: str) -> bool:
+    """Whether a message always takes the same bytes, but for where they are aligned."""
+    return all(
+        field.type != TEXT and field.size is not None and (field.type in PRIMITIVES or _numeric(field.type))
+        for field in fields_of(type)
+    )
+
+
+@cache
+def _template(type: str, phase: int) -> tuple[bytes, Tree, Place | None]:
+    """The bytes of such a message that begins `phase` bytes behind a multiple of 8, and where things lie from there."""
+    body = Body(type, {}, phase=phase)
+    return bytes(body.data[phase:]), body.tree, _joined(body.tree)
+
+
+def _joined(node: Tree) -> Place | None:
+    """All numbers as one, where they are of one type and without gaps."""
+    if isinstance(node, Moved):
+        return node.whole and node.whole._replace(start=node.base + node.whole.start)
+    places = list(_places(node))
+    if not places or {each.dtype for each in places} != {places[0].dtype}:
+        return None
+    if [each.start for each in places[1:]] != [each.end for each in places[:-1]]:
+        return None
+    return Place(places[0].start, places[0].dtype, sum(each.size for each in places))
+
+
+def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Values by field, in dicts by those of messages in it, from paths."""
+    for path, value in fields.items():
+        if value.__class__ not in _PLAIN or "." in path:
+            break
+    else:
+        return fields
+    nested: dict[str, Any] = {}
+    for path, value in fields.items():
+        into, last = nested, path
+        while "." in last:
+            name, _, last = last.partition(".")
+            into = into.setdefault(name, {})
+        if isinstance(value, Mapping):
+            value = {**into.get(last, {}), **_nested(value)}
+        elif isinstance(value, (list, tuple)):
+            value = [_nested(row) if isinstance(row, Mapping) else row for row in value]
+        into[last] = value
+    return nested
+
+
+def _places(node: Tree, base: int = 0) -> Iterator[Place]:
+    """The places of all numbers, in their order."""
+    if isinstance(node, Place):
+        yield node._replace(start=node.start + base) if base else node
+    elif isinstance(node, Moved):
+        yield from _places(node.tree, base + node.base)
+    elif node:
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from _places(part, base)
+
+
+def _paths(type: str, prefix: str = "") -> Iterator[str]:
+    """The paths of all fields, without those within lists."""
+    for field in fields_of(type):
+        yield prefix + field.name
+        if field.type != TEXT and field.type not in PRIMITIVES and not field.array:
+            yield from _paths(field.type, f"{prefix}{field.name}.")
+
+
+def _packed(field: Field, value: Any) -> tuple[int, bytes] | None:
+    """The count of plain numbers and their bytes, faster than numpy; None for what needs a closer look."""
+    if field.type == "bool":
+        return (1, b"\1" if value else b"\0") if value.__class__ is bool and not field.array else None
+    try:
+        if not field.array:
+            return (1, _PACKS[field.type](value)) if value.__class__ in (float, int) else None
+        if value.__class__ in (list, tuple):
+            return len(value), struct.pack(f"<{len(value)}{CODES[_DTYPES[field.type].str]}", *value)
+    except (struct.error, OverflowError):
+        pass
+    return None
