@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 import pickle
@@ -71,7 +70,7 @@ def test_a_pickled_state_is_restored_in_a_process_that_imported_in_another_order
     world.write_text(WORLD)
     digest, saved = run(FORCES, world)
     assert run(FORCES[::-1], world, saved)[0] == digest
-    assert hashlib.sha256(pickle.loads(saved).engines["rigid_bodies"]).digest()
+    assert pickle.loads(saved).columns["qpos"].size
 
 
 def letters() -> Registry[str, int]:

@@ -9,7 +9,7 @@ from sim_node.cli.errors import UsageError
 from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
-from sim_node.viewing.ports import PortTaken
+from sim_node.viewing.ports import PagePortTaken
 
 
 @contextmanager
@@ -19,5 +19,5 @@ def session_faults() -> Iterator[None]:
         yield
     except (BagError, SettingsFault) as fault:
         raise UsageError(f"--record: {fault}") from None
-    except (MissingExtra, PortTaken) as fault:
+    except (MissingExtra, PagePortTaken) as fault:
         raise UsageError(str(fault)) from None

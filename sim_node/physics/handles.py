@@ -92,15 +92,29 @@ class Handles(Mapping[str, H], Generic[H, R]):
         return len(self._records)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Body:
+class _Handle(Generic[R]):
+    """What was found by name, and is looked up whenever it is used."""
+
+    __slots__ = ("_records", "name")
+
+    def __init__(self, name: str, records: Mapping[str, R]) -> None:
+        self.name, self._records = name, records
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+    @property
+    def _present(self) -> R:
+        return self._records[self.name]
+
+
+class Body(_Handle[BodyRecord]):
     """A body of a run. Set its numbers between two steps.
 
     Setting raises ValueError for another number of numbers and for numbers that are not finite.
     """
 
-    name: str
-    _records: Mapping[str, BodyRecord]
+    __slots__ = ()
 
     @property
     def pose(self) -> FloatArray:
@@ -108,11 +122,11 @@ class Body:
 
         Only bodies that float free can be set. ValueError says why another body cannot.
         """
-        return self._records[self.name].pose()
+        return self._present.pose()
 
     @pose.setter
     def pose(self, pose: npt.ArrayLike) -> None:
-        self._records[self.name].set_pose(_numbers(self.name, "pose", pose, 7))
+        self._present.set_pose(_numbers(self.name, "pose", pose, 7))
 
     @property
     def twist(self) -> FloatArray:
@@ -120,11 +134,11 @@ class Body:
 
         The linear part is the velocity of the body's origin. Only bodies that float free can be set.
         """
-        return self._records[self.name].twist()
+        return self._present.twist()
 
     @twist.setter
     def twist(self, twist: npt.ArrayLike) -> None:
-        self._records[self.name].set_twist(_numbers(self.name, "twist", twist, 6))
+        self._present.set_twist(_numbers(self.name, "twist", twist, 6))
 
     @property
     def wrench(self) -> FloatArray:
@@ -133,22 +147,20 @@ class Body:
         It acts at the centre of mass, along the axes of the fixed frame, and is held until it is changed: a row of the
         column `wrench`, to be written in place, too. A reset makes it zero.
         """
-        return self._records[self.name].wrench()
+        return self._present.wrench()
 
     @wrench.setter
     def wrench(self, wrench: npt.ArrayLike) -> None:
-        self._records[self.name].wrench()[:] = _numbers(self.name, "wrench", wrench, 6)
+        self._present.wrench()[:] = _numbers(self.name, "wrench", wrench, 6)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class Joint(_Handle[JointRecord]):
     """A joint of a run. Set its numbers between two steps.
 
     Setting raises ValueError for another number of numbers and for numbers that are not finite.
     """
 
-    name: str
-    _records: Mapping[str, JointRecord]
+    __slots__ = ()
 
     @property
     def position(self) -> FloatArray:
@@ -156,11 +168,11 @@ class Joint:
 
         Of a joint of a body, `q` as in world files; of a joint of a model, a ball is a quaternion [qx qy qz qw].
         """
-        return self._records[self.name].position()
+        return self._present.position()
 
     @position.setter
     def position(self, position: npt.ArrayLike) -> None:
-        record = self._records[self.name]
+        record = self._present
         record.set_position(_numbers(self.name, "position", position, record.q_size))
 
     @property
@@ -169,20 +181,18 @@ class Joint:
 
         Of a joint of a body, `qd` as in world files. A ball turns about the axes of its body.
         """
-        return self._records[self.name].velocity()
+        return self._present.velocity()
 
     @velocity.setter
     def velocity(self, velocity: npt.ArrayLike) -> None:
-        record = self._records[self.name]
+        record = self._present
         record.set_velocity(_numbers(self.name, "velocity", velocity, record.qd_size))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Vehicle:
+class Vehicle(_Handle[VehicleRecord]):
     """A vehicle of a run. Its arrays are the run's own: rows of columns, valid until the structure of a run changes."""
 
-    name: str
-    _records: Mapping[str, VehicleRecord]
+    __slots__ = ()
 
     @property
     def command(self) -> FloatArray:
@@ -191,36 +201,36 @@ class Vehicle:
         Below 0 counts as 0, above 1 as 1, and NaN stops the motor, like 0. A pilot writes its vehicle's; without one it
         is for others to write.
         """
-        return self._records[self.name].command
+        return self._present.command
 
     @command.setter
     def command(self, command: npt.ArrayLike) -> None:
-        self._records[self.name].command[:] = command
+        self._present.command[:] = command
 
     @property
     def speeds(self) -> FloatArray:
         """The speeds (R,) of its rotors, rad/s; rows of the column `rotor_speed`."""
-        return self._records[self.name].speeds
+        return self._present.speeds
 
     @property
     def piloted(self) -> bool:
         """Whether a pilot flies it within the run."""
-        return self._records[self.name].piloted
+        return self._present.piloted
 
     @property
     def airframe(self) -> Airframe:
         """What a controller knows of it."""
-        return self._records[self.name].airframe
+        return self._present.airframe
 
     @property
     def centre(self) -> FloatArray:
         """The centre of mass (3,) in its body, m."""
-        return self._records[self.name].centre
+        return self._present.centre
 
     @property
     def waypoints(self) -> FloatArray:
         """Its pilot's mission (W, 7), as rows of fly_missions; none without a pilot."""
-        return self._records[self.name].waypoints
+        return self._present.waypoints
 
 
 def _numbers(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:

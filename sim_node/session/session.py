@@ -129,7 +129,8 @@ class Session:
         Raises:
             WorldError: Where the world, a vehicle's autopilot or a recipe is at fault.
             BagError: For a folder that is there already.
-            PortTaken: For a viewer's port that cannot be listened at.
+            PagePortTaken: For a viewer's port that cannot be listened at.
+            PortTaken: For an autopilot's port that somebody else has.
             MissingExtra: For a package that an option needs and that is not installed.
             RuntimeError: For a session that was opened before.
         """

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from sim_node.assembly import assemble
-from sim_node.columns import Array, Column, Columns
+from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
 from sim_node.physics.engine import Carrier, Handled, Perceived
@@ -19,6 +19,7 @@ from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.tap import Tap
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.frames import declare_frames, refuse_sensor
 from sim_node.simulation.history import History
 from sim_node.simulation.peers import Peer, Peers
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
@@ -28,9 +29,6 @@ from sim_node.world.frame_table import FrameTable
 from sim_node.world.instants import nanoseconds, within
 from sim_node.world.layout import lay_out
 from sim_node.world.model import World
-
-_POSE = "[x y z qx qy qz qw] of each frame in its parent"
-_TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along the fixed frame's axes"
 
 
 class Simulation:
@@ -50,8 +48,9 @@ class Simulation:
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
         self._poses = np.array(layout.poses)
+        self._observe_all: Callable[[], FrameState] | None = None
         self.columns = Columns()
-        self._declare_frames()
+        declare_frames(self.columns, self.frames, lambda: self.present().poses, self._twists)
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         self._offer_handles()
@@ -65,7 +64,7 @@ class Simulation:
         self._peers = Peers(world.time.step_ns)
         self._truth = self._truth_of(self._suite.frames, self._suite.state)
         if self._truth.unknown:
-            self._refuse_sensor(self._suite.frames[self._truth.unknown[0]])
+            refuse_sensor(self._suite.frames[self._truth.unknown[0]], self.frames, self.columns)
         self.reset()
         self._suite.declare(self.columns)
         self.columns.check_needs()
@@ -166,8 +165,7 @@ class Simulation:
             every: The period in s; None for every step. As for sensors, an instant is the first step at or after each
                 multiple of the period.
 
-        Returns:
-            The History, which grows until it is stopped: `history.stop()`.
+        The History grows until it is stopped: `history.stop()`.
 
         Raises:
             KeyError: There is no such column.
@@ -287,19 +285,10 @@ class Simulation:
                 engine.reset(self.seed)
         self._suite.reset(self.seed)
 
-    def _declare_frames(self) -> None:
-        """The columns of all frames, which engines claim row by row and write."""
-        pose = Column("pose", self.frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
-        twist = Column("twist", self.frames.names, (6,), unit="m/s, rad/s", state=False, meaning=_TWIST)
-        observe: list[Callable[[], FrameState]] = []
-
-        def twists() -> tuple[Array]:
-            if not observe:
-                observe.append(self.observer(self.frames.names))
-            return (observe[0]().twist,)
-
-        self.columns.compute(pose, lambda: (self.present().poses,))
-        self.columns.compute(twist, twists)
+    def _twists(self) -> FloatArray:
+        if self._observe_all is None:
+            self._observe_all = self.observer(self.frames.names)
+        return self._observe_all().twist
 
     def _offer_handles(self) -> None:
         bodies: dict[str, BodyRecord] = {}
@@ -316,15 +305,3 @@ class Simulation:
 
     def _truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
         return Truth(self.frames, self.engines, self.columns, names, state, self._poses)
-
-    def _refuse_sensor(self, name: str) -> None:
-        """Raises ValueError, or PluginFault, for a sensor on a frame of which no engine says how it moves."""
-        chain = [row for row in self.frames.chain(self.frames.index(name)) if not self.frames.static[row]]
-        row = next(row for row in chain if not self.columns.timed("pose", [row]))
-        moves, frame = self.columns.owner("pose", row), self.frames.names[row]
-        why = f"{moves} moves it and offers neither `instants` nor `observer`" if moves else "no engine moves it"
-        for engine in self.engines:
-            if moves == f"engine {engine!r}":
-                with ENGINES.blaming(engine):
-                    raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")
-        raise ValueError(f"sensor {name!r} needs to know how {frame!r} moves, but {why}")

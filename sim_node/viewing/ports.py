@@ -11,14 +11,14 @@ DEFAULT_PORT = 8080
 TRIES = 100
 
 
-class PortTaken(Exception):
+class PagePortTaken(Exception):
     """A port that cannot be listened at; the message says which and why."""
 
 
 def free_port(port: int | None) -> int:
     """A port that can be listened at: the one asked for, or, for None, the default one or the next that is free.
 
-    0 is any that is free. Raises PortTaken.
+    0 is any that is free. Raises PagePortTaken.
     """
     for candidate in [port] if port is not None else range(DEFAULT_PORT, DEFAULT_PORT + TRIES):
         with socket.socket() as probe:
@@ -31,8 +31,8 @@ def free_port(port: int | None) -> int:
                 if port is not None:
                     taken = error.errno == errno.EADDRINUSE
                     why = "something else listens there" if taken else error.strerror or str(error)
-                    raise PortTaken(f"port {port}: {why}; another port, or 0 for any, is needed") from None
+                    raise PagePortTaken(f"port {port}: {why}; another port, or 0 for any, is needed") from None
             else:
                 found: int = probe.getsockname()[1]
                 return found
-    raise PortTaken(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + TRIES - 1} are all taken; another port is needed")
+    raise PagePortTaken(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + TRIES - 1} are all taken; another port is needed")

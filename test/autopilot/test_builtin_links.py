@@ -25,9 +25,10 @@ from waiting import PATIENCE, until, until_ended
 
 from bench.builtin_fuzz import FROM_GROUND, anything
 from sim_node.autopilot.codec import EncodeError
+from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
 from sim_node.simulation import Loop, Simulation
-from sim_node.world import WorldError, load
+from sim_node.world import load
 
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}
@@ -360,7 +361,7 @@ def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run])
 def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> None:
     flown = run()
     before = len(autopilots())
-    with pytest.raises(WorldError, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
+    with pytest.raises(PortTaken, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
         VehiclePeer(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
     assert len(autopilots()) == before
 

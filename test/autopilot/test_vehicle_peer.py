@@ -20,6 +20,7 @@ from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilot.parser import Parser
+from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
@@ -273,6 +274,6 @@ def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Att
 def test_a_taken_port_is_an_error_at_the_vehicle(attach: Callable[..., Attached]) -> None:
     simulation, peer, _ = attach("px4")
     world = simulation.world
-    with pytest.raises(WorldError, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
+    with pytest.raises(PortTaken, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
         attach_autopilots(Simulation(world))
     assert "nobody there yet" in peer.wait.said()

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from waiting import PATIENCE
 
-from sim_node.cli import check
+from sim_node.cli.commands import COMMANDS
 from sim_node.cli.last_handler import REPORT
 from sim_node.cli.main import main
 
@@ -45,11 +46,11 @@ def test_closed_standard_output() -> None:
     assert ran.returncode == 1
 
 
-def fault() -> None:
+def fault() -> int:
     raise ZeroDivisionError("in the middle of it")
 
 
-def no_memory() -> None:
+def no_memory() -> int:
     raise MemoryError
 
 
@@ -61,9 +62,10 @@ def no_memory() -> None:
     ],
 )
 def test_a_fault_of_ours_is_one_line(
-    fails: Callable[[], None], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    fails: Callable[[], int], line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(check, "run", lambda arguments: fails())
+    failing = replace(COMMANDS["check"], run=lambda arguments: fails())
+    monkeypatch.setattr(COMMANDS, "find", lambda word: failing)
     assert main(["check", "orbit"]) == 1
     said = capsys.readouterr().err
     assert said.startswith(f"sim_node: {line}")

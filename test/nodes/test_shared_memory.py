@@ -19,22 +19,27 @@ from sim_node.nodes import discovery
 from sim_node.world.locate import PACKAGE, share
 
 PICTURES = 40
+# Each picture is sent once, when the one before it has arrived: a hearer that is late loses none by it.
 SENDER = f"""
-import sys, time
+import sys
 from sim_node.nodes.discovery import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Image
+from std_msgs.msg import Int32
 rclpy.init()
 node = rclpy.create_node("sender")
 publisher = node.create_publisher(Image, "/picture", qos_profile_sensor_data)
-while not publisher.get_subscription_count():
-    time.sleep(0.01)
+arrived = []
+node.create_subscription(Int32, "/arrived", lambda message: arrived.append(message.data), 10)
+while not (publisher.get_subscription_count() and node.count_publishers("/arrived")):
+    rclpy.spin_once(node, timeout_sec=0.01)
 picture = Image(height=480, width=640, step=1920, encoding="rgb8", data=bytes(921_600))
-for _ in range({PICTURES}):
+for number in range({PICTURES}):
     publisher.publish(picture)
-    time.sleep(0.03)
+    while number + 1 not in arrived:
+        rclpy.spin_once(node)
 sys.stdin.read()
 """
 HEARER = f"""
@@ -43,11 +48,18 @@ prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import Image
+from std_msgs.msg import Int32
 rclpy.init()
 node = rclpy.create_node("hearer")
 got = []
-node.create_subscription(Image, "/picture", got.append, qos_profile_sensor_data, raw=True)
-while len(got) < {PICTURES} - 2:
+tell = node.create_publisher(Int32, "/arrived", 10)
+def hear(picture):
+    got.append(picture)
+    tell.publish(Int32(data=len(got)))
+node.create_subscription(Image, "/picture", hear, qos_profile_sensor_data, raw=True)
+while not tell.get_subscription_count():
+    rclpy.spin_once(node, timeout_sec=0.01)
+while len(got) < {PICTURES}:
     rclpy.spin_once(node)
 print("all")
 """

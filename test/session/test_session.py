@@ -21,12 +21,14 @@ from mcap.reader import make_reader
 from waiting import PATIENCE, until, until_ended
 
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
+from sim_node.autopilot.ports import PortTaken
 from sim_node.cli.main import main
 from sim_node.recording.bag import BagError
+from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import Settings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
-from sim_node.viewing.ports import PortTaken
+from sim_node.viewing.ports import PagePortTaken
 from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
 
@@ -70,7 +72,7 @@ class Kept:
         self.messages: dict[str, list[tuple[int, bytes]]] = {}
 
     def advertise(self, topic: Topic) -> Send:
-        kept = self.messages.setdefault(topic.name if topic.name.startswith("/") else f"/{topic.name}", [])
+        kept = self.messages.setdefault(absolute(topic.name), [])
         return lambda time_ns, data: kept.append((time_ns, bytes(data)))
 
 
@@ -228,7 +230,7 @@ def taken(port: int) -> socket.socket:
 
 def test_a_taken_port_of_an_autopilot_opens_nothing(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.autopilot), pytest.raises(WorldError, match="Address already in use"):
+    with taken(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
         yard.session().open()
     yard.assert_nothing_is_left()
 
@@ -243,7 +245,7 @@ def test_a_bag_that_is_there_closes_the_autopilots(tmp_path: Path) -> None:
 
 def test_a_taken_port_of_a_page_closes_the_autopilots(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.page), pytest.raises(PortTaken, match=str(yard.page)):
+    with taken(yard.page), pytest.raises(PagePortTaken, match=str(yard.page)):
         yard.session().open()
     assert not yard.bag.exists()
     yard.assert_nothing_is_left()

@@ -18,7 +18,7 @@ from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.ports import DEFAULT_PORT, HOST, PortTaken, free_port
+from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortTaken, free_port
 from sim_node.world import World, load
 
 # A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.
@@ -353,7 +353,7 @@ def test_a_port_that_is_taken_is_refused_by_name_and_the_default_one_moves_on() 
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(PortTaken, match=f"port {port}: something else listens there"):
+        with pytest.raises(PagePortTaken, match=f"port {port}: something else listens there"):
             Server(port, "test")
     with socket.socket() as other:
         try:

@@ -8,6 +8,6 @@ sink.steer(loop)
 
 from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.viewing.ports import PortTaken
+from sim_node.viewing.ports import PagePortTaken
 
-__all__ = ["PortTaken", "ViewSink", "Viewer"]
+__all__ = ["PagePortTaken", "ViewSink", "Viewer"]

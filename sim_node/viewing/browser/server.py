@@ -10,7 +10,7 @@ from sim_node.viewing.ports import HOST, free_port
 
 
 class Server(viser.ViserServer):  # type: ignore[misc]
-    """viser's server, on this machine alone and quiet. Ports are as `free_port` has them. Raises PortTaken."""
+    """viser's server, on this machine alone and quiet. Ports are as `free_port` has them. Raises PagePortTaken."""
 
     def __init__(self, port: int | None, title: str) -> None:
         # viser tells of its start and end on the standard output, which is the program's.

@@ -1,94 +1,15 @@
-"""Columns: the state of a run as named arrays with a declared layout, a row for each entity."""
+"""The columns of a run by name, as live arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.columns.column import Array, AtInstants, Column, Rows
+from sim_node.columns.entries import Claim, Entry, Group, Memory, Table, arrays_of
 from sim_node.text import did_you_mean
-
-Array = npt.NDArray[Any]
-Rows = npt.NDArray[np.int64]
-# Gives rows (K, R, ...) of a column at K instants in ns, for rows that are functions of time.
-AtInstants = Callable[[npt.NDArray[np.int64]], Array]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """The layout of an array: what its rows are, and what its numbers mean.
-
-    Attributes:
-        name: Unique in a run, such as `qpos` or `conveyor/travel`.
-        entities: What each row belongs to, or None where the number of rows changes, as in a queue.
-        shape: The shape of a row; () is one number per row.
-        dtype: The type of the numbers.
-        unit: Their unit; empty if they have none.
-        meaning: One line for people.
-        state: Whether the future of the run depends on it. A State keeps these columns.
-        shared: Whether several owners each claim some of its rows, as engines do with `pose`.
-    """
-
-    name: str
-    entities: tuple[str, ...] | None
-    shape: tuple[int, ...] = ()
-    dtype: npt.DTypeLike = np.float64
-    unit: str = ""
-    meaning: str = ""
-    state: bool = True
-    shared: bool = False
-
-    def misfit(self, array: Array) -> str:
-        """Say why an array is not of this layout; empty if it is."""
-        wanted = (-1 if self.entities is None else len(self.entities), *self.shape)
-        fits = array.ndim == len(wanted) and all(n in (-1, m) for n, m in zip(wanted, array.shape, strict=True))
-        if fits and array.dtype == np.dtype(self.dtype):
-            return ""
-        shape = str(wanted).replace("-1", "any")
-        return f"found {array.dtype} of shape {array.shape}, needs {np.dtype(self.dtype)} of shape {shape}"
-
-
-@dataclass(slots=True, eq=False)
-class _Group:
-    """Columns that are made when they are read, and put back together."""
-
-    names: tuple[str, ...]
-    get: Callable[[], Sequence[Array]]
-    put: Callable[[Sequence[Array]], None] | None
-
-
-@dataclass(slots=True)
-class _Entry:
-    """A column at work: its array or its group, and who claimed which of its rows at which place of the claim."""
-
-    column: Column
-    owner: str
-    array: Array | None
-    group: _Group | None = None
-    claims: dict[int, tuple[_Claim, int]] = field(default_factory=dict)
-
-    def now(self) -> Array:
-        if self.array is not None:
-            return self.array
-        assert self.group is not None
-        return self.group.get()[self.group.names.index(self.column.name)]
-
-
-@dataclass(slots=True, eq=False)
-class _Claim:
-    owner: str
-    instants: Callable[[Rows], AtInstants] | None
-
-
-@dataclass(slots=True)
-class _Table:
-    """What all views of the columns of a run share."""
-
-    entries: dict[str, _Entry] = field(default_factory=dict)
-    needed: dict[str, str] = field(default_factory=dict)
 
 
 class Columns(Mapping[str, Array]):
@@ -101,9 +22,9 @@ class Columns(Mapping[str, Array]):
     owner: who declares and claims through this object, for error messages; see `owned_by`.
     """
 
-    def __init__(self, owner: str = "the simulation", table: _Table | None = None) -> None:
+    def __init__(self, owner: str = "the simulation", table: Table | None = None) -> None:
         self._owner = owner
-        self._table = _Table() if table is None else table
+        self._table = Table() if table is None else table
         self._added: list[str] = []
 
     def owned_by(self, owner: str) -> Columns:
@@ -122,7 +43,7 @@ class Columns(Mapping[str, Array]):
             array = np.zeros((len(column.entities), *column.shape), column.dtype)
         if misfit := column.misfit(array):
             raise ValueError(f"column {column.name!r}: {misfit}")
-        self._enter(_Entry(column, self._owner, array))
+        self._enter(Entry(column, self._owner, array))
         return array
 
     def compute(
@@ -146,9 +67,9 @@ class Columns(Mapping[str, Array]):
             raise ValueError(f"column {columns[0].name!r}: of columns computed together, either all are state or none")
         if put is None and columns[0].state:
             raise ValueError(f"column {columns[0].name!r}: what a State keeps needs `put`")
-        group = _Group(tuple(column.name for column in columns), get, put)
+        group = Group(tuple(column.name for column in columns), get, put)
         for column in columns:
-            self._enter(_Entry(column, self._owner, None, group))
+            self._enter(Entry(column, self._owner, None, group))
 
     def claim(self, name: str, entities: Sequence[str], instants: Callable[[Rows], AtInstants] | None = None) -> Rows:
         """Claim rows of a shared column and return their indices: this owner writes them and nobody else does.
@@ -173,7 +94,7 @@ class Columns(Mapping[str, Array]):
             other = taken[0][1]
             theirs = ", ".join(repr(entity) for entity, owner in taken if owner == other)
             raise ValueError(f"column {name!r}, rows {theirs}: both {other} and {self._owner}")
-        claim = _Claim(self._owner, instants)
+        claim = Claim(self._owner, instants)
         entry.claims.update((row, (claim, place)) for place, row in enumerate(rows.tolist()))
         return rows
 
@@ -216,7 +137,7 @@ class Columns(Mapping[str, Array]):
     def instants(self, name: str, rows: Sequence[int]) -> AtInstants:
         """Return a function that gives rows (K, R, ...) at K instants (ns). All of them must be `timed`."""
         entry = self._entry(name)
-        found: dict[_Claim, list[tuple[int, int]]] = {}
+        found: dict[Claim, list[tuple[int, int]]] = {}
         for out, row in enumerate(rows):
             claim, place = entry.claims[row]
             found.setdefault(claim, []).append((out, place))
@@ -247,7 +168,7 @@ class Columns(Mapping[str, Array]):
 
     def kept(self) -> dict[str, Array]:
         """Return a copy of every column of state, by name."""
-        return {name: np.array(array) for name, array in _arrays(self._states()).items()}
+        return {name: np.array(array) for name, array in arrays_of(self._states()).items()}
 
     def misfits(self, arrays: Mapping[str, Array], entities: Mapping[str, tuple[str, ...] | None]) -> list[str]:
         """Say what keeps arrays, kept from a run with such entities, from being put into this one."""
@@ -285,58 +206,18 @@ class Columns(Mapping[str, Array]):
     def __contains__(self, name: object) -> bool:
         return name in self._table.entries  # without computing it
 
-    def _enter(self, entry: _Entry) -> None:
+    def _enter(self, entry: Entry) -> None:
         name = entry.column.name
         if name in self._table.entries:
             raise ValueError(f"column {name!r}: both {self._table.entries[name].owner} and {entry.owner}")
         self._table.entries[name] = entry
         self._added.append(name)
 
-    def _entry(self, name: str) -> _Entry:
+    def _entry(self, name: str) -> Entry:
         found = self._table.entries.get(name)
         if found is None:
             raise KeyError(f"no column {name!r}{did_you_mean(name, self)}")
         return found
 
-    def _states(self) -> Iterable[_Entry]:
+    def _states(self) -> Iterable[Entry]:
         return (entry for entry in self._table.entries.values() if entry.column.state)
-
-
-class Memory:
-    """Some columns of state as bytes, for those who look ahead and go back many times in a run."""
-
-    def __init__(self, entries: list[_Entry]) -> None:
-        arrays = [entry.array for entry in entries if entry.array is not None and entry.array.size]
-        if not all(array.flags.c_contiguous for array in arrays):
-            raise ValueError("what is taken and put back often must be contiguous")
-        # Memory views are copied several times as fast as small arrays.
-        self._views = [memoryview(array.data).cast("B") for array in arrays]
-        self._groups = list(dict.fromkeys(entry.group for entry in entries if entry.group is not None))
-
-    def take(self) -> list[bytes]:
-        """Return all of it, to compare or to put back."""
-        taken = [bytes(view) for view in self._views]
-        for group in self._groups:
-            taken += [array.tobytes() for array in group.get()]
-        return taken
-
-    def put(self, taken: Sequence[bytes]) -> None:
-        """Put back what `take` returned."""
-        rest = iter(taken)
-        for view in self._views:
-            view[:] = next(rest)
-        for group in self._groups:
-            if group.put is not None:
-                group.put([np.frombuffer(next(rest), a.dtype).reshape(a.shape) for a in group.get()])
-
-
-def _arrays(entries: Iterable[_Entry]) -> dict[str, Array]:
-    """The arrays of entries by name; each group is made once."""
-    found: dict[str, Array] = {}
-    for entry in entries:
-        name = entry.column.name
-        if entry.array is not None:
-            found[name] = entry.array
-        elif name not in found and entry.group is not None:
-            found.update(zip(entry.group.names, entry.group.get(), strict=True))
-    return found
