@@ -52,9 +52,7 @@ class Simulation:
         self.columns = Columns()
         declare_frames(self.columns, self.frames, lambda: self.present().poses, self._twists)
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
-        self.bodies: Mapping[str, Body] = Handles("body", records_of(self.engines, "bodies"), Body)
-        self.joints: Mapping[str, Joint] = Handles("joint", records_of(self.engines, "joints"), Joint)
-        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", records_of(self.engines, "vehicles"), Vehicle)
+        self._offer_handles()
         offered = (engine.surroundings() for engine in self.engines.values() if isinstance(engine, Perceived))
         surroundings = next(offered, OPEN_AIR)
         # Without bodies nothing falls, and what is held weighs what the standard says.
@@ -280,6 +278,11 @@ class Simulation:
             with ENGINES.blaming(name):
                 engine.reset(self.seed)
         self._suite.reset(self.seed)
+
+    def _offer_handles(self) -> None:
+        self.bodies: Mapping[str, Body] = Handles("body", records_of(self.engines, "bodies"), Body)
+        self.joints: Mapping[str, Joint] = Handles("joint", records_of(self.engines, "joints"), Joint)
+        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", records_of(self.engines, "vehicles"), Vehicle)
 
     def _twists(self) -> FloatArray:
         if self._observe_all is None:
