@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
@@ -105,3 +105,9 @@ def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Eng
         if opened is not None:
             engines[name] = opened
     return engines
+
+
+def records_of(engines: Mapping[str, Engine], kind: Literal["bodies", "joints", "vehicles"]) -> dict[str, Any]:
+    """Return what all engines that offer handles know of their bodies, joints or vehicles, by name."""
+    offered = [getattr(engine, kind) for engine in engines.values() if isinstance(engine, Handled)]
+    return {name: record for records in offered for name, record in records.items()}

@@ -13,8 +13,8 @@ from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
-from sim_node.physics.engine import Carrier, Handled, Perceived
-from sim_node.physics.handles import BodyRecord, Handles, JointRecord, VehicleRecord
+from sim_node.physics.engine import Carrier, Perceived, records_of
+from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
 from sim_node.sensors.setting import OPEN_AIR
 from sim_node.sensors.tap import Tap
@@ -285,23 +285,15 @@ class Simulation:
                 engine.reset(self.seed)
         self._suite.reset(self.seed)
 
+    def _offer_handles(self) -> None:
+        self.bodies: Mapping[str, Body] = Handles("body", records_of(self.engines, "bodies"), Body)
+        self.joints: Mapping[str, Joint] = Handles("joint", records_of(self.engines, "joints"), Joint)
+        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", records_of(self.engines, "vehicles"), Vehicle)
+
     def _twists(self) -> FloatArray:
         if self._observe_all is None:
             self._observe_all = self.observer(self.frames.names)
         return self._observe_all().twist
-
-    def _offer_handles(self) -> None:
-        bodies: dict[str, BodyRecord] = {}
-        joints: dict[str, JointRecord] = {}
-        vehicles: dict[str, VehicleRecord] = {}
-        for engine in self.engines.values():
-            if isinstance(engine, Handled):
-                bodies.update(engine.bodies)
-                joints.update(engine.joints)
-                vehicles.update(engine.vehicles)
-        self.bodies: Mapping[str, Body] = Handles("body", bodies, Body)
-        self.joints: Mapping[str, Joint] = Handles("joint", joints, Joint)
-        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", vehicles, Vehicle)
 
     def _truth_of(self, names: Sequence[str], state: FrameState) -> Truth:
         return Truth(self.frames, self.engines, self.columns, names, state, self._poses)

@@ -187,7 +187,7 @@ def test_asking_changes_nothing_of_what_follows() -> None:
                 surroundings.contact(["box"], np.zeros((1, 3)))
                 surroundings.joint(["box"], np.zeros((1, 3)))
         data = engine.data
-        return b"".join(array.tobytes() for array in (data.qpos, data.qvel, data.qacc_warmstart))
+        return b"".join(np.array(part).tobytes() for part in (data.qpos, data.qvel, data.qacc_warmstart))
 
     assert fall(ask=True) == fall(ask=False)
 
