@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -280,7 +280,7 @@ def _text_names(type: str) -> dict[str, Tree]:
     return {} if any(write for _, write, _ in plan) else {name: None for name, _, _ in plan}
 
 
-def _texts_of(type: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def _texts_of(type: str, rows: Iterable[Any]) -> list[str]:
     """The texts of messages of which each has all that it may have, one after the other; else none."""
     names, texts = _text_names(type), []
     for row in rows if names else ():
