@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sim_node.text import did_you_mean
 from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
 from sim_node.wire.definitions import PRIMITIVES, TEXT, Field, UnknownMessage, fields_of
+from sim_node.wire.places import Moved, Place, Tree, joined
 
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 BYTE = np.dtype("u1")
@@ -35,31 +36,6 @@ def encode(type: str, fields: Mapping[str, Any]) -> bytes:
     beyond what stamps hold.
     """
     return ENCAPSULATION + bytes(Body(type, fields).data)
-
-
-class Place(NamedTuple):
-    """Numbers of one type: where they begin behind the encapsulation header, and how many there are."""
-
-    start: int
-    dtype: np.dtype[Any]
-    size: int
-
-    @property
-    def end(self) -> int:
-        """Return where they end."""
-        return self.start + self.dtype.itemsize * self.size
-
-
-class Moved(NamedTuple):
-    """A message of numbers only; base: a multiple of 8 from which its places count. whole: see Body.place."""
-
-    base: int
-    tree: Tree
-    whole: Place | None
-
-
-# Where things lie: of a message by field, of a list of messages by row; None for texts.
-Tree: TypeAlias = "Place | Moved | dict[str, Tree] | list[Tree] | None"
 
 
 class Body:
@@ -107,7 +83,7 @@ class Body:
         return node, base
 
     def _whole(self, node: Tree, path: str, base: int = 0) -> Place:
-        whole = _joined(node)
+        whole = joined(node)
         if whole is None:
             raise LayoutFault(f"{self.type}: {path} does not consist of equal numbers; name the fields in it")
         return Place(whole.start + base, whole.dtype, whole.size)
@@ -174,19 +150,19 @@ class Body:
         return node
 
     def _messages(self, field: Field, value: Any, path: str) -> Tree:
-        rows = () if value is _UNSAID else value
+        rows: Any = () if value is _UNSAID else value
         if isinstance(rows, np.ndarray) and len(rows):
             return self._array_of_messages(field, rows, path)
         if not isinstance(rows, (list, tuple, np.ndarray)) or not all(isinstance(row, Mapping) for row in rows):
             raise LayoutFault(f"{self.type}: {path} needs a list of mappings")
         self._count(field, path, len(rows))
-        names = _text_names(field.type)
-        if names and all(row.keys() == names.keys() and {*map(type, row.values())} == {str} for row in rows):
-            for row in rows:
-                for name in names:
-                    self.data += _PADDING[len(self.data) & 3]
-                    self.data += cdr_string(row[name])
-            return [dict.fromkeys(names) for _ in rows]
+        texts = _texts_of(field.type, rows)
+        if texts:
+            data = self.data
+            for text in texts:
+                data += _PADDING[len(data) & 3]
+                data += cdr_string(text)
+            return [_text_names(field.type)] * len(rows)
         return [
             self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSAID, path)
             for number, row in enumerate(rows)
@@ -298,10 +274,22 @@ def _plan(type: str) -> tuple[tuple[str, Callable[[Body, Field, Any, str], Tree]
 
 
 @cache
-def _text_names(type: str) -> dict[str, None]:
+def _text_names(type: str) -> dict[str, Tree]:
     """The fields of a message of plain texts only, none of another: such as pairs of a key and a value."""
     plan = _plan(type)
     return {} if any(write for _, write, _ in plan) else {name: None for name, _, _ in plan}
+
+
+def _texts_of(type: str, rows: Iterable[Any]) -> list[str]:
+    """The texts of messages of which each has all that it may have, one after the other; else none."""
+    names, texts = _text_names(type), []
+    for row in rows if names else ():
+        for name in names:
+            text = row.get(name)
+            if text.__class__ is not str or len(row) != len(names):
+                return []
+            texts.append(text)
+    return texts
 
 
 @cache
@@ -317,19 +305,7 @@ def _numeric(type: str) -> bool:
 def _template(type: str, phase: int) -> tuple[bytes, Tree, Place | None]:
     """The bytes of such a message that begins `phase` bytes behind a multiple of 8, and where things lie from there."""
     body = Body(type, {}, phase=phase)
-    return bytes(body.data[phase:]), body.tree, _joined(body.tree)
-
-
-def _joined(node: Tree) -> Place | None:
-    """All numbers as one, where they are of one type and without gaps."""
-    if isinstance(node, Moved):
-        return node.whole and node.whole._replace(start=node.base + node.whole.start)
-    places = list(_places(node))
-    if not places or {each.dtype for each in places} != {places[0].dtype}:
-        return None
-    if [each.start for each in places[1:]] != [each.end for each in places[:-1]]:
-        return None
-    return Place(places[0].start, places[0].dtype, sum(each.size for each in places))
+    return bytes(body.data[phase:]), body.tree, joined(body.tree)
 
 
 def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -348,20 +324,9 @@ def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
         if isinstance(value, Mapping):
             value = {**into.get(last, {}), **_nested(value)}
         elif isinstance(value, (list, tuple)):
-            value = [_nested(row) if isinstance(row, Mapping) else row for row in value]
+            value = [_nested(row) if row.__class__ is dict or isinstance(row, Mapping) else row for row in value]
         into[last] = value
     return nested
-
-
-def _places(node: Tree, base: int = 0) -> Iterator[Place]:
-    """The places of all numbers, in their order."""
-    if isinstance(node, Place):
-        yield node._replace(start=node.start + base) if base else node
-    elif isinstance(node, Moved):
-        yield from _places(node.tree, base + node.base)
-    elif node:
-        for part in node.values() if isinstance(node, dict) else node:
-            yield from _places(part, base)
 
 
 def _paths(type: str, prefix: str = "") -> Iterator[str]:

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.wire.cdr import ENCAPSULATION, STAMP, stamp
-from sim_node.wire.encoding import BYTE, CODES, Body, LayoutFault, Place
+from sim_node.wire.encoding import BYTE, CODES, Body, LayoutFault
+from sim_node.wire.places import Place
 
 # Gives the bytes for a stamp (ns) and the values that change, in their order.
 Pack = Callable[[int, Sequence[float]], bytes]
@@ -39,6 +40,7 @@ class Layout:
         self._message = self._buffer[4 : 8 + len(body.data)]
         self._words = self.doubles.view(np.int32)
         self._stamps = np.array(body.stamps, np.intp) // 4 + 2
+        self._nanoseconds = self._stamps + 1
         self._only_stamp = 8 + body.stamps[0] if len(body.stamps) == 1 else None
 
     def __len__(self) -> int:
@@ -104,7 +106,7 @@ class Layout:
         elif len(self._stamps):
             seconds, nanoseconds = stamp(stamp_ns)
             self._words[self._stamps] = seconds
-            self._words[self._stamps + 1] = nanoseconds
+            self._words[self._nanoseconds] = nanoseconds
         return self._message.tobytes()
 
     def packer(self, *paths: str) -> Pack:
