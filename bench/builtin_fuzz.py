@@ -28,7 +28,7 @@ from sim_node.autopilot.builtin import mission, mission_protocol, parameters, se
 from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilot.builtin.commands import COMMANDS
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.world import craft_in
+from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.autopilot.codec import EncodeError, frame_bytes
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import link_to
@@ -91,7 +91,7 @@ class Running:
         self._ground.bind(("127.0.0.1", 0))
         self._ground.settimeout(HANG)
         world = load("guided")
-        craft = replace(craft_in(world, world.vehicles[0]), mission=None)
+        craft = replace(parameters_in(world, world.vehicles[0]), mission=None)
         connection = Connection(link_to(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
         self.told: list[str] = []
         self.autopilot = BuiltinAutopilot(craft, SYSTEM, self._server.getsockname(), [connection], None, self._keep)

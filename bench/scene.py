@@ -48,7 +48,7 @@ def clouds(pairs: Pairs, room: World) -> None:
 
     def told() -> bytes:
         simulation.step()
-        return write(simulation.time_ns, simulation.present().readings[lidar.name].values[0])
+        return write(simulation.time_ns, simulation.present().measurements[lidar.name].values[0])
 
     rays = RINGS * SAMPLES
     fan = scanner.fan().ravel()
@@ -67,7 +67,7 @@ def pictures(pairs: Pairs, room: World) -> None:
     blind = Simulation(replace(room, sensors=()))
     cameras = tuple(sensor for sensor in room.sensors if sensor.type == "camera")
     seeing = Simulation(replace(room, sensors=cameras))
-    if not seeing.snapshot().readings[cameras[0].name].values.size:
+    if not seeing.snapshot().measurements[cameras[0].name].values.size:
         return
 
     def beside() -> None:

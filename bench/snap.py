@@ -25,7 +25,7 @@ from sim_node.assembly import assemble, assembly_of
 from sim_node.world import ContactGeometry, Geometry, Mate, MateConnector, RigidBody, System, World
 
 TARGETS = {1_000: 0.5, 10_000: 5.0}
-MOST_GROWTH = 15.0
+MAX_GROWTH = 15.0
 ROUNDS = 3
 
 
@@ -44,7 +44,7 @@ def main() -> int:
                 missed |= seconds[count] > target
                 print(f"{name}, {count} bodies, {what}".ljust(44), f"{seconds[count]:.3f} s   (target {target:g} s)")
             small, large = seconds.values()
-            missed |= large / small > MOST_GROWTH
+            missed |= large / small > MAX_GROWTH
             print(f"  ten times the bodies, {large / small:.1f} times as long")
             rows.append({"name": f"{name}, {what}", "seconds": seconds})
     arguments.out.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ BASE_LINK = "base_link"
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
 # Behind the names of frames of pictures, whose z axis looks ahead: REP 103.
 OPTICAL = "_optical"
-LONGEST = 255
+MAX_LENGTH = 255
 _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")
 
 
@@ -19,8 +19,8 @@ def fault(name: str) -> str | None:
     """Why `name` cannot be a frame name, or None. tf2 refuses a leading slash, REP 105 has relative names."""
     if not name:
         return "is empty"
-    if len(name) > LONGEST:
-        return f"has {len(name)} characters; allowed: up to {LONGEST}"
+    if len(name) > MAX_LENGTH:
+        return f"has {len(name)} characters; allowed: up to {MAX_LENGTH}"
     if name.startswith("/"):
         return f"begins with a slash, which tf2 refuses; did you mean {name.strip('/') or 'map'}?"
     if not _VALID.fullmatch(name) or not name.isprintable():

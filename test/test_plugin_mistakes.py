@@ -34,8 +34,13 @@ RAISED = {
     "sensor measure": ("reflector.py", "(each.at.x,", "(each.at.w,", RUN),
     "sensor messages": ("reflector.py", '"range": channels(0)}', '"range": chanels(0)}', CHECK),
     "force reader": ("drive.py", "velocity.vector(3,", "velocity.vectr(3,", CHECK),
-    "open actor": ("drive.py", "self._coefficients = np.array([force.coefficient", "self._k = np.array([force.k", RUN),
-    "actor act": ("drive.py", "arms = data.xipos", "arms = data.xpis", RUN),
+    "open force element": (
+        "drive.py",
+        "self._coefficients = np.array([force.coefficient",
+        "self._k = np.array([force.k",
+        RUN,
+    ),
+    "force element act": ("drive.py", "arms = data.xipos", "arms = data.xpis", RUN),
     "reader": ("belts_file.py", "if tuple(head) != COLUMNS", "if tuple(head) != COLUMS", ("check", "line.belts")),
     "add_arguments": ("throughput.py", 'add_argument("world"', 'add_argumnt("world"', ("throughput", "hall.yaml")),
     "command": ("throughput.py", "abs(belt.speed)", "abs(belt.spd)", ("throughput", "hall.yaml")),
@@ -79,11 +84,11 @@ NONSENSE = {
         RUN,
         "measured values of 1 sensors have shape (1,), not (1, C)",
     ),
-    "actor": (
+    "force element": (
         *("drive.py", "return Drives(forces, compiled, data) if", "return data if", RUN),
-        "an Actor or None is needed, found <mujoco",
+        "a ForceElement or None is needed, found <mujoco",
     ),
-    "actor forces": ("drive.py", "- velocities)", "- np.inf)", RUN, "act() made forces that are not finite"),
+    "force element forces": ("drive.py", "- velocities)", "- np.inf)", RUN, "act() made forces that are not finite"),
     "reader": (
         *("belts_file.py", "return World(path.stem, ", "return dict(", ("check", "line.belts")),
         "a World or None is needed, found {'belts'",

@@ -27,7 +27,7 @@ def main() -> None:
     simulation = Simulation(load("lidar_room"))
     simulation.run(6.0)
     snapshot = simulation.snapshot()
-    body = "\n".join([*picture(snapshot.readings["CAM_CORNER"]), *plan(simulation, snapshot)])
+    body = "\n".join([*picture(snapshot.measurements["CAM_CORNER"]), *plan(simulation, snapshot)])
     path.write_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
         f'font-family="DejaVu Sans, Verdana, sans-serif" font-size="13" fill="{INK}" role="img" '
@@ -49,13 +49,13 @@ def picture(reading):
 def plan(simulation, snapshot):
     """The last cloud and scan of the cart from above, points at the height of walls and furniture."""
     yield '<text x="560" y="36" font-weight="bold">from above: LIDAR_TOP by height, LIDAR_FRONT in red</text>'
-    cloud = in_map(simulation, snapshot, "cart/LIDAR_TOP", snapshot.readings["cart/LIDAR_TOP"].values[-1][..., :3])
+    cloud = in_map(simulation, snapshot, "cart/LIDAR_TOP", snapshot.measurements["cart/LIDAR_TOP"].values[-1][..., :3])
     for low in np.arange(0.02, 2.4, 0.3):
         layer = cloud[(cloud[:, 2] > low) & (cloud[:, 2] <= low + 0.3)]
         yield dots(layer[::2], 1.6, f"hsl({230 - 90 * low:.0f},60%,45%)")
     lidar = next(sensor for sensor in simulation.world.sensors if sensor.name == "cart/LIDAR_FRONT")
     fan = Lidar2d(samples=int(lidar.parameters["samples"])).fan()
-    ranges = snapshot.readings["cart/LIDAR_FRONT"].values[-1]
+    ranges = snapshot.measurements["cart/LIDAR_FRONT"].values[-1]
     seen = np.isfinite(ranges)
     yield dots(in_map(simulation, snapshot, "cart/LIDAR_FRONT", fan[seen] * ranges[seen, None]), 2.4, SCAN)
     cart = simulation.frames.lookup(snapshot.poses, "map", "cart/base_link")

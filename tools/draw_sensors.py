@@ -30,10 +30,10 @@ def flight(left, right):
     world = load("survey")
     simulation = Simulation(world)
     simulation.run(66.0)
-    readings = simulation.snapshot().readings
-    path = readings["drone/TRUTH"].values[:, :2]
+    measurements = simulation.snapshot().measurements
+    path = measurements["drone/TRUTH"].values[:, :2]
     origin = (world.origin.latitude, world.origin.longitude, world.origin.altitude)
-    fixes = convert_position(readings["drone/GPS_MAIN"].values[:, :3], Frame.LLA, Frame.ENU, origin)[:, :2]
+    fixes = convert_position(measurements["drone/GPS_MAIN"].values[:, :3], Frame.LLA, Frame.ENU, origin)[:, :2]
     scale = (right - left) / 116.0
 
     def screen(points):
@@ -54,10 +54,10 @@ def allan(left, right):
     top, bottom, rate = 60.0, 350.0, 100.0
     noise = Imu().gyroscope
     bank = NoiseBank([((noise, 3),)] * 8, [stream(0, f"imu {i}", "imu") for i in range(8)], rate)
-    readings = bank.record(np.zeros((8, 3)), 60_000).reshape(-1, 24)
+    measurements = bank.record(np.zeros((8, 3)), 60_000).reshape(-1, 24)
     spans = np.unique(np.round(np.logspace(0, 4.2, 40)).astype(int))
     times = spans / rate
-    sums = np.concatenate([np.zeros((1, 24)), np.cumsum(readings, axis=0)])
+    sums = np.concatenate([np.zeros((1, 24)), np.cumsum(measurements, axis=0)])
     found = [np.sqrt(np.mean((sums[2 * n :] - 2 * sums[n:-n] + sums[: -2 * n]) ** 2) / (2 * n * n)) for n in spans]
     memory = noise.correlation_time
     decay = 1 - memory / (2 * times) * (3 - 4 * np.exp(-times / memory) + np.exp(-2 * times / memory))

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
+from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.motion import set_in_motion
-from sim_node.assembly.steps import Assembly
 from sim_node.assembly.table import tabulate
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.model import World

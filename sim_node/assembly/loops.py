@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.mechanism import Mechanism, Path
-from sim_node.assembly.steps import Step
 from sim_node.assembly.table import Table
 from sim_node.geometry.arrays import FloatArray
 

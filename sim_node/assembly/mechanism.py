@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.assembly import kernels
+from sim_node.assembly.assembly_log import Step
 from sim_node.assembly.mate_motion import free_parts, part_offsets, positions_of
-from sim_node.assembly.steps import Step
 from sim_node.assembly.table import Table
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
@@ -20,7 +20,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 
 # A loop is closed where its residual (m, rad) is below; Newton's method goes on to the last digits.
 CLOSED, LAST_DIGITS = 1e-10, 1e-14
-MOST_NEWTON_STEPS = 40
+MAX_NEWTON_STEPS = 40
 # Directions that move a loop by less, relative to the one that moves it most, do not move it.
 RANK = 1e-8
 # Starts away from rest, and how far away: rad, and m. Linkages that lie folded at rest do not tell which way to go.
@@ -163,7 +163,7 @@ class Mechanism:
         x = np.array(start)
         residual, matrix = self._evaluate(loops, x)
         worst = float(np.abs(residual).max())
-        for _ in range(MOST_NEWTON_STEPS):
+        for _ in range(MAX_NEWTON_STEPS):
             if worst <= LAST_DIGITS or not free.any():
                 break
             step = np.linalg.lstsq(matrix[:, free], -residual, rcond=RANK)[0]

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_node.assembly.assembly_log import Assembly
 from sim_node.assembly.masses import masses_of, with_mass
 from sim_node.assembly.mate_motion import given_values, positions_of
-from sim_node.assembly.steps import Assembly
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray

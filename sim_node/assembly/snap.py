@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim_node.assembly import kernels
+from sim_node.assembly.assembly_log import Assembly, Step
 from sim_node.assembly.loops import close_loops
 from sim_node.assembly.mate_motion import at_rest, motion_pose
-from sim_node.assembly.steps import Assembly, Step
 from sim_node.assembly.table import Table
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray

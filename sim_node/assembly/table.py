@@ -16,7 +16,7 @@ from sim_node.world.problems import Place, Problem, quoted, shown_key
 from sim_node.world.systems import Mate, MateConnector, RedirectedMateConnector, RigidBody, System, connector_poses
 
 Frame = System | RigidBody | StaticFrame | Motion | Body | None
-MOST_COMPARED = 10_000
+MAX_COMPARED = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,7 +212,7 @@ def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:
     if found is None:
         below = path and f"{path}/"
         known = [name.removeprefix(below) for name in rows.connectors if name.startswith(below)]
-        hint = did_you_mean(reference, known) if len(rows.problems) * len(known) < MOST_COMPARED else ""
+        hint = did_you_mean(reference, known) if len(rows.problems) * len(known) < MAX_COMPARED else ""
         place = mate.connector_places[side]
         message = f"no connector {quoted(reference)}" + (f" in {path}" if path else "") + hint
         rows.problems.append(_problem(place, mate.place, mate.name, message))

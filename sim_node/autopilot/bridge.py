@@ -18,7 +18,7 @@ from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import FrameNames, Topic
-from sim_node.autopilot.vehicle import Vehicle, Way
+from sim_node.autopilot.vehicle import Route, Vehicle
 
 TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
@@ -53,7 +53,7 @@ class Settings:
     max_vehicles: int = 32
 
 
-class Audience(Protocol):
+class BridgeListener(Protocol):
     """Whoever hears what the bridge has to tell; called in the bridge's thread."""
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
@@ -78,7 +78,7 @@ class Bridge:
     def __init__(
         self,
         connections: Sequence[Connection],
-        audience: Audience,
+        listener: BridgeListener,
         settings: Settings | None = None,
         identity: Identity | None = None,
         *,
@@ -89,8 +89,8 @@ class Bridge:
         self.playback = playback
         self.vehicles: dict[int, Vehicle] = {}
         # System ids that were heard once, and where from: one packet of somebody is not worth a vehicle's topics.
-        self._candidates: dict[int, tuple[int, Way, Address]] = {}
-        self._audience, self._settings = audience, settings or Settings()
+        self._candidates: dict[int, tuple[int, Route, Address]] = {}
+        self._audience, self._settings = listener, settings or Settings()
         self._identity = identity or Identity()
         self._graph_ns = graph_ns
         self._selector = selectors.DefaultSelector()
@@ -204,7 +204,7 @@ class Bridge:
                 return
             self._heard(message, connection, address, now_ns, graph_ns)
 
-    def _heard(self, message: Message, way: Way, address: Address, now_ns: int, graph_ns: int) -> None:
+    def _heard(self, message: Message, way: Route, address: Address, now_ns: int, graph_ns: int) -> None:
         vehicle = self.vehicles.get(message.system) or self._found(message, way, address)
         if vehicle is None or message.component != vehicle.component:
             return
@@ -221,7 +221,7 @@ class Bridge:
         if vehicle.telemetry.clock.events.reboots != reboots:
             self._rebooted(vehicle, now_ns)
 
-    def _found(self, message: Message, way: Way, address: Address) -> Vehicle | None:
+    def _found(self, message: Message, way: Route, address: Address) -> Vehicle | None:
         """A new vehicle, where an autopilot speaks: not a ground station, and not we ourselves."""
         if message.name != "HEARTBEAT" or message.fields.autopilot == NO_AUTOPILOT or not message.system:
             return None
@@ -256,7 +256,7 @@ class Bridge:
         self._audience.vehicle_found(vehicle)
         return vehicle
 
-    def _moved(self, vehicle: Vehicle, message: Message, way: Way, address: Address, now_ns: int) -> bool:
+    def _moved(self, vehicle: Vehicle, message: Message, way: Route, address: Address, now_ns: int) -> bool:
         """Whether a vehicle that is heard from elsewhere has moved there: only when its old place is silent."""
         if vehicle.silent(now_ns):
             self._audience.inform(f"system {vehicle.system} is now at {_place(way, address)}")
@@ -349,5 +349,5 @@ class Bridge:
             self._selector.modify(number, events, connection)
 
 
-def _place(way: Way, address: Address) -> str:
+def _place(way: Route, address: Address) -> str:
     return f"{way.name} ({address[0]}:{address[1]})" if address else way.name

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from sim_node.autopilot.codec import Message, enum_name
-from sim_node.autopilot.exchange import Exchange, Outgoing, Refusal
 from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
 from sim_node.autopilot.telemetry import PX4, Telemetry
+from sim_node.autopilot.transaction import Outgoing, Refusal, Transaction
 from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 
@@ -17,14 +17,14 @@ ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
 TIMEOUT_NS = 1_000_000_000
 # While an autopilot says that it is at it.
 LONG_TIMEOUT_NS = 20_000_000_000
-MOST_SENT = 4
+MAX_SENT = 4
 # Autopilots say why they refuse in a STATUSTEXT just before or after the refusal.
 WAIT_FOR_WORDS_NS = 300_000_000
-MOST_WORDS = 5
+MAX_WORDS = 5
 _WARNING = 4  # MAV_SEVERITY
 
 
-class Command(Exchange):
+class Command(Transaction):
     """One COMMAND_LONG. params: up to seven, the rest zero."""
 
     def __init__(self, name: str, command: int, *params: float) -> None:
@@ -46,13 +46,13 @@ class Command(Exchange):
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """An acknowledgement ends it; warnings meanwhile are kept as the reason."""
-        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._words) < MOST_WORDS:
+        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._words) < MAX_WORDS:
             self._words.append(message.fields.text)
         if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
             return []
         found = message.fields.result
         if found == IN_PROGRESS:
-            self._deadline_ns, self._sent = now_ns + LONG_TIMEOUT_NS, MOST_SENT
+            self._deadline_ns, self._sent = now_ns + LONG_TIMEOUT_NS, MAX_SENT
             return []
         if found == ACCEPTED:
             return self.end(True, "accepted")
@@ -67,17 +67,17 @@ class Command(Exchange):
         if self._refusal:
             words = "; ".join(dict.fromkeys(self._words))
             return self.end(False, f"{self._refusal}: {words}" if words else self._refusal)
-        if self._sent >= MOST_SENT:
+        if self._sent >= MAX_SENT:
             return self.end(False, f"no answer to {self.name} after {self._sent} tries")
         return self.start(now_ns)
 
 
-def arm(armed: bool) -> Exchange:
+def arm(armed: bool) -> Transaction:
     """Arms or disarms; the autopilot's own checks are not overridden."""
     return Command("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
 
 
-def set_mode(name: str, vehicle: Telemetry) -> Exchange:
+def set_mode(name: str, vehicle: Telemetry) -> Transaction:
     """A mode by the autopilot's name for it."""
     if vehicle.heartbeat is None:
         return Refusal("mode", "no heartbeat yet: it is not known what modes there are")
@@ -89,13 +89,13 @@ def set_mode(name: str, vehicle: Telemetry) -> Exchange:
     return Command(f"mode {name.upper()}", DO_SET_MODE, *found)
 
 
-def set_mode_for(what: str, vehicle: Telemetry) -> Exchange:
+def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
     """The mode for a purpose: guided, land, return or mission."""
     name = guided_name(vehicle.autopilot) if what == "guided" else purpose(what, vehicle.autopilot)
     return set_mode(name, vehicle)
 
 
-def takeoff(height: float, highest: float, vehicle: Telemetry) -> Exchange:
+def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
     """To a height above home in metres. ArduPilot takes it from there in GUIDED, PX4 in any mode."""
     if not 0.0 < height <= highest:
         return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")

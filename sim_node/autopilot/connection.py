@@ -12,10 +12,10 @@ from sim_node.autopilot.parser import Parser, Reception
 from sim_node.autopilot.ports import is_taken
 from sim_node.autopilot.signing import Signing
 
-FIRST_PAUSE_NS, LONGEST_PAUSE_NS = 100_000_000, 5_000_000_000
+FIRST_PAUSE_NS, MAX_PAUSE_NS = 100_000_000, 5_000_000_000
 # Peers of a udpin link that were silent for so long are not sent to any more.
 FORGET_PEER_NS = 10_000_000_000
-MOST_PEERS = 256
+MAX_PEERS = 256
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Connection:
         self.peers.clear()
         self._first.clear()
         self._next_try_ns = now_ns + self._pause_ns
-        self._pause_ns = min(2 * self._pause_ns, LONGEST_PAUSE_NS)
+        self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
         # What was half of a frame is none of the next connection's.
         reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
         self._parser.reception = reception
@@ -119,7 +119,7 @@ class Connection:
             self._pause_ns = FIRST_PAUSE_NS
             signing = self._signing
             messages = [m for m in self._parser.feed(data) if signing is None or signing.accepts(m)]
-            if messages and (address in self.peers or len(self.peers) < MOST_PEERS):
+            if messages and (address in self.peers or len(self.peers) < MAX_PEERS):
                 self._learn_version(address, messages)
                 self.peers[address] = now_ns
             for message in messages:

@@ -23,8 +23,8 @@ _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
 # Metres, m/s and rad/s that no estimate of a vehicle's has.
-FARTHEST = 1e6
-_MOST_COVARIANCE = 1e30
+MAX_DISTANCE = 1e6
+_MAX_COVARIANCE = 1e30
 
 
 def odometry(
@@ -99,8 +99,8 @@ def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:
 
 def _bounded(what: str, values: Sequence[float]) -> None:
     # Not for NaN either.
-    if not all(abs(value) <= FARTHEST for value in values):
-        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {FARTHEST:g}, or none at all")
+    if not all(abs(value) <= MAX_DISTANCE for value in values):
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {MAX_DISTANCE:g}, or none at all")
 
 
 def _time_us(vehicle: Telemetry, stamp_ns: int) -> int:
@@ -115,6 +115,6 @@ def _upper(covariance: npt.ArrayLike, house: Frame, theirs: Frame) -> list[float
     if not matrix.any():
         return [math.nan, *[0.0] * 20]
     # MAVLink's floats have 32 bits.
-    matrix = np.clip(matrix, -_MOST_COVARIANCE, _MOST_COVARIANCE)
+    matrix = np.clip(matrix, -_MAX_COVARIANCE, _MAX_COVARIANCE)
     values: list[float] = convert_covariance(matrix, house, theirs)[_UPPER].tolist()
     return values

@@ -6,10 +6,10 @@ import math
 
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.commands import Command, set_mode_for
-from sim_node.autopilot.exchange import Exchange, Outgoing
 from sim_node.autopilot.modes import guided_name, mode_name
 from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.transaction import Outgoing, Transaction
 
 # PX4 takes OFFBOARD only once setpoints have streamed for a while.
 STREAM_FIRST_NS = 600_000_000
@@ -17,7 +17,7 @@ STREAM_FIRST_NS = 600_000_000
 MODE_SHOWS_NS = 3_000_000_000
 
 
-class Goto(Exchange):
+class Goto(Transaction):
     """Ends well within `tolerance` metres of the target, badly when the mode is refused or left.
 
     The stream of setpoints is the vehicle's. It goes on after a good end, so that the vehicle stays there.
@@ -30,7 +30,7 @@ class Goto(Exchange):
         assert setpoint.ned is not None
         self.setpoint = setpoint
         self._target, self._vehicle, self._tolerance = setpoint.ned, vehicle, tolerance
-        self._mode: Exchange | None = None
+        self._mode: Transaction | None = None
         self._engaged = False
         self._since_ns = 0
 

@@ -11,7 +11,7 @@ from sim_node.autopilot.links import Address
 from sim_node.autopilot.tlog import Record, read_tlog
 
 # Where a recording was interrupted for longer than this, the pause is shortened to it.
-LONGEST_GAP_NS = 10_000_000_000
+MAX_GAP_NS = 10_000_000_000
 
 
 class Playback:
@@ -49,7 +49,7 @@ class Playback:
             got.append(message)
             self._next = next(self._records, None)
             if self._next is not None and self.speed > 0.0:
-                gap = min(max(0, self._next.time_ns - time_ns), LONGEST_GAP_NS)
+                gap = min(max(0, self._next.time_ns - time_ns), MAX_GAP_NS)
                 self._due_ns += round(gap / self.speed)
         self.played += len(got)
         self.ended = self._next is None

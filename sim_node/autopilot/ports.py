@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sim_node.world import Autopilot, Multirotor, World
-from sim_node.world.autopilot_checks import MOST_INSTANCES, SHARED_PORTS
+from sim_node.world.autopilot_checks import MAX_INSTANCES, SHARED_PORTS
 
 HOST = "127.0.0.1"
 # Of instance 0; those of the others follow.
@@ -36,7 +36,7 @@ def with_free_instances(world: World, tell: Callable[[str], object], *, bridged:
         if autopilot is not None and autopilot.any_instance and not _is_free(autopilot.instance, bridged=bridged):
             free = (
                 replace(autopilot, instance=number)
-                for number in range(MOST_INSTANCES)
+                for number in range(MAX_INSTANCES)
                 if _is_free(number, bridged=bridged)
             )
             found = next((each for each in free if _ports_of(each) not in taken), autopilot)

@@ -10,7 +10,7 @@ from sim_node.autopilot.axes import Quaternion, Vector
 # Seconds of history; more than any sensible delay.
 KEPT_NS = 5_000_000_000
 # Neighbours further apart than this are a gap in telemetry: nothing is interpolated across it.
-LONGEST_GAP_NS = 1_000_000_000
+MAX_GAP_NS = 1_000_000_000
 
 
 class Track:
@@ -51,7 +51,7 @@ class Track:
             after -= 1
         before = after - 1
         span = stamps[after] - stamps[before]
-        if span > LONGEST_GAP_NS:
+        if span > MAX_GAP_NS:
             return None
         return self.values[before], self.values[after], (stamp_ns - stamps[before]) / span
 
@@ -71,7 +71,7 @@ class PoseStream:
         """An attitude in the map."""
         self.attitudes.add(stamp_ns, attitude)
 
-    def newest_ns(self) -> int | None:
+    def latest_ns(self) -> int | None:
         """Up to when poses can be told without looking ahead; None while one of the two is missing."""
         if not self.positions.stamps or not self.attitudes.stamps:
             return None

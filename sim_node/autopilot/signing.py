@@ -21,7 +21,7 @@ KEY_SIZE = 32
 EPOCH_S = 1_420_070_400  # 2015-01-01 00:00:00 UTC
 TICKS_PER_S = 100_000
 # A stream that is heard for the first time may be so far behind: one minute.
-MOST_BEHIND = 60 * TICKS_PER_S
+MAX_BEHIND = 60 * TICKS_PER_S
 # Timestamps are 48 bits wide. No peer may bring ours so near to their end that we could not go on: one day.
 LAST_TIMESTAMP = 2**48 - 1
 _LATEST_ACCEPTED = LAST_TIMESTAMP - 86_400 * TICKS_PER_S
@@ -29,7 +29,7 @@ _LATEST_ACCEPTED = LAST_TIMESTAMP - 86_400 * TICKS_PER_S
 # peer signs within the second that was written ahead is refused.
 _AHEAD, _PEERS_AHEAD = 10 * TICKS_PER_S, TICKS_PER_S
 MODES = ("required", "accept-unsigned")
-MOST_STREAMS = 4096
+MAX_STREAMS = 4096
 
 # System, component, link id.
 Stream = tuple[int, int, int]
@@ -99,11 +99,11 @@ class Signing:
         link_id, timestamp = raw[-SIGNATURE_SIZE], int.from_bytes(raw[-12:-6], "little")
         stream = (message.system, message.component, link_id)
         last = self._streams.get(stream)
-        oldest = self._now() - MOST_BEHIND if last is None else last
+        oldest = self._now() - MAX_BEHIND if last is None else last
         if not oldest < timestamp <= _LATEST_ACCEPTED:
             self.refused.replayed += 1
             return False
-        if last is None and len(self._streams) >= MOST_STREAMS:
+        if last is None and len(self._streams) >= MAX_STREAMS:
             self.refused.replayed += 1
             return False
         self._streams[stream] = timestamp

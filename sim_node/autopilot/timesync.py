@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # A round trip longer than this says little about the offset; MAVROS and PX4 drop such samples too.
-LONGEST_ROUND_TRIP_NS = 10_000_000
+MAX_ROUND_TRIP_NS = 10_000_000
 # So many good round trips are averaged before they count for more than arrivals do.
 SAMPLES_TO_CONVERGE = 10
 # An offset that moves further than this at once, for so many samples on end, is a jump of one of the clocks.
@@ -17,7 +17,7 @@ REBOOT_NS = 1_000_000_000
 UNIX_NEAR_NS = 60_000_000_000
 # How fast the offset may drift when messages come later and later: 1 ms each second.
 DRIFT = 1e-3
-_MOST_GAIN, _LEAST_GAIN = 0.2, 0.01
+_MAX_GAIN, _LEAST_GAIN = 0.2, 0.01
 _2_32_MS = 2**32 * 1_000_000
 
 
@@ -101,7 +101,7 @@ class BootClock:
         self.round_trip_ns = took
         if boot_ns < self._boot_ns - REBOOT_NS:
             return  # the next telemetry tells whether it has rebooted
-        if took > LONGEST_ROUND_TRIP_NS:
+        if took > MAX_ROUND_TRIP_NS:
             self.events.slow_round_trips += 1
             return
         offset = (sent_ns + received_ns) / 2 - boot_ns
@@ -112,7 +112,7 @@ class BootClock:
                 self._restart()
             return
         self._off = 0
-        gain = max(_LEAST_GAIN, _MOST_GAIN * (1.0 - self._round_trips / 200), 1.0 / (self._round_trips + 1))
+        gain = max(_LEAST_GAIN, _MAX_GAIN * (1.0 - self._round_trips / 200), 1.0 / (self._round_trips + 1))
         self._by_round_trip += gain * (offset - self._by_round_trip)
         self._round_trips += 1
 

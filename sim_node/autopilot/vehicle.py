@@ -8,16 +8,16 @@ from typing import Any, Protocol
 
 from sim_node.autopilot.codec import Message, kind_named
 from sim_node.autopilot.commands import request_message, set_message_interval
-from sim_node.autopilot.exchange import Exchange, Outgoing, Refusal, Result
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
+from sim_node.autopilot.transaction import Outgoing, Refusal, Result, Transaction
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.translation.state import tell_state
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
-MOST_WAITING = 32
+MAX_WAITING = 32
 _HOME_POSITION, _GPS_GLOBAL_ORIGIN = 242, 49
 # What ArduPilot is asked for, which streams little by itself: message and its part of the rate.
 STREAMS = {
@@ -38,10 +38,10 @@ STREAMS = {
     "SYSTEM_TIME": 0.04,
 }
 
-Ended = Callable[[Exchange, Result], None]
+Ended = Callable[[Transaction, Result], None]
 
 
-class Way(Protocol):
+class Route(Protocol):
     """What a vehicle is reached through: a connection, or a recording, which takes nothing."""
 
     takes_commands: bool
@@ -94,7 +94,7 @@ class Vehicle:
         self,
         telemetry: Telemetry,
         component: int,
-        way: Way,
+        way: Route,
         address: Address,
         *,
         setpoint_rate: float,
@@ -110,8 +110,8 @@ class Vehicle:
         self._stream_rate = stream_rate
         self._silent_ns = round(heartbeat_timeout * SECOND)
         self._started_ns: int | None = None
-        self._active: dict[str, tuple[Exchange, Ended]] = {}
-        self._waiting: deque[tuple[Exchange, Ended]] = deque()
+        self._active: dict[str, tuple[Transaction, Ended]] = {}
+        self._waiting: deque[tuple[Transaction, Ended]] = deque()
         self._asked_ns = 0
         self._timesyncs: deque[int] = deque(maxlen=20)
 
@@ -141,8 +141,8 @@ class Vehicle:
             # Back from a silence, which anything ends; its next heartbeat may be a second away.
             self.connected = True
             tell_state(telemetry, connected=True)
-        for exchange, _ in list(self._active.values()):
-            self._send_all(exchange.receive(message, now_ns), now_ns)
+        for transaction, _ in list(self._active.values()):
+            self._send_all(transaction.receive(message, now_ns), now_ns)
         if self._active:
             self._settle(now_ns)
 
@@ -152,8 +152,8 @@ class Vehicle:
             self.connected = False
             self.telemetry.arrival_ns = graph_ns
             tell_state(self.telemetry, connected=False)
-        for exchange, _ in list(self._active.values()):
-            self._send_all(exchange.tick(now_ns), now_ns)
+        for transaction, _ in list(self._active.values()):
+            self._send_all(transaction.tick(now_ns), now_ns)
         self._settle(now_ns)
         setpoint = self.stream.due(now_ns)
         if setpoint is not None:
@@ -161,20 +161,20 @@ class Vehicle:
         if self.connected and now_ns - self._asked_ns > REQUEST_PERIOD_NS:
             self._ask(now_ns)
 
-    def begin(self, exchange: Exchange, ended: Ended, now_ns: int) -> None:
+    def begin(self, transaction: Transaction, ended: Ended, now_ns: int) -> None:
         """Starts an exchange, or lets it wait for the one of the same key that is under way."""
-        if not self.way.takes_commands and exchange.result is None:
-            exchange = Refusal(exchange.name, "a recording takes no commands")
-        if exchange.result is not None:
-            ended(exchange, exchange.result)
-        elif exchange.key in self._active:
-            if len(self._waiting) >= MOST_WAITING:
-                ended(exchange, Result(False, f"{MOST_WAITING} requests are waiting already"))
+        if not self.way.takes_commands and transaction.result is None:
+            transaction = Refusal(transaction.name, "a recording takes no commands")
+        if transaction.result is not None:
+            ended(transaction, transaction.result)
+        elif transaction.key in self._active:
+            if len(self._waiting) >= MAX_WAITING:
+                ended(transaction, Result(False, f"{MAX_WAITING} requests are waiting already"))
             else:
-                self._waiting.append((exchange, ended))
+                self._waiting.append((transaction, ended))
         else:
-            self._active[exchange.key] = exchange, ended
-            self._send_all(exchange.start(now_ns), now_ns)
+            self._active[transaction.key] = transaction, ended
+            self._send_all(transaction.start(now_ns), now_ns)
             self._settle(now_ns)
 
     def cancel(self, key: str, why: str, now_ns: int) -> None:
@@ -224,8 +224,8 @@ class Vehicle:
             wanted.append(request_message(_GPS_GLOBAL_ORIGIN))
         # Asked again where positions do not flow: the autopilot was restarted, or the first request was lost.
         starved = (
-            self.telemetry.poses.newest_ns() is None
-            or self.telemetry.arrival_ns - (self.telemetry.poses.newest_ns() or 0) > 2 * SECOND
+            self.telemetry.poses.latest_ns() is None
+            or self.telemetry.arrival_ns - (self.telemetry.poses.latest_ns() or 0) > 2 * SECOND
         )
         if self._stream_rate > 0.0 and self.telemetry.autopilot == ARDUPILOT and (first or starved):
             wanted += [
@@ -240,11 +240,11 @@ class Vehicle:
 
     def _settle(self, now_ns: int) -> None:
         """Tells of what has ended and starts what waited for it."""
-        for key, (exchange, ended) in list(self._active.items()):
-            if exchange.result is None:
+        for key, (transaction, ended) in list(self._active.items()):
+            if transaction.result is None:
                 continue
             del self._active[key]
-            ended(exchange, exchange.result)
+            ended(transaction, transaction.result)
             for waiting in self._waiting:
                 if waiting[0].key == key:
                     self._waiting.remove(waiting)

@@ -15,11 +15,11 @@ from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_network
 from sim_node.packages import how_to_install
-from sim_node.world.autopilot_checks import MOST_INSTANCES
+from sim_node.world.autopilot_checks import MAX_INSTANCES
 from sim_node.world.network import is_local, refuse_network
 
 if TYPE_CHECKING:
-    from sim_node.autopilot.builtin.craft import Craft
+    from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
     from sim_node.autopilot.signing import Signing
 
 # One of each per instance.
@@ -68,8 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.autopilot.links.udpout import UdpOut
 
     instance = arguments.instance
-    if not 0 <= instance < MOST_INSTANCES:
-        raise UsageError(f"--instance {instance}: allowed are 0 to {MOST_INSTANCES - 1}")
+    if not 0 <= instance < MAX_INSTANCES:
+        raise UsageError(f"--instance {instance}: allowed are 0 to {MAX_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
     craft = _craft(arguments)
@@ -143,8 +143,8 @@ def _simulator(url: str) -> tuple[str, int]:
     return link.address
 
 
-def _craft(arguments: argparse.Namespace) -> Craft:
-    from sim_node.autopilot.builtin.craft import from_json
+def _craft(arguments: argparse.Namespace) -> VehicleParameters:
+    from sim_node.autopilot.builtin.vehicle_parameters import from_json
 
     if arguments.craft is None:
         return _craft_of_world(arguments)
@@ -164,8 +164,8 @@ def _craft(arguments: argparse.Namespace) -> Craft:
     return craft
 
 
-def _craft_of_world(arguments: argparse.Namespace) -> Craft:
-    from sim_node.autopilot.builtin.world import craft_in
+def _craft_of_world(arguments: argparse.Namespace) -> VehicleParameters:
+    from sim_node.autopilot.builtin.world import parameters_in
     from sim_node.text import did_you_mean
     from sim_node.world import load
 
@@ -183,5 +183,5 @@ def _craft_of_world(arguments: argparse.Namespace) -> Craft:
         if vehicle.name == arguments.vehicle or (
             arguments.vehicle is None and vehicle.autopilot.instance == arguments.instance
         ):
-            return craft_in(world, vehicle)
+            return parameters_in(world, vehicle)
     raise UsageError(f"{world.name} has no vehicle with the built-in autopilot, instance {arguments.instance}")

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from sim_node.cli.numbers import positive
 from sim_node.cli.parser import add_list
 from sim_node.recording.bag import Bag, BagError, Message
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.text import did_you_mean
 from sim_node.wire.unreadable import Unreadable
@@ -30,8 +30,8 @@ def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
 
 def add_chunk_limit(parser: argparse.ArgumentParser) -> None:
     """--chunk-limit MB, for bags with larger chunks than any that is honest is likely to have."""
-    what = f"of a bag: read chunks of up to so much, uncompressed (default {MOST_BYTES // 2**20} MB)"
-    parser.add_argument("--chunk-limit", metavar="MB", type=_megabytes, default=MOST_BYTES, help=what)
+    what = f"of a bag: read chunks of up to so much, uncompressed (default {MAX_BYTES // 2**20} MB)"
+    parser.add_argument("--chunk-limit", metavar="MB", type=_megabytes, default=MAX_BYTES, help=what)
 
 
 def _megabytes(text: str) -> int:

@@ -33,8 +33,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
     if arguments.tolerance < 0:
         raise UsageError(f"--tolerance is {arguments.tolerance:g}, needs 0 or more")
-    most_bytes = arguments.chunk_limit
-    with open_bag(arguments.bag, most_bytes) as one, open_bag(arguments.other, most_bytes) as other:
+    max_bytes = arguments.chunk_limit
+    with open_bag(arguments.bag, max_bytes) as one, open_bag(arguments.other, max_bytes) as other:
         topics = fitting({topic.name for bag in (one, other) for topic in bag.topics}, arguments.topics)
         messages = shown(one, "comparing", topics), other.messages(topics)
         found = compare(one, other, topics, arguments.tolerance, messages)

@@ -12,7 +12,7 @@ from sim_node.simulation import Simulation, Snapshot
 from sim_node.world.instants import within
 
 # Longer than this is more likely a mistake than a wish.
-MOST_HOURS = 1.0
+MAX_HOURS = 1.0
 # So long is stepped before it is said how long all of it takes, and so long between two looks at the clock.
 _TRIAL_S, _SLICE_S = 1.0, 0.1
 
@@ -49,9 +49,9 @@ def _approach(simulation: Simulation, target: int) -> None:
             bar.update(simulation.steps - begin - bar.n)
             rate = (simulation.steps - begin) / max(now - began, 1e-9)
             hours = (target - simulation.steps) / rate / 3600.0
-            if now - began > _TRIAL_S and hours > MOST_HOURS:
-                allowed_s = MOST_HOURS * 3600.0 * rate * step_s
+            if now - began > _TRIAL_S and hours > MAX_HOURS:
+                allowed_s = MAX_HOURS * 3600.0 * rate * step_s
                 raise UsageError(
                     f"{target} steps from the start, each of which is integrated, take about {hours:.3g} hours here; "
-                    f"allowed: up to {MOST_HOURS:g} hour, about {allowed_s:.2g} s of this world"
+                    f"allowed: up to {MAX_HOURS:g} hour, about {allowed_s:.2g} s of this world"
                 )

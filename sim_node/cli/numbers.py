@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 
-from sim_node.simulation.pacing import MOST_FACTOR
+from sim_node.simulation.pacing import MAX_FACTOR
 from sim_node.world.instants import nanoseconds
 
 
@@ -54,7 +54,7 @@ def positive(text: str, most: float = 1e12) -> float:
     return number
 
 
-def speed(text: str, most: float = MOST_FACTOR) -> float:
+def speed(text: str, most: float = MAX_FACTOR) -> float:
     """Seconds per second, or max, which is 0."""
     if text == "max":
         return 0.0

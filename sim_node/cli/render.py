@@ -29,13 +29,13 @@ from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
-    from sim_node.viewing.takes import Take
+    from sim_node.viewing.pose_sources import PoseSource
 
 DEFAULT_DURATION_S = 10.0
-MOST_PIXELS = 8192
+MAX_PIXELS = 8192
 # Shadows of pictures are soft; for films that would take too long.
 SUNS_OF_A_PICTURE = 16
-MOST_PICTURES = 200_000
+MAX_PICTURES = 200_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,91 +74,91 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"drawing needs MuJoCo, {fault}")
     try:
         # Here and not above: only who draws needs what draws.
-        from sim_node.viewing.canvas import NoOpenGL
         from sim_node.viewing.films import FILMS, FilmError, write_film
-        from sim_node.viewing.framing import ShotError
+        from sim_node.viewing.framebuffer import NoOpenGL
+        from sim_node.viewing.framing import RenderError
         from sim_node.viewing.pictures import PICTURES, write_picture
-        from sim_node.viewing.shots import Shot, draw_take
+        from sim_node.viewing.render_requests import RenderRequest, render_source
     except ImportError as error:
         raise UsageError(
             f"drawing needs what is not installed ({error}); run: pip install 'sim_node[physics,view]'"
         ) from None
     _check_file(path, "picture" if arguments.out else "film", PICTURES if arguments.out else FILMS, arguments)
-    shot = Shot(
+    request = RenderRequest(
         camera=arguments.camera,
         follow=arguments.follow,
         size=arguments.size,
         frames=None if arguments.frames is None else tuple(arguments.frames),
         trails=tuple(arguments.trail),
         has_time=arguments.time,
-        suns=SUNS_OF_A_PICTURE if arguments.out else 1,
+        sun_samples=SUNS_OF_A_PICTURE if arguments.out else 1,
     )
     # As Ctrl-C: nothing half written is left.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
-    with _take(arguments) as take:
-        times_ns, fps = _times(take, arguments)
-        pictures = draw_take(take, shot, times_ns, _with_bar)
+    with _take(arguments) as source:
+        times_ns, fps = _times(source, arguments)
+        pictures = render_source(source, request, times_ns, _with_bar)
         try:
             if arguments.out:
                 write_picture(next(pictures), path)
                 pictures.close()
             else:
                 write_film(pictures, len(times_ns), fps, path)
-        except (ShotError, FilmError, NoOpenGL, UnknownFrame) as error:
+        except (RenderError, FilmError, NoOpenGL, UnknownFrame) as error:
             raise UsageError(str(error)) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {_told(times_ns, fps, take, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
+    print(f"{path}: {_told(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 
 @contextmanager
-def _take(arguments: argparse.Namespace) -> Iterator[Take]:
+def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
     """What is drawn: a run of a world, or a bag."""
-    from sim_node.session.bag_takes import take_of_bag
-    from sim_node.viewing.takes import run_of
+    from sim_node.session.bag_takes import source_of_bag
+    from sim_node.viewing.pose_sources import source_of_run
 
     if not is_bag(arguments.world):
         goes_with(arguments, "a bag", ["chunk_limit"])
-        yield run_of(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)
+        yield source_of_run(drawn(loaded(arguments), arguments), arguments.seed or 0, seek)
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
-        with told_of() as unreadable, take_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as take:
-            yield take
+        with told_of() as unreadable, source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source:
+            yield source
         tell_damage(bag)
 
 
-def _times(take: Take, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
+def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
     """The instants of the pictures, and how many of them pass in a second."""
-    start_ns = take.start_ns
+    start_ns = source.start_ns
     if arguments.out:
         for name, option in {"begin": "from", "duration": "duration", "fps": "fps", "speed": "speed"}.items():
             if name in arguments.given:
                 raise UsageError(f"--{option} is of films; a picture has --at")
-        return [start_ns if arguments.at is None else _instant(take, arguments.at)], Fraction(1)
+        return [start_ns if arguments.at is None else _instant(source, arguments.at)], Fraction(1)
     if arguments.at is not None:
         raise UsageError("--at is of pictures; a film has --from and --duration")
     fps = arguments.fps or Fraction(30)
-    begin_ns = start_ns if arguments.begin is None else _instant(take, arguments.begin)
-    left = (take.end_ns - begin_ns) / 1e9
+    begin_ns = start_ns if arguments.begin is None else _instant(source, arguments.begin)
+    left = (source.end_ns - begin_ns) / 1e9
     whole = min(DEFAULT_DURATION_S, left) if left > 0.0 else DEFAULT_DURATION_S
     duration = Fraction(str(whole if arguments.duration is None else arguments.duration))
     step_ns = 10**9 * (arguments.speed or Fraction(1)) / fps
     count = max(1, round(duration * 10**9 / step_ns))
-    if count > MOST_PICTURES:
-        raise UsageError(f"a film of {count} pictures; allowed: up to {MOST_PICTURES}")
+    if count > MAX_PICTURES:
+        raise UsageError(f"a film of {count} pictures; allowed: up to {MAX_PICTURES}")
     times_ns = [begin_ns + round(index * step_ns) for index in range(count)]
     _within(times_ns[-1])
     return times_ns, fps
 
 
-def _instant(take: Take, at: float) -> int:
+def _instant(source: PoseSource, at: float) -> int:
     """What is small for a stamp of the wall clock is counted from the first."""
     time_ns = nanoseconds(at)
-    return time_ns if time_ns >= WALL_CLOCK_NS else _within(take.zero_ns + time_ns)
+    return time_ns if time_ns >= WALL_CLOCK_NS else _within(source.zero_ns + time_ns)
 
 
 def _within(time_ns: int) -> int:
@@ -182,8 +182,8 @@ def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
     return tqdm(times_ns, desc=what, unit="instant", disable=hidden, leave=False)
 
 
-def _told(times_ns: Sequence[int], fps: Fraction, take: Take, *, film: bool) -> str:
-    first = (times_ns[0] - take.zero_ns) / 1e9
+def _told(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:
+    first = (times_ns[0] - source.zero_ns) / 1e9
     if not film:
         return f"at {first:g} s"
     return f"{len(times_ns)} pictures, {float(len(times_ns) / fps):g} s from {first:g} s on"
@@ -192,8 +192,8 @@ def _told(times_ns: Sequence[int], fps: Fraction, take: Take, *, film: bool) -> 
 def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     size = (int(found[1]), int(found[2])) if found else (0, 0)
-    if not all(16 <= pixels <= MOST_PIXELS for pixels in size):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; as 1280x720, each from 16 to {MOST_PIXELS}, is needed")
+    if not all(16 <= pixels <= MAX_PIXELS for pixels in size):
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; as 1280x720, each from 16 to {MAX_PIXELS}, is needed")
     return size
 
 

@@ -20,7 +20,7 @@ from sim_node.recording.settings import is_topic_pattern
 if TYPE_CHECKING:
     from sim_node.nodes.replay import ReplayNode
 
-MOST_TOPICS = 12
+MAX_TOPICS = 12
 # As the node's parameters of these names have it.
 _rate, _clock_rate = partial(speed, most=1000.0), partial(positive, most=1000.0)
 # What the arrows change the rate by, as in `ros2 bag play`.
@@ -114,11 +114,11 @@ def _banner(node: ReplayNode) -> list[str]:
     name, bag = node.get_fully_qualified_name(), node.bag
     rate = node.get_parameter("rate").value
     topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.stage.sends]
-    more = [f"... {len(topics) - MOST_TOPICS} more"] if len(topics) > MOST_TOPICS else []
+    more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
     return [
         f"{node.get_parameter('bag').value}: node {name}, {(bag.end_ns - bag.start_ns) / 1e9:.9g} s, "
         f"{'as fast as possible' if rate == 0.0 else f'{rate:g} x real time'}",
-        *(f"  {'topics' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MOST_TOPICS], *more))),
+        *(f"  {'topics' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))),
         f"  services     {name}/pause, resume, toggle, step, seek, stop   (std_srvs/Trigger)",
         f"  seek         ros2 param set {name} position 12.5",
         "  stop         Ctrl-C",

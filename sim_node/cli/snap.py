@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_node.assembly import Assembly, assembly_of
-from sim_node.assembly.steps import as_json, shown
+from sim_node.assembly.assembly_log import as_json, shown
 from sim_node.cli.commands import command
 from sim_node.cli.errors import UsageError
 from sim_node.cli.worlds import add_world

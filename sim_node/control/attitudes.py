@@ -23,7 +23,7 @@ def control_attitudes(
     """
     for v in range(states.shape[0]):
         g, j = gains[v], inertias[v]
-        attitude, yaw_gain, rate, most_turn, most_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
+        attitude, yaw_gain, rate, max_turn, max_yaw, mass = g[3], g[4], g[5], g[7], g[8], g[10]
         qx, qy, qz, qw = states[v, 3], states[v, 4], states[v, 5], states[v, 6]
         # Rows of the world's axes in the body's.
         xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
@@ -41,8 +41,8 @@ def control_attitudes(
         tx, ty, tw = (-dy / norm, dx / norm, (1.0 + dz) / norm) if norm > 1e-6 else (1.0, 0.0, 0.0)
         wx, wy = 2.0 * attitude * tx, 2.0 * attitude * ty
         turn = math.sqrt(wx * wx + wy * wy)
-        if turn > most_turn:
-            wx, wy = wx * most_turn / turn, wy * most_turn / turn
+        if turn > max_turn:
+            wx, wy = wx * max_turn / turn, wy * max_turn / turn
 
         # The body's x after the tilt, in the body as it is, and the demanded heading: x less what is along the thrust.
         bx, by, bz = 1.0 - 2.0 * ty * ty, 2.0 * tx * ty, -2.0 * ty * tw
@@ -50,7 +50,7 @@ def control_attitudes(
         hx, hy, hz = xx * cosine + yx * sine, xy * cosine + yy * sine, xz * cosine + yz * sine
         cx, cy, cz = dy * bz - dz * by, dz * bx - dx * bz, dx * by - dy * bx
         error = math.atan2(hx * cx + hy * cy + hz * cz, hx * bx + hy * by + hz * bz)
-        spin = min(max(yaw_gain * error + demands[v, 4], -most_yaw), most_yaw) * tw * tw
+        spin = min(max(yaw_gain * error + demands[v, 4], -max_yaw), max_yaw) * tw * tw
         wx, wy, wz = wx + spin * dx, wy + spin * dy, spin * dz
 
         # The rates in the body.

@@ -12,7 +12,7 @@ from sim_node.control.airframe import Airframe, allocation
 # Each loop is so many times slower than the one inside it, so that it may take that one for granted.
 APART = 3.0
 # Of rotors without lag, rad/s.
-FASTEST_LOOP = 20.0
+MAX_LOOP_RATE = 20.0
 # A loop on a lag T at 0.4/T is damped by 0.8: the roots of T s^2 + s + 0.4/T.
 OF_LAG = 0.4
 # Yaw's moment is but the drag of propellers: its attitude loop is slower than those of roll and pitch by this.
@@ -20,7 +20,7 @@ YAW = 0.4
 # Thrust points at most this far from the vertical, and keeps this part of what would hover, at least.
 STEEPEST, LEAST_HOVER = math.radians(35.0), 0.3
 # Of the most thrust: what is left over is for turning.
-MOST_THRUST = 0.9
+MAX_THRUST = 0.9
 # Of the turn rate from which an airframe can brake, as the attitude loop asks it to.
 BRAKING = 0.7
 
@@ -34,19 +34,19 @@ class Gains(NamedTuple):
     attitude: float
     yaw: float
     rate: float
-    most_speed: float
-    most_turn: float
-    most_yaw: float
-    most_thrust: float
+    max_speed: float
+    max_turn: float
+    max_yaw: float
+    max_thrust: float
     mass: float
 
 
-def gains(airframe: Airframe, most_speed: float, most_yaw: float) -> Gains:
+def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
     """The gains of an airframe that is asked for at most `most_speed` m/s and `most_yaw` rad/s.
 
     Raises ValueError where its rotors do not command it.
     """
-    rate = FASTEST_LOOP if airframe.lag <= 0.0 else min(FASTEST_LOOP, OF_LAG / airframe.lag)
+    rate = MAX_LOOP_RATE if airframe.lag <= 0.0 else min(MAX_LOOP_RATE, OF_LAG / airframe.lag)
     attitude = rate / APART
     velocity = attitude / APART
     position = velocity / APART
@@ -57,15 +57,15 @@ def gains(airframe: Airframe, most_speed: float, most_yaw: float) -> Gains:
         attitude=attitude,
         yaw=YAW * attitude,
         rate=rate,
-        most_speed=most_speed,
-        most_turn=BRAKING * _most_acceleration(airframe) / attitude,
-        most_yaw=most_yaw,
-        most_thrust=MOST_THRUST * float(airframe.most @ airframe.axes[:, 2]) / airframe.mass,
+        max_speed=max_speed,
+        max_turn=BRAKING * _max_acceleration(airframe) / attitude,
+        max_yaw=max_yaw,
+        max_thrust=MAX_THRUST * float(airframe.most @ airframe.axes[:, 2]) / airframe.mass,
         mass=airframe.mass,
     )
 
 
-def _most_acceleration(airframe: Airframe) -> float:
+def _max_acceleration(airframe: Airframe) -> float:
     """The angular acceleration, rad/s^2, that the rotors give about x and y around half of their thrust."""
     headroom = 0.5 * (airframe.most - airframe.least)
     moments = allocation(airframe)[:, 1:3]

@@ -36,13 +36,13 @@ def control_positions(
         if not running[v]:
             integrals[v] = 0.0
         g = gains[v]
-        position, velocity, integral, most_speed, most_thrust = g[0], g[1], g[2], g[6], g[9]
+        position, velocity, integral, max_speed, max_thrust = g[0], g[1], g[2], g[6], g[9]
         dx = position * (setpoints[v, 0] - states[v, 0])
         dy = position * (setpoints[v, 1] - states[v, 1])
         dz = position * (setpoints[v, 2] - states[v, 2])
         speed = math.sqrt(dx * dx + dy * dy + dz * dz)
-        if speed > most_speed:
-            dx, dy, dz = dx * most_speed / speed, dy * most_speed / speed, dz * most_speed / speed
+        if speed > max_speed:
+            dx, dy, dz = dx * max_speed / speed, dy * max_speed / speed, dz * max_speed / speed
         ex = setpoints[v, 3] + dx - states[v, 7]
         ey = setpoints[v, 4] + dy - states[v, 8]
         ez = setpoints[v, 5] + dz - states[v, 9]
@@ -50,11 +50,11 @@ def control_positions(
         ay = setpoints[v, 7] + velocity * ey + integrals[v, 1]
         az = setpoints[v, 8] + velocity * ez + integrals[v, 2] + gravity
 
-        up = min(max(az, LEAST_HOVER * gravity), most_thrust)
+        up = min(max(az, LEAST_HOVER * gravity), max_thrust)
         aside = math.sqrt(ax * ax + ay * ay)
-        most_aside = min(_SLOPE * up, math.sqrt(max(most_thrust * most_thrust - up * up, 0.0)))
-        if aside > most_aside:
-            ax, ay = ax * most_aside / aside, ay * most_aside / aside
+        max_aside = min(_SLOPE * up, math.sqrt(max(max_thrust * max_thrust - up * up, 0.0)))
+        if aside > max_aside:
+            ax, ay = ax * max_aside / aside, ay * max_aside / aside
         else:
             integrals[v, 0] += integral * period * ex
             integrals[v, 1] += integral * period * ey

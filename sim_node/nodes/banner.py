@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from sim_node.nodes.simulation import SimulationNode
 
 # Of sensors, that are shown.
-MOST_TOPICS = 12
+MAX_TOPICS = 12
 
 
 def banner(node: SimulationNode) -> list[str]:
@@ -42,7 +42,7 @@ def banner(node: SimulationNode) -> list[str]:
 def _bridged(node: SimulationNode) -> list[str]:
     """Where topics of telemetry are, and commands."""
     vehicles = flown_by_builtin(node.world).values() if node.beside else ()
-    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MOST_TOPICS]]
+    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MAX_TOPICS]]
 
 
 def headline(node: SimulationNode) -> str:
@@ -55,8 +55,8 @@ def headline(node: SimulationNode) -> str:
 def _sensors(node: SimulationNode) -> list[str]:
     """The topics of sensors, the first few where there are many."""
     topics = topics_of(node.world, node.get_parameter("frame_prefix").value)
-    more = [f"... {len(topics) - MOST_TOPICS} more"] if len(topics) > MOST_TOPICS else []
-    return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MOST_TOPICS], *more))]
+    more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
+    return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
 
 
 def _rviz(node: SimulationNode) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_node.autopilot.vehicle_peer import missing
+from sim_node.autopilot.vehicle_co_simulator import missing
 from sim_node.world import World, WorldError
 
 if TYPE_CHECKING:

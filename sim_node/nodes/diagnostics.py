@@ -9,7 +9,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.time import Time
 
-from sim_node.autopilot.vehicle_peer import VehiclePeer
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator
 from sim_node.nodes import qos
 from sim_node.programs import Supervisor
 from sim_node.programs.supervisor import Running
@@ -27,7 +27,7 @@ class Diagnostics:
     """
 
     def __init__(
-        self, node: Node, loop: Loop, autopilots: Sequence[VehiclePeer], programs: Supervisor, stamp: Stamp
+        self, node: Node, loop: Loop, autopilots: Sequence[VehicleCoSimulator], programs: Supervisor, stamp: Stamp
     ) -> None:
         self._node = node
         self._loop = loop
@@ -81,7 +81,7 @@ class Diagnostics:
         array.header.stamp = Time(nanoseconds=self._stamp(self._loop.simulation.time_ns)).to_msg()
         self._publisher.publish(array)
 
-    def _autopilot(self, peer: VehiclePeer) -> DiagnosticStatus:
+    def _autopilot(self, peer: VehicleCoSimulator) -> DiagnosticStatus:
         """Whether it flies its vehicle: nobody there yet is worth a warning, one that was lost is an error."""
         wait = peer.wait
         level = DiagnosticStatus.OK

@@ -21,7 +21,7 @@ from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.tree import TransformError, TransformTree
-from sim_node.viewing.browser.instruments import Instrument, instrument_from, values_of
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Instant, Told
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.wire.unreadable import Unreadable
@@ -54,7 +54,7 @@ class LiveView:
         self._subscribed: dict[str, Any] = {}
         self._due: dict[str, float] = {}
         self._told: dict[str, Any] = {}
-        self._instruments: dict[str, Instrument] = {}
+        self._instruments: dict[str, SensorTopicView] = {}
         self._staged: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
         self._frames = FrameTable((ROOT,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
@@ -125,7 +125,7 @@ class LiveView:
             return
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         self._read_poses()
-        self._viewer.stage(self._frames, self._poses, instruments=instruments)
+        self._viewer.stage(self._frames, self._poses, topic_views=instruments)
 
     def _subscribe(self) -> None:
         for topic, types in self._node.get_topic_names_and_types():
@@ -150,5 +150,5 @@ class LiveView:
             return
         with self._lock:
             if topic not in self._instruments:
-                self._instruments[topic] = instrument_from(message, kind)
+                self._instruments[topic] = topic_view_from(message, kind)
             self._told[topic] = values

@@ -15,14 +15,14 @@ from std_srvs.srv import Trigger
 from sim_node.nodes import qos
 from sim_node.nodes.discovery import prepare
 from sim_node.nodes.parameters import ParameterFault, declare, refuse_unknown
+from sim_node.nodes.playback_target import PlaybackTarget
 from sim_node.nodes.replay_diagnostics import ReplayDiagnostics
 from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
-from sim_node.nodes.replay_stage import ReplayStage
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import Bag
-from sim_node.recording.offers import offer
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
+from sim_node.recording.replay_qos import offer
 from sim_node.simulation import Refused
 
 POSITION_PERIOD_S = 0.1
@@ -72,7 +72,7 @@ class ReplayNode(LoopNode):
 
     def _set_up(self, bag: Bag, values: Mapping[str, Any]) -> None:
         start_ns, stop_ns = span_ns(bag, values)
-        self.stage = ReplayStage(self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"])
+        self.stage = PlaybackTarget(self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"])
         left_out = defaultdict[str, list[str]](list)
         for row in chosen(bag, values):
             topic = bag.topics[row]

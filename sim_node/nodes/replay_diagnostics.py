@@ -7,14 +7,14 @@ from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from sim_node.nodes import qos
-from sim_node.nodes.replay_stage import ReplayStage
+from sim_node.nodes.playback_target import PlaybackTarget
 from sim_node.recording.player import Player
 
 
 class ReplayDiagnostics:
     """Publishes a DiagnosticStatus of a player: state, position, pace, and who else publishes on its topics."""
 
-    def __init__(self, node: Node, player: Player, stage: ReplayStage) -> None:
+    def __init__(self, node: Node, player: Player, stage: PlaybackTarget) -> None:
         self._node = node
         self._player = player
         self._stage = stage

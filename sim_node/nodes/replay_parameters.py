@@ -7,16 +7,16 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from sim_node.nodes.parameters import ParameterFault, Spec
-from sim_node.nodes.replay_stage import ANY
+from sim_node.nodes.playback_target import ANY
 from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.opening import open_bag
 from sim_node.text import did_you_mean
 
 SPECS: dict[str, Spec] = {
     "bag": Spec("", "Bag to play: its folder, or one .mcap or .db3 file.", fixed=True),
     "chunk_limit": Spec(
-        MOST_BYTES / 2**20, "Largest chunk of the bag that is read, uncompressed (MB).", fixed=True, low=1.0, high=1e6
+        MAX_BYTES / 2**20, "Largest chunk of the bag that is read, uncompressed (MB).", fixed=True, low=1.0, high=1e6
     ),
     "rate": Spec(1.0, "Seconds of the bag per second; 0.0 is as fast as possible.", low=0.0, high=1000.0),
     "start": Spec(0.0, "Where to begin (s from the start of the bag).", fixed=True, low=0.0, high=1e9),

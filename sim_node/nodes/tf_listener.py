@@ -26,7 +26,7 @@ from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Tra
 from sim_node.wire.unreadable import Unreadable
 
 # So many refused transforms are told apart: a publisher can make up names without an end.
-_MOST_REFUSED = 4096
+_MAX_REFUSED = 4096
 
 # Called with each message and whether it came on /tf_static.
 OnBatch = Callable[[TransformBatch, bool], None]
@@ -163,7 +163,7 @@ class _Intake:
             name = f"{refusal.parent} -> {refusal.child}" if named else "unnamed frames"
             with self._lock:
                 is_new = name not in self.refused
-                if is_new and len(self.refused) == _MOST_REFUSED:
+                if is_new and len(self.refused) == _MAX_REFUSED:
                     continue
                 self.refused[name] = self.refused.get(name, 0) + 1
             if is_new:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
 
 # So many frames, and messages of other frames, are told apart: a publisher can make up names without end.
-MOST_FRAMES, MOST_LAYOUTS = 100_000, 4096
+MAX_FRAMES, MAX_LAYOUTS = 100_000, 4096
 
 # One frame: messages so far, when the first and the last came (ns, monotonic); of how many the delay is known,
 # the sum and the greatest of these delays (s).
@@ -67,7 +67,7 @@ class TfStatistics:
         with self._lock:
             known = self._rows_of.get(batch.names)
             if known is None:
-                if len(self._rows_of) >= MOST_LAYOUTS:
+                if len(self._rows_of) >= MAX_LAYOUTS:
                     self._rows_of.clear()
                 known = self._rows_of[batch.names] = self._register(batch.names.children)
             places, rows = known
@@ -96,7 +96,7 @@ class TfStatistics:
 
     def _register(self, names: tuple[str, ...]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         new = [name for name in dict.fromkeys(names) if name not in self._rows]
-        for name in new[: MOST_FRAMES - len(self._rows)]:
+        for name in new[: MAX_FRAMES - len(self._rows)]:
             self._rows[name] = len(self._rows)
         places = [place for place, name in enumerate(names) if name in self._rows]
         rows = [self._rows[names[place]] for place in places]

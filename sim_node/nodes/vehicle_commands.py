@@ -14,10 +14,10 @@ from std_srvs.srv import SetBool, Trigger
 
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.exchange import Exchange, Refusal, Result
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.setpoints import SetpointRefused
 from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.transaction import Refusal, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.qos import profile
@@ -26,7 +26,7 @@ RESULT = "command_result"
 GOTO = "goto"
 
 # Makes an exchange; called in the bridge's thread.
-Make = Callable[[], Exchange]
+Make = Callable[[], Transaction]
 
 
 class VehicleCommands:
@@ -56,11 +56,11 @@ class VehicleCommands:
         """
         future = Future()
 
-        def ended(exchange: Exchange, result: Result) -> None:
+        def ended(transaction: Transaction, result: Result) -> None:
             stream = self._vehicle.stream
-            if isinstance(exchange, Goto) and not result.ok and stream.setpoint is exchange.setpoint:
+            if isinstance(transaction, Goto) and not result.ok and stream.setpoint is transaction.setpoint:
                 stream.stop()
-            self.tell(exchange.name, result)
+            self.tell(transaction.name, result)
             future.set_result(result)
             if self._node.executor is not None:
                 self._node.executor.wake()
@@ -69,11 +69,11 @@ class VehicleCommands:
             if not engages:
                 self._vehicle.stream.stop()
                 self._vehicle.cancel(Goto.key, "given up: another command came", now_ns)
-            exchange = make()
-            if exchange.result is None and exchange.key == Goto.key:
+            transaction = make()
+            if transaction.result is None and transaction.key == Goto.key:
                 self._vehicle.cancel(Goto.key, "given up: another goto came", now_ns)
-            exchange.report = lambda text: self.tell(exchange.name, Result(True, text), done=False)
-            self._vehicle.begin(exchange, ended, now_ns)
+            transaction.report = lambda text: self.tell(transaction.name, Result(True, text), done=False)
+            self._vehicle.begin(transaction, ended, now_ns)
 
         self._bridge.post(act)
         return future
@@ -85,7 +85,7 @@ class VehicleCommands:
         status.values = [KeyValue(key="done", value="true" if done else "false")]
         self._results.publish(status)
 
-    def serve(self, kind: Any, name: str, make: Callable[[Any], Exchange], *, engages: bool = False) -> None:
+    def serve(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
         """A service with success and message, which are an exchange's result."""
 
         async def answer(request: Any, response: Any) -> Any:
@@ -95,7 +95,7 @@ class VehicleCommands:
 
         self._node.create_service(kind, self._prefix + name, answer)
 
-    def hear(self, kind: Any, name: str, make: Callable[[Any], Exchange], *, engages: bool = False) -> None:
+    def hear(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
         """A topic whose messages start exchanges."""
         self._node.create_subscription(
             kind,
@@ -104,10 +104,10 @@ class VehicleCommands:
             profile(Profile.RELIABLE.value),
         )
 
-    def _takeoff(self, height: float) -> Exchange:
+    def _takeoff(self, height: float) -> Transaction:
         return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
 
-    def _goto(self, message: PoseStamped) -> Exchange:
+    def _goto(self, message: PoseStamped) -> Transaction:
         telemetry, vehicle = self._vehicle.telemetry, self._vehicle
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)

@@ -10,16 +10,16 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from sim_node.autopilot.commands import set_mode_for
-from sim_node.autopilot.exchange import Exchange, Refusal
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.autopilot.mission.plan import as_messages, from_messages
 from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.transaction import Refusal, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.qos import profile
 from sim_node.nodes.vehicle_commands import VehicleCommands
 from sim_node.world import WorldError
 
-LARGEST_FILE = 1_000_000
+MAX_FILE = 1_000_000
 
 
 class VehicleMissions:
@@ -35,20 +35,20 @@ class VehicleMissions:
         commands.hear(String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True)
         node.create_service(Trigger, prefix + "mission/pull", self._pull)
 
-    def _push(self) -> Exchange:
+    def _push(self) -> Transaction:
         path = self._node.get_parameter("mission_file").value
         if not path:
             return Refusal(Upload.name, "the parameter mission_file names no file")
         try:
             with Path(path).open(encoding="utf-8") as file:
-                text = file.read(LARGEST_FILE + 1)
+                text = file.read(MAX_FILE + 1)
         except (OSError, UnicodeDecodeError) as error:
             return Refusal(Upload.name, f"mission_file {path!r}: {getattr(error, 'strerror', None) or error}")
-        if len(text) > LARGEST_FILE:
-            return Refusal(Upload.name, f"mission_file {path!r}: is larger than {LARGEST_FILE} characters")
+        if len(text) > MAX_FILE:
+            return Refusal(Upload.name, f"mission_file {path!r}: is larger than {MAX_FILE} characters")
         return self._upload(text, path)
 
-    def _upload(self, text: str, name: str) -> Exchange:
+    def _upload(self, text: str, name: str) -> Transaction:
         telemetry = self._vehicle.telemetry
         try:
             plan = read_plan(text, name)

@@ -15,11 +15,11 @@ from std_msgs.msg import Float64
 
 from sim_node.autopilot import setpoints
 from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.exchange import Result
 from sim_node.autopilot.external_odometry import odometry, vision_pose
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.setpoints import Limits, Setpoint, SetpointRefused
 from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.transaction import Result
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.qos import profile

@@ -10,8 +10,8 @@ import numpy as np
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import force_kernels as kernels
-from sim_node.physics.actors import actor
-from sim_node.physics.pushed import lead
+from sim_node.physics.force_elements import force_element
+from sim_node.physics.force_geometry import lead
 from sim_node.physics.wind import WindField
 from sim_node.world.bodies import Body
 from sim_node.world.layout import Layout
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
 
 
-@actor("ball_springs")
+@force_element("ball_springs")
 def open_ball_springs(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> BallSprings | None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.physics import force_kernels as kernels
-from sim_node.physics.actors import actor
-from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
+from sim_node.physics.force_elements import force_element
+from sim_node.physics.force_geometry import forces_of, lead, levers, pushed_bodies
 from sim_node.physics.wind import WindField
 from sim_node.world.forces import Buoyancy
 from sim_node.world.layout import Layout
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
 
 
-@actor("buoyancy")
+@force_element("buoyancy")
 def open_buoyancy(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> Lift | None:

@@ -22,11 +22,11 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import dressed
 from sim_node.physics.render_worker import READY, Slots
-from sim_node.sensors.setting import Exposure, Lens
+from sim_node.sensors.context import Exposure, Lens
 from sim_node.world.problems import WorldWarning
 
 # Pictures in the making: with more of them the drawing does not keep up, and waiting would only make them older.
-MOST_PENDING = 4
+MAX_PENDING = 4
 # Tried in turn where the environment does not say: in hardware or software without a display, then in software.
 BACKENDS = ("egl", "osmesa")
 # Until a process that was told to end is made to.
@@ -75,7 +75,7 @@ class Studio:
         self._spec, self._data = spec, data
         self._groups: list[tuple[Lens, ...]] = []
         self._pending: deque[tuple[int, Drawing]] = deque()
-        self._free = list(range(MOST_PENDING))
+        self._free = list(range(MAX_PENDING))
         self._process: subprocess.Popen[bytes] | None = None
         self.fault = ""
 
@@ -137,7 +137,7 @@ class Studio:
             return
         state = self._data.qpos.size + self._data.mocap_pos.size + self._data.mocap_quat.size
         slots = Slots(
-            MOST_PENDING,
+            MAX_PENDING,
             1 + 7 * max(len(group) for group in self._groups) + state,
             max(sum(lens.dtype.itemsize * int(np.prod(lens.shape)) for lens in group) for group in self._groups),
         )

@@ -8,8 +8,8 @@ import numpy as np
 
 from sim_node.columns import Column, Columns
 from sim_node.physics import force_kernels as kernels
-from sim_node.physics.actors import actor
-from sim_node.physics.pushed import forces_of, lead, levers, pushed_bodies
+from sim_node.physics.force_elements import force_element
+from sim_node.physics.force_geometry import forces_of, lead, levers, pushed_bodies
 from sim_node.physics.wind import WindField
 from sim_node.world.forces import Drag
 from sim_node.world.layout import Layout
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
 
 
-@actor("drag")
+@force_element("drag")
 def open_drag(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> AirDrag | None:

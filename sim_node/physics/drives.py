@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.actors import Actor, actor
+from sim_node.physics.force_elements import ForceElement, force_element
 from sim_node.physics.wind import WindField
 from sim_node.world.drives import Drive
 from sim_node.world.layout import Layout
@@ -42,10 +42,10 @@ def aim(model: mujoco.MjModel, world: World, ctrl: FloatArray) -> None:
         ctrl[model.actuator(NAME.format(drive.joint)).id] = drive.target + swing
 
 
-@actor("drives")
+@force_element("drives")
 def open_drives(
     world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
-) -> Actor | None:
+) -> ForceElement | None:
     """The targets that swing; those that stand still are set at the start."""
     swinging = tuple(drive for drive in world.drives if drive.amplitude)
     return Targets(swinging, compiled.model, data) if swinging else None

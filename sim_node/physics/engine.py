@@ -14,7 +14,7 @@ from sim_node.world.problems import WorldError
 
 if TYPE_CHECKING:
     from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
-    from sim_node.sensors.setting import Surroundings
+    from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
 
 
@@ -37,7 +37,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Carrier(Protocol):
+class DynamicEngine(Protocol):
     """An engine that integrates: it knows how frames move, and has no instant before the present one.
 
     Sensors on frames need either this, or rows of `pose` claimed with `instants`.
@@ -58,7 +58,7 @@ class Carrier(Protocol):
 class Perceived(Protocol):
     """An engine whose shapes, wind, contacts and joints sensors perceive."""
 
-    def surroundings(self) -> Surroundings:
+    def environment(self) -> Environment:
         """What sensors perceive beside how their frames move, at the present step whenever asked."""
 
 

@@ -14,7 +14,7 @@ from sim_node.world.forces import Gusts
 # Of the filters: one along the wind, two across it and two upwards.
 STATES = 5
 # Correlation times after which nothing is remembered, to rounding.
-LONGEST_STEP = 30.0
+MAX_STEP = 30.0
 
 
 class Dryden:
@@ -68,7 +68,7 @@ def _second_order(step: float) -> list[float]:
 def _moments(step: float) -> list[float]:
     """The integrals of s^k exp(-2 s) for k = 0, 1, 2 from 0 to `step`, to rounding for small ones as well."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
-    half = 0.5 * min(step, LONGEST_STEP)
+    half = 0.5 * min(step, MAX_STEP)
     s = half * (nodes + 1.0)
     return [float(half * np.sum(weights * s**k * np.exp(-2.0 * s))) for k in range(3)]
 

@@ -14,7 +14,7 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.attached_models import CompiledLinks, attach, compile_links
 from sim_node.physics.drives import aim, servos
-from sim_node.physics.followers import followed_rows
+from sim_node.physics.mocap_bodies import mocap_rows
 from sim_node.physics.mujoco_loops import add_loops, set_distances
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import Part
@@ -45,7 +45,7 @@ _GEOMS = {
 # Half lengths for MuJoCo, radii as they are.
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 # Of one MuJoCo body. A carrier between two weighs (kg, kg m^2) just enough not to be refused.
-MOST_DOFS, CARRIER_MASS = 6, 1e-12
+MAX_DOFS, CARRIER_MASS = 6, 1e-12
 KINDS = ("slide", "hinge", "ball")
 
 # By default MuJoCo appends its warnings to a file in the working directory.
@@ -99,7 +99,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
     nodes = {0: spec.worldbody}
-    followed = followed_rows(layout)
+    followed = mocap_rows(layout)
     offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in (*layout.bodies, *layout.links))})
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
@@ -160,7 +160,7 @@ def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: 
         return node
     dofs = 0
     for k, (part, axis) in enumerate(zip(body.type.parts, body.type.axes(body.axes), strict=True)):
-        if dofs + part.qd_size > MOST_DOFS:
+        if dofs + part.qd_size > MAX_DOFS:
             node.name = f"{body.name}#{k}"
             node.explicitinertial = True
             node.mass, node.inertia = CARRIER_MASS, np.full(3, CARRIER_MASS)

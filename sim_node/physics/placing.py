@@ -12,7 +12,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.layout import Layout
-from sim_node.world.model import FARTHEST
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.pose_checks import UNIT
 
 _Indices = npt.NDArray[np.intp]
@@ -50,8 +50,8 @@ class PlacedBody:
     def set_pose(self, pose: FloatArray) -> None:
         """Raises ValueError where its joint does not let it go everywhere, and for what is no pose."""
         self._need_free("pose")
-        if np.abs(pose[:3]).max() > FARTHEST:
-            raise ValueError(f"{self._name!r}: pose {pose.tolist()} is farther than {FARTHEST:g} m")
+        if np.abs(pose[:3]).max() > MAX_DISTANCE:
+            raise ValueError(f"{self._name!r}: pose {pose.tolist()} is farther than {MAX_DISTANCE:g} m")
         turn = _unit(self._name, "pose", pose[3:])
         q_at, qpos = int(self._model.jnt_qposadr[self._joints[0]]), self._data.qpos
         if self._kinds == ["free"]:

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 # Shapes that a scene may have: more are left out.
-MOST_SHAPES = 20_000
+MAX_SHAPES = 20_000
 READY = b"ready\n"
 
 
@@ -91,7 +91,7 @@ class Artist:
         self._of_colours = self._context(model.vis.quality.offsamples)
         # One sample in the middle of each pixel: of several, OpenGL keeps the depth of the first, which lies aside.
         self._of_depth = self._context(0)
-        self._scene = mujoco.MjvScene(model, MOST_SHAPES)
+        self._scene = mujoco.MjvScene(model, MAX_SHAPES)
         self._options = mujoco.MjvOption()
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_USER

@@ -9,10 +9,10 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.actors import ACTORS, Actor, Flown, actors_for
 from sim_node.physics.engine import engine
-from sim_node.physics.followers import Followers
+from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, force_elements_for
 from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
+from sim_node.physics.mocap_bodies import MocapBodies
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mujoco import MjData
 
     from sim_node.physics.mujoco_model import Compiled
-    from sim_node.sensors.setting import Surroundings
+    from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
 
 
@@ -81,24 +81,28 @@ class RigidBodyEngine:
         self.wind.declare(columns)
         # What nothing can move is not stepped, and not pushed.
         self._moves = self.model.nv > 0
-        self._actors: Mapping[str, Actor] = {}
+        self._force_elements: Mapping[str, ForceElement] = {}
         declared: list[str] = []
         if self._moves:
-            self._actors, declared = actors_for(world, layout, compiled, self.data, self.wind, columns)
-        wrench = declare_state(columns, self.model, self.data, pushed=bool(self._actors))
-        self._memory = columns.memory(("wrench", *declared) if self._actors else ())
+            self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
+        wrench = declare_state(columns, self.model, self.data, pushed=bool(self._force_elements))
+        self._memory = columns.memory(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
-        self._followers = Followers(compiled.followed, world, layout, columns) if compiled.followed else None
+        self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data)
-        flown = [actor.vehicles for actor in self._actors.values() if isinstance(actor, Flown)]
+        flown = [
+            force_element.vehicles
+            for force_element in self._force_elements.values()
+            if isinstance(force_element, Flown)
+        ]
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
         """Goes back to the initial state; bodies themselves draw nothing at random."""
-        # The state whose motion and forces `data` holds, with that of the actors.
+        # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
@@ -108,20 +112,20 @@ class RigidBodyEngine:
         self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)
-        for name, actor in self._actors.items():
-            with ACTORS.blaming(name):
-                actor.reset(seed)
+        for name, force_element in self._force_elements.items():
+            with FORCE_ELEMENTS.blaming(name):
+                force_element.reset(seed)
 
     def step(self, steps: int) -> None:
         """Advances by whole steps of the world, without the interpreter's lock."""
         if not self._moves:
             self._evaluated = None
             self._pass(steps)
-        elif self._followers is None:
+        elif self._mocap_bodies is None:
             self._advance(steps * self._substeps)
         else:
             for step in range(done := self._done(), done + steps):
-                for poses in self._followers.path(step, self._substeps):
+                for poses in self._mocap_bodies.path(step, self._substeps):
                     self._advance(1)
                     self._place(poses)
 
@@ -169,11 +173,11 @@ class RigidBodyEngine:
 
         return observe
 
-    def surroundings(self) -> Surroundings:
+    def environment(self) -> Environment:
         """Its bodies and shapes, as they are at the present step."""
-        from sim_node.physics.surroundings import BodySurroundings
+        from sim_node.physics.environment import BodyEnvironment
 
-        return BodySurroundings(self._compiled, self.data, self._frames, self.wind, self._evaluate)
+        return BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
 
     def energy(self) -> float:
         """Kinetic and potential energy of all bodies, springs included, in J."""
@@ -184,7 +188,7 @@ class RigidBodyEngine:
         return float(now.energy.sum())
 
     def _advance(self, timesteps: int) -> None:
-        if self._actors:
+        if self._force_elements:
             (self._step_in_two_halves if self._in_two_halves else self._step_whole)(timesteps)
             return
         self._evaluated = None
@@ -194,7 +198,7 @@ class RigidBodyEngine:
             timesteps -= IN_ONE_GO
 
     def _step_in_two_halves(self, timesteps: int) -> None:
-        """The actors act between the halves of MuJoCo's own timestep, which has positions and velocities by then."""
+        """Force elements act between the halves of MuJoCo's timestep: positions and velocities are known by then."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance = self._act, self.wind.advance
         # The first half of a state that was evaluated has been done.
@@ -209,7 +213,7 @@ class RigidBodyEngine:
             advance()
 
     def _step_whole(self, timesteps: int) -> None:
-        """Runge-Kutta's timestep has no halves: positions and velocities are evaluated for the actors before it."""
+        """Runge-Kutta's timestep has no halves: positions and velocities are evaluated before it."""
         model, data = self.model, self.data
         self._evaluated = None
         for _ in range(timesteps):
@@ -232,8 +236,8 @@ class RigidBodyEngine:
         return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
 
     def _follow(self, step: int) -> None:
-        if self._followers is not None:
-            self._place(self._followers.at(step))
+        if self._mocap_bodies is not None:
+            self._place(self._mocap_bodies.at(step))
 
     def _place(self, poses: FloatArray) -> None:
         """Puts what follows keyframes to poses (K, 7)."""
@@ -241,14 +245,14 @@ class RigidBodyEngine:
         self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
 
     def _act(self) -> None:
-        """Has the actors say what they do during the next timestep, by the positions and velocities in `data`."""
+        """Apply all forces of the next timestep, by the positions and velocities in `data`."""
         self._applied[:] = self._wrench
         acting = ""
         try:
-            for acting, actor in self._actors.items():  # noqa: B007  who failed, if one does
-                actor.act()
+            for acting, force_element in self._force_elements.items():  # noqa: B007  who failed, if one does
+                force_element.act()
         except Exception as error:
-            ACTORS.blame(acting, error)
+            FORCE_ELEMENTS.blame(acting, error)
             raise
 
     def _evaluate(self) -> None:
@@ -262,7 +266,7 @@ class RigidBodyEngine:
             return
         self._evaluated = now
         done = self._no_stage
-        if self._actors:
+        if self._force_elements:
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage
@@ -272,7 +276,7 @@ class RigidBodyEngine:
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
     def _state_now(self) -> list[bytes]:
-        """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the actors."""
+        """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the force elements."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
         return [self._buffer.tobytes(), *self._memory.take()]
 

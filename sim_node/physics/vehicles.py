@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_node.columns import Array, Column, Columns
-from sim_node.physics.actors import actor
+from sim_node.physics.force_elements import force_element
 from sim_node.physics.handles import VehicleRecord
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from sim_node.physics.pilots import PilotBank
 
 
-@actor("vehicles")
+@force_element("vehicles")
 def open_vehicles(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> Vehicles | None:
-    """The actor of a world's vehicles. Raises WorldError for a pilot whose vehicle its rotors do not command."""
+    """The force element of all vehicles. Raises WorldError for a pilot whose vehicle its rotors do not command."""
     return Vehicles(world, layout, compiled, data, wind, columns) if world.vehicles else None
 
 

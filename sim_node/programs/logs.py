@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 # Of a log's end: how much is read, and how much of it a person is shown.
-_READ, LINES_SHOWN, LONGEST_SHOWN = 4096, 2, 300
+_READ, LINES_SHOWN, MAX_SHOWN = 4096, 2, 300
 
 
 def opened(path: Path) -> int:
@@ -29,4 +29,4 @@ def end_of(path: Path) -> str:
         return ""
     lines = [line for raw in text.splitlines() if (line := "".join(filter(str.isprintable, raw)).strip())]
     shown = " | ".join(lines[-LINES_SHOWN:])
-    return f": {shown[-LONGEST_SHOWN:]} (all of it in {path})" if shown else f" (its output is in {path})"
+    return f": {shown[-MAX_SHOWN:]} (all of it in {path})" if shown else f" (its output is in {path})"

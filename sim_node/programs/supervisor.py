@@ -18,7 +18,7 @@ from sim_node.programs.program import Program, ProgramFault
 # Between SIGTERM and SIGKILL.
 PATIENCE_S = 2.0
 # Between two starts: twice as long each time, until the program has run for STEADY_S.
-FIRST_PAUSE_S, LONGEST_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
+FIRST_PAUSE_S, MAX_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
 
 
 class Supervisor:
@@ -124,7 +124,7 @@ class Running:
                 if not again:
                     return
                 self._over.wait(pause_s)
-                pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
+                pause_s = min(2.0 * pause_s, MAX_PAUSE_S)
         finally:
             self.ended.set()
             os.close(self._output)

@@ -13,7 +13,7 @@ from sim_node.recording.bag import Bag, BagError, BagTopic, Message
 from sim_node.recording.decoding import Decoder, leaves
 
 # Of a topic that one bag has far more of, this much is kept of what waits for its counterpart.
-_MOST_HELD_BYTES = 64 << 20
+_MAX_HELD_BYTES = 64 << 20
 
 
 class Difference(NamedTuple):
@@ -108,7 +108,7 @@ class _Topic:
         if not self.held or self.held_side == side:
             self.held.append(message)
             self.held_side, self.held_bytes = side, self.held_bytes + len(message.data)
-            if self.held_bytes > _MOST_HELD_BYTES:
+            if self.held_bytes > _MAX_HELD_BYTES:
                 gone = len(self.held)
                 self._stop(f"one has many more; compared up to message {self.difference.compared}")
                 return gone - 1 if side else 1 - gone

@@ -12,7 +12,7 @@ import zstandard
 from lz4 import frame as lz4_frame
 
 # What a chunk, or a message that is compressed by itself, may take by default; rosbag2 writes chunks of 0.8 MB.
-MOST_BYTES = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 # A file that is compressed as a whole goes to the disk, and may take this many times as much.
 FILE_FACTOR = 32
 # What is left free of the disk that such a file goes to.
@@ -21,7 +21,7 @@ HINT = "--chunk-limit MB allows more"
 _STEP = 1 << 20
 _INPUT_STEP = 1 << 16
 # What a zstd frame may have its decoder remember. The library's own default; only --ultra and --long ask for more.
-_LARGEST_WINDOW = 1 << 27
+_MAX_WINDOW = 1 << 27
 
 
 class BrokenContent(ValueError):
@@ -93,7 +93,7 @@ def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
 
 def _zstd(source: IO[bytes]) -> Iterator[bytes]:
     """The content of all frames in a source."""
-    decompressor = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     try:
         with decompressor.stream_reader(source, read_across_frames=True) as stream:
             while part := stream.read(_STEP):

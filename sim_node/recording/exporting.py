@@ -18,10 +18,10 @@ from sim_node.wire.unreadable import Unreadable
 
 TIME = "time_ns"
 # A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
-_MOST_COLUMNS = 64
+_MAX_COLUMNS = 64
 # What names of files are made without; topics of strangers may hold anything.
 _NO_NAME = re.compile(r"[^\w-]")
-_LONGEST_NAME = 200
+_MAX_NAME = 200
 # Rows of a topic that are held before they are written to Parquet, and bytes of messages.
 _ROWS, _BYTES = 5000, 16 << 20
 
@@ -92,7 +92,7 @@ def _file_names(topics: Sequence[BagTopic]) -> list[str]:
     """`drone_imu_data` of /drone/imu/data; those of two topics that would be the same are numbered."""
     names: list[str] = []
     for topic in topics:
-        name = plain = _NO_NAME.sub("_", topic.name.strip("/"))[:_LONGEST_NAME] or "root"
+        name = plain = _NO_NAME.sub("_", topic.name.strip("/"))[:_MAX_NAME] or "root"
         number = 1
         while name in names:
             number += 1
@@ -137,7 +137,7 @@ class _CsvTable:
             if not isinstance(value, np.ndarray | list):
                 yield path, value
                 continue
-            if path not in self._split and len(value) > _MOST_COLUMNS:
+            if path not in self._split and len(value) > _MAX_COLUMNS:
                 self._whole.add(path)
             values = value.tolist() if isinstance(value, np.ndarray) else value
             if path in self._whole:

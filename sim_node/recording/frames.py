@@ -13,7 +13,7 @@ from sim_node.recording.transforms import TYPE
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch
 from sim_node.wire.unreadable import Unreadable
 from sim_node.world.frame_table import table_of
-from sim_node.world.model import FARTHEST
+from sim_node.world.model import MAX_DISTANCE
 
 
 class BagFrames:
@@ -76,9 +76,9 @@ class BagFrames:
     def _sound(self, data: bytes) -> TransformBatch:
         """A message's transforms. Raises ValueError for what is none, and for poses that no frame can have."""
         batch = self._reader.read(data)
-        if not np.abs(batch.poses).max(initial=0.0) <= FARTHEST:
-            row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= FARTHEST))[0])
-            raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {FARTHEST:g} m away")
+        if not np.abs(batch.poses).max(initial=0.0) <= MAX_DISTANCE:
+            row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
+            raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {MAX_DISTANCE:g} m away")
         return batch
 
     def take_all(self, messages: Iterable[Message]) -> None:

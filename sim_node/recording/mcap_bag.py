@@ -11,7 +11,7 @@ from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
 from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
@@ -31,9 +31,9 @@ class McapBag:
     are there for who needs more of it than messages. most_bytes: what a chunk may take in memory.
     """
 
-    def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         self.file = RecordFile(path)
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         try:
             self.layout = self._laid_out()
             self._refuse_ros1()
@@ -90,7 +90,7 @@ class McapBag:
     def raw_messages(self, block: Block) -> Iterator[RawMessage]:
         """The messages of a block as they stand; none, and a line in `damage`, where it cannot be trusted."""
         try:
-            yield from raw_messages_in(block_bytes(self.file, block, self._most_bytes))
+            yield from raw_messages_in(block_bytes(self.file, block, self._max_bytes))
         except BrokenChunk as broken:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
 
@@ -133,7 +133,7 @@ class McapBag:
         try:
             return indexed(file)
         except NoIndex as reason:
-            layout = scanned(file, self._most_bytes)
+            layout = scanned(file, self._max_bytes)
             if str(reason):
                 layout.damage.insert(0, f"{reason}")
         if file.read(0, len(MAGIC)) != MAGIC and not layout.channels:
@@ -150,7 +150,7 @@ class McapBag:
 
     def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[Message]:
         try:
-            return messages_in(block_bytes(self.file, block, self._most_bytes), wanted, start, stop)
+            return messages_in(block_bytes(self.file, block, self._max_bytes), wanted, start, stop)
         except BrokenChunk as broken:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
             return []

@@ -10,14 +10,14 @@ from typing import NamedTuple
 from mcap.opcode import Opcode
 
 from sim_node.recording.bag import Message
-from sim_node.recording.decompression import HINT, MOST_BYTES, BrokenContent, beginning_of, content_of
+from sim_node.recording.decompression import HINT, MAX_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
 
 _MESSAGE_BODY = MESSAGE.size - HEADER.size
 # Of the name of a compression; what is longer is damage.
-_LONGEST_NAME = 40
+_MAX_NAME = 40
 # Of what stands around the content of a chunk.
-_LONGEST_FRAME = 1 << 16
+_MAX_FRAME = 1 << 16
 
 
 class Block(NamedTuple):
@@ -53,13 +53,13 @@ class BrokenChunk(Exception):
         self.content = content
 
 
-def block_bytes(file: RecordFile, block: Block, most: int = MOST_BYTES) -> bytes:
+def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
     """The records of a block, uncompressed. Raises BrokenChunk for what is not as it was written.
 
     most: how many bytes they may be.
     """
     # What is compressed is hardly ever longer than its content: 1/255 of it in lz4, less in zstd.
-    longest = most + most // 128 + _LONGEST_FRAME
+    longest = most + most // 128 + _MAX_FRAME
     size = max(block.size, block.end - block.at)
     if size > longest and not block.cut:
         raise BrokenChunk(f"it has {size} bytes, more than the limit of {most}; {HINT}")
@@ -68,7 +68,7 @@ def block_bytes(file: RecordFile, block: Block, most: int = MOST_BYTES) -> bytes
     body = file.read(block.at + HEADER.size, min(block.end - block.at - HEADER.size, longest))
     *_, size, crc, name_length = CHUNK.unpack_from(body)
     name_end = CHUNK.size + name_length
-    compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _LONGEST_NAME)]).decode(errors="replace")
+    compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _MAX_NAME)]).decode(errors="replace")
     data = memoryview(body)[name_end + 8 :]
     if block.cut:
         return _whole_records(beginning_of(compression, data, min(size, most)))

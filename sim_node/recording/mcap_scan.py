@@ -10,7 +10,7 @@ from contextlib import suppress
 from mcap.opcode import Opcode
 from mcap.records import Channel, DataEnd, Header, Schema
 
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
 from sim_node.recording.mcap_layout import Layout
 from sim_node.recording.mcap_records import (
@@ -32,21 +32,21 @@ _NOT_YET = 2**63 - 1
 # Later than any time of a message.
 _NEVER = 2**64
 # Of definitions in broken chunks.
-_MOST_DOUBTFUL = 1 << 24
+_MAX_DOUBTFUL = 1 << 24
 
 
-def scanned(file: RecordFile, most_bytes: int = MOST_BYTES) -> Layout:
+def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> Layout:
     """Walks over the file; what is broken is named in the layout's damage and stepped over.
 
     most_bytes: what a chunk may take in memory.
     """
-    return _Scan(file, most_bytes).layout
+    return _Scan(file, max_bytes).layout
 
 
 class _Scan:
-    def __init__(self, file: RecordFile, most_bytes: int) -> None:
+    def __init__(self, file: RecordFile, max_bytes: int) -> None:
         self._file = file
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self.layout = Layout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
         # Definitions in broken chunks, which are taken where there are no others.
@@ -111,7 +111,7 @@ class _Scan:
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
-        kept = self._take_content(block, block_bytes(self._file, block, self._most_bytes))
+        kept = self._take_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)
@@ -170,7 +170,7 @@ class _Scan:
     def _take_chunk(self, record: Record) -> None:
         block = self._block(record)
         try:
-            self._take_content(block, block_bytes(self._file, block, self._most_bytes))
+            self._take_content(block, block_bytes(self._file, block, self._max_bytes))
         except BrokenChunk as broken:
             self._damage(record.at, chunk_damage(self._file, block, str(broken)))
             self._keep_definitions(record.at, broken.content)
@@ -182,7 +182,7 @@ class _Scan:
             for record in records_in(content):
                 if record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
                     self._doubtful_bytes += record.length
-                    if self._doubtful_bytes > _MOST_DOUBTFUL:
+                    if self._doubtful_bytes > _MAX_DOUBTFUL:
                         break
                     found.append((record.opcode, content[record.body : record.end]))
         if found:

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sim_node.recording.bag import Bag, BagError
-from sim_node.recording.decompression import MOST_BYTES, BrokenContent, decompress_file, message_of
+from sim_node.recording.decompression import MAX_BYTES, BrokenContent, decompress_file, message_of
 from sim_node.recording.metadata import FILE
 from sim_node.recording.metadata_reader import Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
@@ -17,7 +17,7 @@ from sim_node.world.problems import quoted_path
 _COMPRESSED = (".zstd", ".zst")
 
 
-def open_bag(path: str | Path, most_bytes: int = MOST_BYTES) -> SplitBag:
+def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
     """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
 
     most_bytes: what a chunk, or a message that is compressed by itself, may take in memory.
@@ -26,23 +26,23 @@ def open_bag(path: str | Path, most_bytes: int = MOST_BYTES) -> SplitBag:
     """
     path = Path(path)
     try:
-        return _opened_at(path, most_bytes)
+        return _opened_at(path, max_bytes)
     except OSError as error:  # of names that no file system takes, too
         raise BagError(f"{quoted_path(str(path))}: cannot be read: {error.strerror}") from None
 
 
-def _opened_at(path: Path, most_bytes: int) -> SplitBag:
+def _opened_at(path: Path, max_bytes: int) -> SplitBag:
     if not path.exists():
         raise BagError(f"{path}: does not exist")
     if not path.is_dir():
-        return _opened([path], None, path, most_bytes)
+        return _opened([path], None, path, max_bytes)
     if (path / FILE).is_file():
         metadata = read_metadata(path / FILE)
-        return _opened([path / name for name in metadata.files], metadata, path, most_bytes)
+        return _opened([path / name for name in metadata.files], metadata, path, max_bytes)
     files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
     if not files:
         raise BagError(f"{path}: is no bag: there is no {FILE} in it, and no .mcap or .db3 file")
-    return _opened(files, None, path, most_bytes)
+    return _opened(files, None, path, max_bytes)
 
 
 def kept_in(path: Path) -> tuple[int, str]:

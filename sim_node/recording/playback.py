@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from sim_node.recording.bag import Bag, Message
-from sim_node.recording.offers import offer
+from sim_node.recording.replay_qos import offer
 from sim_node.recording.statics import Statics
 
 TF_MESSAGE = "tf2_msgs/msg/TFMessage"

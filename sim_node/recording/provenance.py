@@ -20,7 +20,7 @@ from sim_node.world.writers.yaml import to_yaml
 # Packages whose versions decide what a run gives.
 PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
 # Larger files of a world (meshes, clouds) are named with their hash, and left out.
-LARGEST = 16 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 _TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "application/xml", ".openplx": "text/plain"}
 
 
@@ -61,7 +61,7 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
     if unwritten:
         run["unwritten"] = unwritten
     about = Attached("run.json", "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
-    files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= LARGEST]
+    files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
     return (about, *files)
 
 

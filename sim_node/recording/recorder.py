@@ -21,9 +21,9 @@ from sim_node.wire.qos import Qos
 from sim_node.wire.topic import Send, Topic
 
 # Bytes that may wait for the disk.
-MOST_WAITING = 64 * 1024 * 1024
+MAX_WAITING = 64 * 1024 * 1024
 # Of the bag's time, that may be lost with the process.
-MOST_BEHIND_NS = 1_000_000_000
+MAX_BEHIND_NS = 1_000_000_000
 
 
 def absolute(name: str) -> str:
@@ -105,13 +105,13 @@ class Recorder:
 
         if self._patient:  # a run, whose ticks go back as a whole
             return send
-        newest_ns = -1
+        latest_ns = -1
 
         def send_forward(time_ns: int, data: bytes) -> None:
-            nonlocal newest_ns
-            if time_ns < newest_ns:
+            nonlocal latest_ns
+            if time_ns < latest_ns:
                 self._end_batch()
-            newest_ns = time_ns
+            latest_ns = time_ns
             send(time_ns, data)
 
         return send_forward
@@ -144,7 +144,7 @@ class Recorder:
                 self._sent_ns = self._progress_ns
             elif self._sent_ns is None or (self._safe_ns is not None and self._safe_ns >= self._sent_ns):
                 return  # nothing is on its way either
-            if not self._patient and self._waiting_bytes > MOST_WAITING:
+            if not self._patient and self._waiting_bytes > MAX_WAITING:
                 if not self.dropped:
                     self._tell("recording: the disk is too slow for what comes, messages are left out")
                 self.dropped += len(entries)
@@ -210,11 +210,11 @@ class Recorder:
             raise RecordingStopped(self._stopped)
 
     def _keeps_up(self) -> bool:
-        if self._waiting_bytes > MOST_WAITING:
+        if self._waiting_bytes > MAX_WAITING:
             return False
         if self.settings.snapshot_ns:
             return True
-        return self._safe_ns is not None and self._progress_ns - self._safe_ns <= MOST_BEHIND_NS
+        return self._safe_ns is not None and self._progress_ns - self._safe_ns <= MAX_BEHIND_NS
 
     # In the thread
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from mcap.writer import CompressionType, Writer
 
 from sim_node.recording.bag import Bag, BagError, BagTopic
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.mcap_records import CHUNK, HEADER
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
@@ -37,7 +37,7 @@ class Repaired:
     attachments: int = 0
 
 
-def repair(source: Path, folder: Path, told: Told = lambda count: None, most_bytes: int = MOST_BYTES) -> Repaired:
+def repair(source: Path, folder: Path, told: Told = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
     """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
 
     Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
@@ -50,7 +50,7 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, most_byt
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        done = _write(source, folder, part, told, most_bytes)
+        done = _write(source, folder, part, told, max_bytes)
         part.rename(folder)
     except OSError as error:
         raise BagError(f"{folder}: cannot be written: {error.strerror}") from None
@@ -59,10 +59,10 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, most_byt
     return done
 
 
-def _write(source: Path, folder: Path, part: Path, told: Told, most_bytes: int) -> Repaired:
+def _write(source: Path, folder: Path, part: Path, told: Told, max_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
-    with open_bag(source, most_bytes) as bag:
+    with open_bag(source, max_bytes) as bag:
         for number, source_file in enumerate(bag.files):
             file = _File(f"{folder.name}_{number}.mcap", done, told)
             with (part / file.name).open("wb") as stream:

@@ -13,7 +13,7 @@ from sim_node.recording.decompression import BrokenContent
 from sim_node.recording.metadata_reader import Metadata
 
 # Messages that are left out and named one by one.
-_MOST_TOLD = 100
+_MAX_TOLD = 100
 # Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
 
@@ -123,8 +123,8 @@ class SplitBag:
             return self.decompress(data)
         except BrokenContent as broken:
             line = f"{topic} at {time_ns / 1e9:.3f} s: a message is left out: {broken}"
-        if len(self._told) == _MOST_TOLD:
-            line = f"more than {_MOST_TOLD} messages are left out in the same way"
+        if len(self._told) == _MAX_TOLD:
+            line = f"more than {_MAX_TOLD} messages are left out in the same way"
         if line not in self._told:
             self._told.add(line)
             self._damage.append(line)

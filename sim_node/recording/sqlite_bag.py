@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.sqlite_rescue import rescued, unfinished
 from sim_node.recording.storages import storage
 from sim_node.wire.qos import INFINITE_NS, Qos
@@ -31,7 +31,7 @@ class SqliteBag:
     Nothing in it is compressed but whole messages, which are decompressed elsewhere.
     """
 
-    def __init__(self, path: Path, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
         # Here, for it takes longer to import than most bags take to open.
         from rosbags.rosbag2 import Reader
 

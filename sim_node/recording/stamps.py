@@ -18,7 +18,7 @@ from sim_node.recording.definitions import types_in
 from sim_node.wire.cdr import byte_order
 
 TIME = "builtin_interfaces/msg/Time"
-MOST_LAYOUTS = 64
+MAX_LAYOUTS = 64
 
 # A type's fields in order, as rosbags parses them: (name, (node type, what of)).
 Fields = list[tuple[str, Any]]
@@ -81,7 +81,7 @@ class _Shifter:
             layout = _Layout(
                 np.array(walk.length_words, np.int64), words[walk.length_words], np.array(walk.stamp_words)
             )
-            if len(self._layouts) >= MOST_LAYOUTS:
+            if len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.clear()
             self._layouts[len(data), order] = layout
         if not len(layout.stamp_words):

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import atmosphere
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 _HEAT_RATIO = 1.4
@@ -46,12 +46,12 @@ class Airspeed(SensorType):
         return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Airspeed], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
         """Impact pressures at the heights of the frames."""
-        base = 0.0 if setting.world.origin is None else setting.world.origin.altitude
+        base = 0.0 if context.world.origin is None else context.world.origin.altitude
 
         def read(state: FrameState) -> FloatArray:
-            through_air = state.twist[:, :3] - setting.surroundings.wind(state.pose[:, :3])
+            through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
             ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
             return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
 

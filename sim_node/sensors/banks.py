@@ -14,11 +14,11 @@ from sim_node.columns import Array, Column
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
 from sim_node.sensors.camera import CameraType, Taken
-from sim_node.sensors.readings import Batch, batch_of, no_batch
+from sim_node.sensors.context import Exposure, SensorContext
+from sim_node.sensors.measurements import Batch, batch_of, no_batch
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
 from sim_node.sensors.schedule import Schedule
-from sim_node.sensors.setting import Exposure, Setting
-from sim_node.sensors.tap import Tap
+from sim_node.sensors.subscription import SensorSubscription
 from sim_node.sensors.truth import FrameState
 
 # What noise and sensors remember, by the names that they give it.
@@ -77,27 +77,27 @@ class Bank:
 
     dropped = 0
 
-    def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
-        self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+    def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
+        self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
-        self._measure = group.type.measure(group.sensors, setting)
-        self._report = group.type.report(group.sensors, setting)
+        self._measure = group.type.measure(group.sensors, context)
+        self._report = group.type.report(group.sensors, context)
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
         self._nothing = no_batch(group.kind, group.names, group.shape)
         self._row = (len(group.names), *group.shape)
-        self._taps: list[tuple[int, Tap]] = []
+        self._taps: list[tuple[int, SensorSubscription]] = []
 
     @property
     def names(self) -> tuple[str, ...]:
         """Its sensors."""
         return self._group.names
 
-    def tap(self, name: str) -> Tap:
+    def subscribe(self, name: str) -> SensorSubscription:
         """Hears one of them from now on."""
-        tap = Tap()
-        self._taps.append((self.names.index(name), tap))
-        return tap
+        subscribe = SensorSubscription()
+        self._taps.append((self.names.index(name), subscribe))
+        return subscribe
 
     def reset(self, seed: int) -> None:
         """Back to step 0, with noise drawn from `seed`."""
@@ -121,8 +121,8 @@ class Bank:
         values = self._report(measured)
         if np.shape(values) != self._row:
             raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}")
-        for column, tap in self._taps:
-            tap.took(self.schedule.next_out, values[column])
+        for column, subscribe in self._taps:
+            subscribe.took(self.schedule.next_out, values[column])
         self.schedule.took((time_ns, values))
 
     def tell(self, step: int, *, wait: bool) -> Batch:
@@ -172,8 +172,8 @@ class Bank:
         return {} if self._disturb is None else self._disturb.state()
 
     def _empty_taps(self) -> None:
-        for _, tap in self._taps:
-            tap.clear()
+        for _, subscribe in self._taps:
+            subscribe.clear()
 
 
 class CameraBank:
@@ -182,12 +182,12 @@ class CameraBank:
     dropped: pictures that were left out.
     """
 
-    def __init__(self, group: Group, state: FrameState, setting: Setting) -> None:
+    def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
         assert issubclass(group.type, CameraType)
-        self._group, self._state, self._step_ns = group, state, setting.world.time.step_ns
+        self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
         cameras = [each for each in group.sensors if isinstance(each, CameraType)]
-        self._expose = group.type.expose(cameras, setting)
+        self._expose = group.type.expose(cameras, context)
         lens = cameras[0].lens()
         self._row = (len(group.names), *lens.shape)
         nothing = np.empty((0, *self._row), lens.dtype)

@@ -10,11 +10,11 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import atmosphere
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 
@@ -45,12 +45,12 @@ class Barometer(SensorType):
         return (Message("pressure", "sensor_msgs/msg/FluidPressure", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Barometer], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
         """Pressures at the heights of the frames."""
         sea_level = np.array([each.sea_level_pressure for each in sensors])
         base = np.array([-each.geoid_undulation for each in sensors])
-        if setting.world.origin is not None:
-            base += setting.world.origin.altitude
+        if context.world.origin is not None:
+            base += context.world.origin.altitude
 
         def read(state: FrameState) -> FloatArray:
             return atmosphere.pressure(base + state.pose[:, 2], sea_level)[:, None]

@@ -13,15 +13,15 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import OPTICAL
+from sim_node.sensors.context import Exposure, Lens, SensorContext
 from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter, whole
 from sim_node.sensors.registry import SensorType, sensor
-from sim_node.sensors.setting import Exposure, Lens, Setting
 from sim_node.sensors.truth import FrameState
 from sim_node.world.problems import WorldWarning
 
-MOST_PIXELS = 8192
+MAX_PIXELS = 8192
 # Begins the pictures of S cameras from the state of their frames, waiting or not; None where that is not possible.
 Expose = Callable[[FrameState, bool], "Exposure | None"]
 
@@ -84,16 +84,16 @@ class CameraType(SensorType):
         )
 
     @classmethod
-    def measure(cls, sensors: Sequence[Any], setting: Setting) -> NoReturn:
+    def measure(cls, sensors: Sequence[Any], context: SensorContext) -> NoReturn:
         """Pictures are no numbers that are there at once: see `expose`."""
         raise TypeError("pictures are exposed, not measured")
 
     @classmethod
-    def expose(cls, sensors: Sequence[CameraType], setting: Setting) -> Expose:
+    def expose(cls, sensors: Sequence[CameraType], context: SensorContext) -> Expose:
         """The function that begins pictures."""
-        cameras = setting.surroundings.cameras([each.lens() for each in sensors])
+        cameras = context.environment.cameras([each.lens() for each in sensors])
         if cameras is None:
-            warnings.warn(f"{', '.join(setting.frames)}: no pictures, the world has no shapes", WorldWarning, 2)
+            warnings.warn(f"{', '.join(context.frames)}: no pictures, the world has no shapes", WorldWarning, 2)
             return lambda state, wait: None
         return lambda state, wait: cameras.shoot(state.pose, wait=wait)
 
@@ -110,8 +110,8 @@ class Camera(CameraType):
 
     rate: float = parameter(15.0, "Hz", "pictures per second", above=0.0)
     latency: float = parameter(0.0, "s", "least time from a picture until it is out", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "size across", low=1, high=MOST_PIXELS)
-    height: int = whole(480, "pixels", "size downwards", low=1, high=MOST_PIXELS)
+    width: int = whole(640, "pixels", "size across", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "size downwards", low=1, high=MAX_PIXELS)
     horizontal_fov: float = parameter(1.2, "rad", "angle of view across", low=0.01, high=3.0)
     near: float = parameter(0.02, "m", "nearest that it sees", low=1e-4, high=1e3)
     far: float = parameter(200.0, "m", "farthest that it sees", above=0.0, high=1e5)
@@ -134,8 +134,8 @@ class DepthCamera(CameraType):
 
     rate: float = parameter(15.0, "Hz", "pictures per second", above=0.0)
     latency: float = parameter(0.0, "s", "least time from a picture until it is out", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "size across", low=1, high=MOST_PIXELS)
-    height: int = whole(480, "pixels", "size downwards", low=1, high=MOST_PIXELS)
+    width: int = whole(640, "pixels", "size across", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "size downwards", low=1, high=MAX_PIXELS)
     horizontal_fov: float = parameter(1.2, "rad", "angle of view across", low=0.01, high=3.0)
     near: float = parameter(0.1, "m", "nearest that it sees", low=1e-4, high=1e3)
     far: float = parameter(20.0, "m", "farthest that it sees", above=0.0, high=1e5)

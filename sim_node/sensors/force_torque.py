@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.registry import Measure, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.wrench import WrenchSensor, along_axes
 
 
@@ -20,6 +20,6 @@ class ForceTorque(WrenchSensor):
     """
 
     @classmethod
-    def measure(cls, sensors: Sequence[ForceTorque], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[ForceTorque], context: SensorContext) -> Measure:
         """The same for all of them."""
-        return lambda state: along_axes(state, setting.surroundings.joint(setting.frames, state.pose[:, :3]))
+        return lambda state: along_axes(state, context.environment.joint(context.frames, state.pose[:, :3]))

@@ -10,11 +10,11 @@ import numpy as np
 
 from sim_node.frames import Frame, convert_position
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 # sensor_msgs/NavSatStatus and NavSatFix.
@@ -71,15 +71,15 @@ class Gps(SensorType):
         )
 
     @classmethod
-    def measure(cls, sensors: Sequence[Gps], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Gps], context: SensorContext) -> Measure:
         """Position and velocity in metres along the axes of the world's origin, where the noise is added."""
         return position_and_velocity
 
     @classmethod
-    def report(cls, sensors: Sequence[Gps], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Gps], context: SensorContext) -> Report:
         """The positions as degrees, degrees and metres above the ellipsoid."""
-        assert setting.world.origin is not None, "a suite is not opened without one"
-        origin = (setting.world.origin.latitude, setting.world.origin.longitude, setting.world.origin.altitude)
+        assert context.world.origin is not None, "a suite is not opened without one"
+        origin = (context.world.origin.latitude, context.world.origin.longitude, context.world.origin.altitude)
 
         def tell(measured: FloatArray) -> FloatArray:
             told = np.array(measured)

@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 
@@ -42,7 +42,7 @@ class GroundTruth(SensorType):
         return (Message("odom", "nav_msgs/msg/Odometry", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[GroundTruth], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
         """The same for all of them."""
         return pose_and_twist
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 
@@ -50,7 +50,7 @@ class Imu(SensorType):
         return (Message("data_raw", "sensor_msgs/msg/Imu", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Imu], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Imu], context: SensorContext) -> Measure:
         """The same for all of them: nothing depends on their parameters."""
         from sim_node.sensors.kernels import rate_and_force
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, listing, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
@@ -68,9 +68,9 @@ class JointStates(SensorType):
         return (Message("joint_states", "sensor_msgs/msg/JointState", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[JointStates], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[JointStates], context: SensorContext) -> Measure:
         """The joints of all of them at once."""
-        joints = setting.surroundings.joints([name for each in sensors for name in each.joints])
+        joints = context.environment.joints([name for each in sensors for name in each.joints])
 
         def read(state: FrameState) -> FloatArray:
             # From (quantity, sensor, joint) to a row for each sensor.

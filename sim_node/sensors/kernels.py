@@ -94,9 +94,9 @@ def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
     white, walk, kick (S, C): standard deviations, of a reading, and of a step of bias and of drift; memory (S, C):
     what is left of the drift after a step.
     """
-    sensors, readings, _, channels = drawn.shape
+    sensors, measurements, _, channels = drawn.shape
     for row in range(sensors):
-        for reading in range(readings):
+        for reading in range(measurements):
             for channel in range(channels):
                 errors[reading, row, channel] = (
                     drawn[row, reading, 0, channel] * white[row, channel] + bias[row, channel] + drift[row, channel]

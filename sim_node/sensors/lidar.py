@@ -10,15 +10,15 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import rays
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import group, parameter, whole
 from sim_node.sensors.rays import RangeNoise, RangeNoiseBank
 from sim_node.sensors.registry import Disturb, Measure, Report, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
-MOST_SAMPLES, MOST_RINGS = 1 << 15, 1 << 10
+MAX_SAMPLES, MAX_RINGS = 1 << 15, 1 << 10
 TURN = 3.1416
 # Of a point: x, y, z, intensity as float32, its ring as uint16, and two bytes so that the next one is aligned.
 _POINT = np.dtype({"names": ["point", "ring"], "formats": [("<f4", 4), "<u2"], "offsets": [0, 16], "itemsize": 20})
@@ -46,7 +46,7 @@ class Lidar2d(SensorType):
     latency: float = parameter(0.0, "s", "from a scan until it is out", low=0.0, high=10.0)
     angle_min: float = parameter(-2.35619449, "rad", "angle of the first ray, from x to y", low=-TURN, high=TURN)
     angle_max: float = parameter(2.35619449, "rad", "angle of the last ray", low=-TURN, high=TURN)
-    samples: int = whole(1081, "1", "rays of a scan", low=1, high=MOST_SAMPLES)
+    samples: int = whole(1081, "1", "rays of a scan", low=1, high=MAX_SAMPLES)
     range_min: float = parameter(0.06, "m", "nearest that it measures", low=0.0, high=1e6)
     range_max: float = parameter(10.0, "m", "farthest that it measures", above=0.0, high=1e6)
     noise: RangeNoise = group(RangeNoise(deviation=0.01), "m", "range")
@@ -80,10 +80,10 @@ class Lidar2d(SensorType):
         return (Message("scan", "sensor_msgs/msg/LaserScan", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Lidar2d], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Measure:
         """Distances (S, samples)."""
         fans = np.array([each.fan() for each in sensors])
-        cast = rays.caster(fans, max(each.range_max for each in sensors), setting)
+        cast = rays.caster(fans, max(each.range_max for each in sensors), context)
         return lambda state: cast(state).distances
 
     @classmethod
@@ -92,7 +92,7 @@ class Lidar2d(SensorType):
         return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].samples)
 
     @classmethod
-    def report(cls, sensors: Sequence[Lidar2d], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Report:
         """Infinite beyond its range, to either side."""
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
         return lambda measured: rays.classified(measured, nearest, farthest)
@@ -111,10 +111,10 @@ class Lidar3d(SensorType):
 
     rate: float = parameter(10.0, "Hz", "clouds per second", above=0.0)
     latency: float = parameter(0.0, "s", "from a cloud until it is out", low=0.0, high=10.0)
-    rings: int = whole(16, "1", "rays above each other", low=1, high=MOST_RINGS)
+    rings: int = whole(16, "1", "rays above each other", low=1, high=MAX_RINGS)
     vertical_min: float = parameter(-0.2617994, "rad", "elevation of the lowest ring", low=-TURN / 2, high=TURN / 2)
     vertical_max: float = parameter(0.2617994, "rad", "elevation of the highest ring", low=-TURN / 2, high=TURN / 2)
-    samples: int = whole(1800, "1", "rays of a ring", low=1, high=MOST_SAMPLES)
+    samples: int = whole(1800, "1", "rays of a ring", low=1, high=MAX_SAMPLES)
     angle_min: float = parameter(-np.pi, "rad", "where columns begin, from x to y", low=-TURN, high=TURN)
     angle_max: float = parameter(np.pi, "rad", "where columns end", low=-TURN, high=TURN)
     range_min: float = parameter(0.5, "m", "nearest that it measures", low=0.0, high=1e6)
@@ -156,10 +156,10 @@ class Lidar3d(SensorType):
         return (Message("points", "sensor_msgs/msg/PointCloud2", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Lidar3d], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Measure:
         """Distances and brightness (S, 2 * rings * samples)."""
         fans = np.array([each.fan() for each in sensors])
-        cast = rays.caster(fans, max(each.range_max for each in sensors), setting)
+        cast = rays.caster(fans, max(each.range_max for each in sensors), context)
 
         def read(state: FrameState) -> FloatArray:
             return np.concatenate(cast(state), axis=1)
@@ -172,7 +172,7 @@ class Lidar3d(SensorType):
         return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].rings * sensors[0].samples)
 
     @classmethod
-    def report(cls, sensors: Sequence[Lidar3d], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Report:
         """Points in the sensors' own axes."""
         fans = np.array([each.fan() for each in sensors])
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))

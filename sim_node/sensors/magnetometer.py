@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.magnetic_field import FIRST_YEAR, LAST_YEAR, field_around
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 
@@ -48,12 +48,12 @@ class Magnetometer(SensorType):
         return (Message("mag", "sensor_msgs/msg/MagneticField", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Magnetometer], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Magnetometer], context: SensorContext) -> Measure:
         """The field at the frames, one model for each year that is asked for."""
-        assert setting.world.origin is not None, "a suite is not opened without one"
+        assert context.world.origin is not None, "a suite is not opened without one"
         from sim_node.sensors.kernels import straight_field
 
-        of_year = {year: field_around(setting.world.origin, year) for year in {each.year for each in sensors}}
+        of_year = {year: field_around(context.world.origin, year) for year in {each.year for each in sensors}}
         centres = np.array([of_year[each.year].centre for each in sensors])
         gradients = np.array([of_year[each.year].gradient for each in sensors])
 

@@ -104,9 +104,9 @@ class NoiseBank:
 
     __call__ = read
 
-    def record(self, truth: FloatArray, readings: int) -> FloatArray:
+    def record(self, truth: FloatArray, measurements: int) -> FloatArray:
         """The next readings (K, S, C) of a truth (S, C) that stays."""
-        return np.array([self.read(truth) for _ in range(readings)]).reshape(readings, *self._white.shape)
+        return np.array([self.read(truth) for _ in range(measurements)]).reshape(measurements, *self._white.shape)
 
     def state(self) -> dict[str, Array]:
         """All that the next readings depend on beside what the bank was made of: how its block of errors began."""

@@ -11,12 +11,12 @@ import numpy as np
 from sim_node.columns import Array
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.drift import DriftCovariance
 from sim_node.sensors.message import Channels, Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 
@@ -58,12 +58,12 @@ class Odometry(SensorType):
         return (Message("odom", "nav_msgs/msg/Odometry", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Odometry], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Odometry], context: SensorContext) -> Measure:
         """The mean twists along the frames' axes, and for how long (s)."""
         return _Twists(len(sensors))
 
     @classmethod
-    def report(cls, sensors: Sequence[Odometry], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Odometry], context: SensorContext) -> Report:
         """The poses, twists and variances."""
         return _DeadReckoning(sensors)
 

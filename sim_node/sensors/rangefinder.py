@@ -9,12 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.rays import caster, classified
 from sim_node.sensors.registry import Measure, Report, SensorType, sensor
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 
 # Rays of a cone: one ahead, and so many rings of 6, 12, 18 around it.
@@ -65,12 +65,12 @@ class Rangefinder(SensorType):
         return (Message("range", "sensor_msgs/msg/Range", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Rangefinder], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Rangefinder], context: SensorContext) -> Measure:
         """The least distance that any ray meets."""
         fans = np.array([each.fan() for each in sensors])
         if not any(each.field_of_view for each in sensors):
             fans = fans[:, :1]
-        cast = caster(fans, max(each.range_max for each in sensors), setting)
+        cast = caster(fans, max(each.range_max for each in sensors), context)
 
         def read(state: FrameState) -> FloatArray:
             nearest: FloatArray = np.min(cast(state).distances, axis=1)
@@ -79,7 +79,7 @@ class Rangefinder(SensorType):
         return read
 
     @classmethod
-    def report(cls, sensors: Sequence[Rangefinder], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Rangefinder], context: SensorContext) -> Report:
         """Infinite beyond its range, to either side."""
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
         return lambda measured: classified(measured, nearest, farthest)

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import Echoes, SensorContext
 from sim_node.sensors.noise import philox, set_philox
 from sim_node.sensors.parameters import parameter
-from sim_node.sensors.setting import Echoes, Setting
 from sim_node.sensors.truth import FrameState
 
 # What S sensors' rays hit now, arrays (S, R).
@@ -26,7 +26,7 @@ def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray
     return np.stack(parts, axis=-1)
 
 
-def caster(fans: FloatArray, reach: float, setting: Setting) -> Cast:
+def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
     """Casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
     # Here and not above: what only describes sensors does without numba.
     from sim_node.sensors.ray_kernels import turn
@@ -36,7 +36,7 @@ def caster(fans: FloatArray, reach: float, setting: Setting) -> Cast:
 
     def cast(state: FrameState) -> Echoes:
         turn(state.pose, fans, turned)
-        return setting.surroundings.cast(setting.frames, state.pose[:, :3], turned, reach)
+        return context.environment.cast(context.frames, state.pose[:, :3], turned, reach)
 
     return cast
 

@@ -11,9 +11,9 @@ import numpy as np
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.message import Message
 from sim_node.sensors.noise import NoiseBank, Quantities
-from sim_node.sensors.setting import Setting
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.sensor_types import SENSOR_TYPES
@@ -87,7 +87,7 @@ class SensorType(ABC):
 
     @classmethod
     @abstractmethod
-    def measure(cls, sensors: Sequence[Any], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Any], context: SensorContext) -> Measure:
         """The function that says what sensors of this type read in a setting, had they no noise."""
 
     @classmethod
@@ -97,7 +97,7 @@ class SensorType(ABC):
         return NoiseBank(quantities, streams, rate) if quantities[0] else None
 
     @classmethod
-    def report(cls, sensors: Sequence[Any], setting: Setting) -> Report:
+    def report(cls, sensors: Sequence[Any], context: SensorContext) -> Report:
         """The function that makes of a measurement what is told; the same, unless a type says otherwise."""
         return lambda measured: measured
 

@@ -37,10 +37,10 @@ class Schedule(Generic[T]):
 
     def out(self, step: int) -> list[T]:
         """The readings that came out by `step` and were not asked for before."""
-        held, readings = self._held, []
+        held, measurements = self._held, []
         while held and held[0][0] <= step:
-            readings.append(held.popleft()[1])
-        return readings
+            measurements.append(held.popleft()[1])
+        return measurements
 
     def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
         """How many readings were taken, and those that are not out yet, each after the step at which it will be."""
@@ -53,5 +53,5 @@ class Schedule(Generic[T]):
         self._find_due()
 
     def _find_due(self) -> None:
-        steps, readings = self._period
-        self.due = -(-self._count * steps // readings)
+        steps, measurements = self._period
+        self.due = -(-self._count * steps // measurements)

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from sim_node.columns import Array, Columns
 from sim_node.sensors.banks import Bank, CameraBank, Group
 from sim_node.sensors.camera import CameraType
+from sim_node.sensors.context import OPEN_AIR, Environment, SensorContext
+from sim_node.sensors.measurements import Measurements
 from sim_node.sensors.parameters import fault, read
-from sim_node.sensors.readings import Readings
 from sim_node.sensors.registry import SENSORS, SensorType
-from sim_node.sensors.setting import OPEN_AIR, Setting, Surroundings
-from sim_node.sensors.tap import Tap
+from sim_node.sensors.subscription import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
@@ -81,24 +81,24 @@ class Suite:
     """Reads all sensors of a world, each when it is due.
 
     frames: the names of those that they are; state: how these move, in this order, for others to fill before
-    `measure`. surroundings: what else they perceive; gravity: as a FrameState has it. told: what came out last.
+    `measure`. environment: what else they perceive; gravity: as a FrameState has it. told: what came out last.
     Raises WorldError as groups_of does. Errors inside a plug-in's sensor are raised as PluginFault.
     """
 
-    def __init__(self, world: World, surroundings: Surroundings = OPEN_AIR, gravity: npt.ArrayLike = DOWN) -> None:
+    def __init__(self, world: World, environment: Environment = OPEN_AIR, gravity: npt.ArrayLike = DOWN) -> None:
         self.groups = groups_of(world)
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
-        self.told = Readings()
+        self.told = Measurements()
         self.due: float = math.inf
         self._banks: list[Bank | CameraBank] = []
         at = 0
         for group in self.groups:
             end = at + len(group.names)
-            setting = Setting(world, group.names, surroundings)
+            context = SensorContext(world, group.names, environment)
             bank = CameraBank if issubclass(group.type, CameraType) else Bank
             with SENSORS.blaming(group.kind):
-                self._banks.append(bank(group, self.state.rows(slice(at, end)), setting))
+                self._banks.append(bank(group, self.state.rows(slice(at, end)), context))
             at = end
         self.reset(0)
 
@@ -128,19 +128,19 @@ class Suite:
                     raise
         self._find_due()
 
-    def tell(self, step: int, *, wait: bool = True) -> Readings:
+    def tell(self, step: int, *, wait: bool = True) -> Measurements:
         """What came out by a step since this was last asked.
 
         wait: for pictures in the making; else they come out when this is asked after they are done.
         """
-        self.told = Readings(tuple([bank.tell(step, wait=wait) for bank in self._banks]))
+        self.told = Measurements(tuple([bank.tell(step, wait=wait) for bank in self._banks]))
         return self.told
 
-    def tap(self, name: str) -> Tap:
+    def subscribe(self, name: str) -> SensorSubscription:
         """Hears one sensor, no camera, from now on. Raises KeyError for a name that is none of one."""
         for bank in self._banks:
             if isinstance(bank, Bank) and name in bank.names:
-                return bank.tap(name)
+                return bank.subscribe(name)
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
 
     def declare(self, columns: Columns) -> None:
@@ -164,7 +164,7 @@ class Suite:
         bank, batches = self._banks[place], list(self.told.batches)
         with SENSORS.blaming(bank.kind):
             batches[place] = bank.restore(saved)
-        self.told = Readings(tuple(batches))
+        self.told = Measurements(tuple(batches))
         self._find_due()
 
     def _find_due(self) -> None:

@@ -12,16 +12,16 @@ from sim_node.recording.bag import Bag, Message
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.recording.worlds import recorded_world
-from sim_node.viewing.takes import Take
+from sim_node.viewing.pose_sources import PoseSource
 from sim_node.wire.unreadable import Unreadable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import StaticFrame, World
 
 
 @contextmanager
-def take_of_bag(
+def source_of_bag(
     bag: Bag, read: Callable[[Collection[str]], Iterable[Message]], unreadable: Unreadable
-) -> Iterator[Take]:
+) -> Iterator[PoseSource]:
     """A bag: the world that it was recorded in, with what it has of its frames; else its frames and nothing else.
 
     read: gives the messages of topics. Frames that the bag does not tell of are where the world has them at its start.
@@ -46,7 +46,7 @@ def take_of_bag(
                 yield now.copy()
 
         zero_ns = frames.first_ns if frames.first_ns >= WALL_CLOCK_NS else 0
-        yield Take(world, poses, frames.first_ns, frames.last_ns, zero_ns, "bag")
+        yield PoseSource(world, poses, frames.first_ns, frames.last_ns, zero_ns, "bag")
 
 
 def _bare(frames: BagFrames) -> World:

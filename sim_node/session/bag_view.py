@@ -10,14 +10,14 @@ from typing import Any
 
 from sim_node.recording.bag import Bag, BagError, Message
 from sim_node.recording.decoding import Decoder, UnreadableMessage
-from sim_node.recording.decompression import MOST_BYTES
+from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_world import recorded_shapes
-from sim_node.viewing.browser.instruments import MESSAGES, Instrument, instrument_from, values_of
+from sim_node.viewing.browser.sensor_topic_views import MESSAGES, SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.wire.unreadable import Unreadable
@@ -36,11 +36,11 @@ class BagView:
     """
 
     def __init__(
-        self, path: str | Path, viewer: Viewer, tell: Callable[[str], None], most_bytes: int = MOST_BYTES
+        self, path: str | Path, viewer: Viewer, tell: Callable[[str], None], max_bytes: int = MAX_BYTES
     ) -> None:
         self._viewer, self._tell = viewer, tell
         # One to play, one to look into where it is sought: each is read by a thread of its own.
-        self._bag, self._sought = open_bag(path, most_bytes), open_bag(path, most_bytes)
+        self._bag, self._sought = open_bag(path, max_bytes), open_bag(path, max_bytes)
         self._unreadable = Unreadable(tell)
         self._frames = BagFrames(self._bag, self._unreadable)
         self._lock = threading.Lock()
@@ -48,12 +48,12 @@ class BagView:
         self._due: dict[int, float] = {}
         self._told: Told = {}
         self._speed = 1.0
-        instruments = self._instruments(self._sought)
-        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in instruments]
+        topic_views = self._instruments(self._sought)
+        self._topics = [topic.name for topic in self._bag.topics if topic.type == TYPE or topic.name in topic_views]
         playback = Playback(self._bag, topics=self._topics)
         self._player = Player(playback, self, loop=True, clock_rate=RATE, step_ns=round(1e9 / RATE), continuous=False)
         viewer.transport = self
-        self._stage(instruments)
+        self._stage(topic_views)
         self._stream = Stream(len(self._frames.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
@@ -183,7 +183,7 @@ class BagView:
             self._due[row] = float("inf")
             self._tell(f"{topic.name}: is not shown: {fault}")
 
-    def _instruments(self, bag: Bag) -> dict[str, Instrument]:
+    def _instruments(self, bag: Bag) -> dict[str, SensorTopicView]:
         """The topics that can be shown, by their first messages."""
         found = {}
         for row, topic in enumerate(bag.topics):
@@ -196,7 +196,7 @@ class BagView:
                 self._tell(f"{topic.name}: is not shown: {fault}")
                 continue
             if first is not None and first.header.frame_id in self._frames.table.names:
-                found[topic.name] = instrument_from(first, topic.type)
+                found[topic.name] = topic_view_from(first, topic.type)
                 self._decoders[row] = decoder
         return found
 
@@ -207,11 +207,11 @@ class BagView:
             except UnreadableMessage as fault:  # noqa: PERF203  each message on its own
                 self._unreadable.count(decoder.topic.name, fault)
 
-    def _stage(self, instruments: Mapping[str, Instrument]) -> None:
+    def _stage(self, topic_views: Mapping[str, SensorTopicView]) -> None:
         frames, put = self._frames, self._viewer.stage
         try:
             with recorded_shapes(self._bag, frames.table) as shapes:
-                put(frames.table, frames.poses, shapes, frames.places, instruments)
+                put(frames.table, frames.poses, shapes, frames.places, topic_views)
         except WorldError as error:
             self._tell(f"the bag's world is not drawn: {error}")
-            put(frames.table, frames.poses, (), frames.places, instruments)
+            put(frames.table, frames.poses, (), frames.places, topic_views)

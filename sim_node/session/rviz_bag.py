@@ -13,10 +13,10 @@ from defusedxml.ElementTree import fromstring
 from sim_node.recording.bag import Bag, BagTopic
 from sim_node.recording.decoding import Decoder, UnreadableMessage
 from sim_node.recording.frames import BagFrames
-from sim_node.recording.offers import offer
+from sim_node.recording.replay_qos import offer
 from sim_node.viewing.extent import around
 from sim_node.viewing.marker_sink import MARKERS
-from sim_node.viewing.rviz import MOST_PICTURES, marker_groups
+from sim_node.viewing.rviz import MAX_PICTURES, marker_groups
 from sim_node.viewing.rviz_displays import DEPTH, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, tf
 from sim_node.wire.topic import Topic
@@ -44,7 +44,7 @@ def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
     pictures = 0
     for topic in bag.topics:
         pictures += topic.type == _PICTURE
-        display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MOST_PICTURES)
+        display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MAX_PICTURES)
         if display is not None and topic.type == MARKERS.type and topic.name.endswith("/markers"):
             display["Namespaces"] = marker_groups(described=described)
         if display is not None:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from sim_node.autopilot.ports import with_free_instances
-from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
 from sim_node.programs.recipes import supervised
 from sim_node.recording.settings import Settings
@@ -78,7 +78,7 @@ class Session:
         complain: Callable[[str], None] = _LOG.warning,
     ) -> None:
         self.seed = seed
-        self.autopilots: tuple[VehiclePeer, ...] = ()
+        self.autopilots: tuple[VehicleCoSimulator, ...] = ()
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
         self.clock: ClockSink | None = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.columns import Array, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.simulation.peers import Peer
+from sim_node.simulation.co_simulators import CoSimulator
 from sim_node.text import did_you_mean
 
 _FIRST = 256
@@ -31,7 +31,7 @@ class History:
         self.rate = rate
         self._columns, self._start_ns = columns, start_ns
         self._count, self._times_ns = 0, np.empty(_FIRST, np.int64)
-        self._remove: Callable[[Peer], None] | None = None
+        self._remove: Callable[[CoSimulator], None] | None = None
         self._kept: Mapping[str, Array] = {name: _room(_FIRST, columns[name]) for name in names}
 
     @property
@@ -56,7 +56,7 @@ class History:
     def __len__(self) -> int:
         return self._count
 
-    def begin(self, remove: Callable[[Peer], None]) -> None:
+    def begin(self, remove: Callable[[CoSimulator], None]) -> None:
         """The run tells it of instants from now on; remove: has the run forget it."""
         self._remove = remove
 

@@ -13,10 +13,10 @@ import numpy as np
 
 # Fallen behind by more than this (a suspended laptop, a debugger), the loop goes on from now
 # instead of publishing all that was missed at once.
-MOST_BEHIND_S = 1.0
+MAX_BEHIND_S = 1.0
 WINDOW = 1024
 # Beyond any computer, and by far not beyond int64 nanoseconds.
-MOST_FACTOR = 1e6
+MAX_FACTOR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ class Pacer:
         late = max(0.0, -self.wait(time_ns))
         if self._factor == 0.0:
             self._anchor_ns = time_ns
-        elif late > MOST_BEHIND_S:
+        elif late > MAX_BEHIND_S:
             self._anchor_wall += late
             self.behind += late
         self._log.append((self._wall(), time_ns * 1e-9, late))
@@ -155,8 +155,8 @@ class Pacer:
 
 
 def _checked(factor: float) -> float:
-    if not 0.0 <= factor <= MOST_FACTOR:
+    if not 0.0 <= factor <= MAX_FACTOR:
         raise ValueError(
-            f"real-time factor: {factor}; a finite number up to {MOST_FACTOR:g} is needed, 0 for as fast as possible"
+            f"real-time factor: {factor}; a finite number up to {MAX_FACTOR:g} is needed, 0 for as fast as possible"
         )
     return factor

@@ -13,15 +13,15 @@ from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
-from sim_node.physics.engine import Carrier, Perceived, records_of
+from sim_node.physics.engine import DynamicEngine, Perceived, records_of
 from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
-from sim_node.sensors.setting import OPEN_AIR
-from sim_node.sensors.tap import Tap
+from sim_node.sensors.context import OPEN_AIR
+from sim_node.sensors.subscription import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
+from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.frames import declare_frames, refuse_sensor
 from sim_node.simulation.history import History
-from sim_node.simulation.peers import Peer, Peers
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
@@ -54,14 +54,14 @@ class Simulation:
         self.engines: Mapping[str, Engine] = engines_for(world, layout, self.columns)
         self._foreign = [name for name in self.engines if not ENGINES.is_shipped(name)]
         self._offer_handles()
-        offered = (engine.surroundings() for engine in self.engines.values() if isinstance(engine, Perceived))
-        surroundings = next(offered, OPEN_AIR)
+        offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
+        environment = next(offered, OPEN_AIR)
         # Without bodies nothing falls, and what is held weighs what the standard says.
-        falls = any(isinstance(engine, Carrier) for engine in self.engines.values())
+        falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         gravity = world.physics.gravity if falls else DOWN
-        self._suite = Suite(world if sensors else replace(world, sensors=()), surroundings, gravity)
-        self._surroundings, self._gravity = surroundings, gravity
-        self._peers = Peers(world.time.step_ns)
+        self._suite = Suite(world if sensors else replace(world, sensors=()), environment, gravity)
+        self._environment, self._gravity = environment, gravity
+        self._peers = CoSimulators(world.time.step_ns)
         self._truth = self._truth_of(self._suite.frames, self._suite.state)
         if self._truth.unknown:
             refuse_sensor(self._suite.frames[self._truth.unknown[0]], self.frames, self.columns)
@@ -181,7 +181,7 @@ class Simulation:
         self._peers.exchange(self.steps)
         return history
 
-    def attach(self, peer: Peer) -> None:
+    def attach(self, peer: CoSimulator) -> None:
         """Has a peer exchange with this run from the next step on, after those that came before it.
 
         A run with peers is the same each time as far as they are.
@@ -196,9 +196,9 @@ class Simulation:
         """Closes its peers; without them the run may go on."""
         self._peers.close()
 
-    def tap(self, sensor: str) -> Tap:
+    def subscribe(self, sensor: str) -> SensorSubscription:
         """Hears a sensor of this run while it steps. Raises KeyError, which names the nearest."""
-        return self._suite.tap(sensor)
+        return self._suite.subscribe(sensor)
 
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
         """A function that tells how some frames truly move at the present step, always on the same arrays."""
@@ -213,7 +213,7 @@ class Simulation:
 
     def wind(self, positions: FloatArray) -> FloatArray:
         """The velocity (S, 3) of the air at positions (S, 3) of the fixed frame at the present step, m/s."""
-        return self._surroundings.wind(positions)
+        return self._environment.wind(positions)
 
     def motion(self) -> tuple[FloatArray, FloatArray]:
         """Twists (N, 6) and accelerations (N, 6) of all frames, relative to the fixed frame, in each frame's own axes.
@@ -224,7 +224,7 @@ class Simulation:
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
         for engine in self.engines.values():
-            if isinstance(engine, Carrier):
+            if isinstance(engine, DynamicEngine):
                 rows = engine.carried
                 state = FrameState.at_rest(len(rows))
                 engine.observer(rows, state, np.arange(len(rows)))()

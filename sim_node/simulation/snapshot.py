@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import NO_READINGS, Readings
+from sim_node.sensors import NO_MEASUREMENTS, Measurements
 from sim_node.text import did_you_mean
 
 NO_COLUMNS: Mapping[str, Array] = MappingProxyType({})
@@ -27,7 +27,7 @@ class Snapshot:
 
     time_ns: int
     poses: FloatArray
-    readings: Readings = NO_READINGS
+    measurements: Measurements = NO_MEASUREMENTS
     columns: Mapping[str, Array] = field(default_factory=lambda: NO_COLUMNS, repr=False)
 
     def __getitem__(self, column: str) -> Array:

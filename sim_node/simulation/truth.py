@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.columns import AtInstants, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.engine import Carrier, Engine
+from sim_node.physics.engine import DynamicEngine, Engine
 from sim_node.sensors.kinematics import Differences
 from sim_node.sensors.truth import FrameState
 from sim_node.world.frame_table import FrameTable
@@ -61,7 +61,7 @@ class Truth:
         chains = [frames.chain(frames.index(name)) for name in names]
         free = set(range(len(chains)))
         for engine in engines.values():
-            if not isinstance(engine, Carrier):
+            if not isinstance(engine, DynamicEngine):
                 continue
             carried = set(engine.carried.tolist())
             above = {place: rows for place in free if (rows := _above(chains[place], carried)) is not None}
@@ -93,7 +93,7 @@ class Truth:
             self._state.twist[places] = moved.twist
             self._state.acceleration[places] = moved.acceleration
 
-    def _observe(self, engine: Carrier, rows: Sequence[int], state: FrameState, places: Sequence[int]) -> None:
+    def _observe(self, engine: DynamicEngine, rows: Sequence[int], state: FrameState, places: Sequence[int]) -> None:
         if rows:
             self._observers.append(engine.observer(np.array(rows), state, np.array(places)))
 

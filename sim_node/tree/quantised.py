@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_node.geometry.arrays import FloatArray
 
-MOST_REMEMBERED = 16384
+MAX_REMEMBERED = 16384
 
 
 class QuantisedCache:
@@ -37,7 +37,7 @@ class QuantisedCache:
 
     def put(self, target: str, source: str, bucket: int, rewrites: int, pose: FloatArray) -> None:
         """Remember a pose, read-only from now on. The tree's lock is held."""
-        if rewrites != self._rewrites or len(self._poses) >= MOST_REMEMBERED:
+        if rewrites != self._rewrites or len(self._poses) >= MAX_REMEMBERED:
             # A new dictionary: a reader that holds no lock keeps the old one whole.
             self._poses = {}
             self._rewrites = rewrites

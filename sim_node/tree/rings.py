@@ -16,7 +16,7 @@ FIRST_CAPACITY = 1
 # Room beyond what the rate seen so far needs, so that jitter does not make a full ring grow for ever.
 SPARE = 1.04
 # A ring that has seen little of its rate grows by no more than this factor at once.
-MOST_GROWTH = 16
+MAX_GROWTH = 16
 
 
 class Rings:
@@ -59,7 +59,7 @@ class Rings:
         counts = table["count"][frames].astype(np.int64)
         spans = np.maximum(table["newest"][frames] - table["oldest"][frames], 1)
         needed = np.ceil(np.minimum(SPARE * history_ns * (counts - 1) / spans, 1e9)).astype(np.int64) + 2
-        capacities = np.minimum(np.maximum(needed, counts + counts // 8 + 4), MOST_GROWTH * counts)
+        capacities = np.minimum(np.maximum(needed, counts + counts // 8 + 4), MAX_GROWTH * counts)
         addresses = np.empty(len(frames), np.int64)
         # A thousand frames grow in one message: the loop does what numpy cannot do for all at once.
         rows = zip(frames.tolist(), table["first"][frames].tolist(), capacities.tolist(), strict=True)

@@ -48,7 +48,7 @@ Faults = npt.NDArray[np.uint8]
 # In place of the index of a frame for which there is no room, or whose name is too long.
 NO_ROOM, NAME_TOO_LONG = -2, -3
 # Characters. What the names of a full tree take is bounded too.
-LONGEST_NAME = 1024
+MAX_NAME = 1024
 
 _log = logging.getLogger(__name__)
 _KINDS = {EMPTY: "root", DYNAMIC: "dynamic", STATIC: "static", PROMOTED: "promoted"}
@@ -94,7 +94,7 @@ class Storage:
             row = self.rows.get(bare)
         if row is None:
             row = len(self.names)
-            if len(bare) > LONGEST_NAME:
+            if len(bare) > MAX_NAME:
                 return NAME_TOO_LONG
             if row >= self.max_frames:
                 return self._no_room(bare)
@@ -259,7 +259,7 @@ class Storage:
             if missing == NO_ROOM:
                 reason = f"the tree has its {self.max_frames} frames already (max_frames)"
             elif missing == NAME_TOO_LONG:
-                reason = f"the name of a frame is longer than {LONGEST_NAME} characters"
+                reason = f"the name of a frame is longer than {MAX_NAME} characters"
             elif fault == CYCLE:
                 reason = self._loop(int(parents[row]), int(children[row]), stamp, static)
             else:

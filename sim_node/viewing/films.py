@@ -12,7 +12,7 @@ import av
 from PIL import Image
 
 from sim_node.registry import Registry
-from sim_node.viewing.canvas import Pixels
+from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.whole_files import whole_file
 
 # Writes so many pictures (height, width, 3), of which so many pass in a second, to a path, whatever its name ends in.

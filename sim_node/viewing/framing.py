@@ -12,9 +12,9 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import groups_of
 from sim_node.sensors.camera import Camera, CameraType
-from sim_node.sensors.setting import Lens
+from sim_node.sensors.context import Lens
 from sim_node.text import did_you_mean
-from sim_node.viewing.stage import Stage
+from sim_node.viewing.renderer import Renderer
 from sim_node.viewing.view import DEFAULT_FOV, View, fitted, looking
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
@@ -26,11 +26,11 @@ DEFAULT_SIZE = 1280, 720
 VIEWPOINT = "x,y,z[@x,y,z][,degrees]"
 # What a followed frame has about it, in radii of what hangs on it.
 _ROOM = 1.7
-_MOST_INSTANTS = 100
+_MAX_INSTANTS = 100
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
 
-class ShotError(Exception):
+class RenderError(Exception):
     """A picture that cannot be taken as it is asked for; the message says why, and what is allowed."""
 
 
@@ -41,7 +41,7 @@ class Content:
     shown: the rows whose axes are drawn; trails (P, 3): points that frames have been at.
     """
 
-    stage: Stage
+    renderer: Renderer
     frames: FrameTable
     rooted: FloatArray
     shown: Sequence[int]
@@ -53,8 +53,8 @@ class Content:
         The frames themselves where nothing is drawn.
         """
         rows = [row for row in range(len(self.frames)) if below in self.frames.chain(row)]
-        some = self.rooted[np.linspace(0, len(self.rooted) - 1, min(_MOST_INSTANTS, len(self.rooted))).astype(int)]
-        corners, of = self.stage.corners(some)
+        some = self.rooted[np.linspace(0, len(self.rooted) - 1, min(_MAX_INSTANTS, len(self.rooted))).astype(int)]
+        corners, of = self.renderer.corners(some)
         mine = np.isin(of, rows)
         marked = [row for row in rows if row in self.shown] or ([] if mine.any() else rows)
         points = [corners[:, mine].reshape(-1, 3), some[:, marked, :3].reshape(-1, 3)]
@@ -69,7 +69,7 @@ def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, c
     row = content.frames.index(follow) if follow else 0
     if camera and not _NUMBER.match(camera):
         if follow:
-            raise ShotError(f"a camera of the world goes with its own frame, not with {follow}: give a viewpoint")
+            raise RenderError(f"a camera of the world goes with its own frame, not with {follow}: give a viewpoint")
         return _on_board(camera, size, world, content)
     start = content.rooted[0, row, :3] if follow else np.zeros(3)
     view = _viewpoint(camera, size, start, content, row) if camera else _automatic(size, content, row)
@@ -101,9 +101,9 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Con
         if len(numbers) > 2 or any(len(place) != 3 for place in numbers) or not np.isfinite(numbers).all():
             raise ValueError
     except ValueError:
-        raise ShotError(f"camera: {quoted(text)} is no viewpoint; {VIEWPOINT} is needed, in m") from None
+        raise RenderError(f"camera: {quoted(text)} is no viewpoint; {VIEWPOINT} is needed, in m") from None
     if not 1.0 <= fov <= 170.0:
-        raise ShotError(f"camera: an angle of {fov:g} degrees; allowed: 1 to 170")
+        raise RenderError(f"camera: an angle of {fov:g} degrees; allowed: 1 to 170")
     eye = start + numbers[0]
     if len(numbers) == 2:
         at = start + numbers[1]
@@ -115,7 +115,7 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Con
     try:
         return looking(eye, at, size, math.radians(fov))
     except ValueError as error:
-        raise ShotError(f"camera: {error}") from None
+        raise RenderError(f"camera: {error}") from None
 
 
 def _on_board(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
@@ -124,7 +124,7 @@ def _on_board(name: str, size: tuple[int, int], world: World, content: Content) 
     if name not in frames.names:
         known = [*lenses, *frames.names]
         there = f" (cameras: {', '.join(lenses)})" if lenses else ""
-        raise ShotError(f"camera: no frame {quoted(name)}{did_you_mean(name, known)}{there}; or {VIEWPOINT}, in m")
+        raise RenderError(f"camera: no frame {quoted(name)}{did_you_mean(name, known)}{there}; or {VIEWPOINT}, in m")
     row, own = frames.index(name), lenses.get(name, Camera().lens())
     lens = Lens(*size, own.horizontal_fov, own.near, own.far, depth=False)
     farthest = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()

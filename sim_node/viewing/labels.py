@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.canvas import Pixels
+from sim_node.viewing.framebuffer import Pixels
 
 _INK, _PAPER = (28, 32, 36), (255, 255, 255)
 # Of the picture's height.

@@ -29,7 +29,7 @@ _PLANE, _THIN = 25.0, 0.001
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
 # Vertices of a curve between two keyframes, and of a whole path.
-_SMOOTH, _MOST_VERTICES = 24, 4000
+_SMOOTH, _MAX_VERTICES = 24, 4000
 
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
@@ -112,7 +112,7 @@ def _path(motion: Motion) -> Marker:
     if motion.interpolation in CURVED:
         between = np.linspace(times_ns[:-1], times_ns[1:], _SMOOTH, endpoint=False, axis=1).ravel()
         times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
-    every = -(-len(times_ns) // _MOST_VERTICES)
+    every = -(-len(times_ns) // _MAX_VERTICES)
     times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
     way = Motions([motion]).at(times_ns)[:, 0, :3]
     line = np.array([_LINE, 0.0, 0.0])

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.stage import Stage
+from sim_node.viewing.renderer import Renderer
 
 # x red, y green, z blue, as in rviz.
 AXES = ((0.90, 0.24, 0.26), (0.16, 0.62, 0.38), (0.22, 0.45, 0.95))
@@ -20,20 +20,20 @@ _EMISSION = 0.35
 _AXIS_RADIUS, _TRAIL_RADIUS = 0.045, 0.0016
 
 
-def draw_axes(stage: Stage, rooted: FloatArray, lengths: FloatArray) -> None:
+def draw_axes(renderer: Renderer, rooted: FloatArray, lengths: FloatArray) -> None:
     """Three rods in each of some frames' poses (F, 7), lengths (F,) in m."""
     tips = quaternions.to_matrix(rooted[:, 3:])
     for pose, axes, length in zip(rooted, tips, lengths, strict=True):
         for axis, colour in enumerate(AXES):
-            _rod(stage, _AXIS_RADIUS * length, pose[:3], pose[:3] + length * axes[:, axis], colour)
+            _rod(renderer, _AXIS_RADIUS * length, pose[:3], pose[:3] + length * axes[:, axis], colour)
 
 
-def draw_trail(stage: Stage, points: FloatArray, distance: float, index: int) -> None:
+def draw_trail(renderer: Renderer, points: FloatArray, distance: float, index: int) -> None:
     """A line through points (P, 3), as thick as is well seen from that distance; index: which trail it is."""
     colour = TRAILS[index % len(TRAILS)]
     for begin, end in pairwise(points):
         if not np.array_equal(begin, end):
-            _rod(stage, _TRAIL_RADIUS * distance, begin, end, colour)
+            _rod(renderer, _TRAIL_RADIUS * distance, begin, end, colour)
 
 
 def axis_lengths(rooted: FloatArray, span: float) -> FloatArray:
@@ -44,14 +44,16 @@ def axis_lengths(rooted: FloatArray, span: float) -> FloatArray:
     return np.asarray(np.clip(0.45 * nearest, 0.025 * span, 0.09 * span))
 
 
-def _rod(stage: Stage, radius: float, begin: FloatArray, end: FloatArray, colour: tuple[float, float, float]) -> None:
-    scene = stage.scene
+def _rod(
+    renderer: Renderer, radius: float, begin: FloatArray, end: FloatArray, colour: tuple[float, float, float]
+) -> None:
+    scene = renderer.scene
     if scene.ngeom >= scene.maxgeom:
         return
     geom = scene.geoms[scene.ngeom]
     capsule, rgba = mujoco.mjtGeom.mjGEOM_CAPSULE, np.array([*colour, 1.0], dtype=np.float32)
     mujoco.mjv_initGeom(geom, capsule, np.zeros(3), np.zeros(3), np.eye(3).ravel(), rgba)
-    mujoco.mjv_connector(geom, capsule, radius, begin - stage.origin, end - stage.origin)
+    mujoco.mjv_connector(geom, capsule, radius, begin - renderer.origin, end - renderer.origin)
     geom.emission, geom.specular, geom.shininess = _EMISSION, 0.2, 0.4
     geom.category = mujoco.mjtCatBit.mjCAT_DECOR
     scene.ngeom += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image
 
 from sim_node.registry import Registry
-from sim_node.viewing.canvas import Pixels
+from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.whole_files import whole_file
 
 # Writes pixels (height, width, 3) to a path, whatever its name ends in.

@@ -23,7 +23,7 @@ from sim_node.world import World
 from sim_node.world.layout import lay_out
 
 # Pictures have panels of their own; more of them are there to be ticked.
-MOST_PICTURES = 2
+MAX_PICTURES = 2
 NO_TELEMETRY: Mapping[str, Sequence[Topic]] = {}
 
 
@@ -80,7 +80,7 @@ def _sensors(world: World, prefix: str, namespace: str) -> Iterator[Properties]:
     pictures = 0
     for name, topic, _ in sensor_messages(world, prefix):
         pictures += topic.type == "sensor_msgs/msg/Image"
-        enabled = topic.type != "sensor_msgs/msg/Image" or pictures <= MOST_PICTURES
+        enabled = topic.type != "sensor_msgs/msg/Image" or pictures <= MAX_PICTURES
         display = shown(name, _absolute(topic, namespace), enabled=enabled)
         if display is not None:
             yield display

@@ -17,7 +17,7 @@ from sim_node.world import FrameTable
 FIELD_OF_VIEW = math.pi / 4.0
 PITCH, YAW = 0.5, 0.8
 # Names of more frames hide what they name.
-MOST_NAMES = 60
+MAX_NAMES = 60
 _FIXED = "<Fixed Frame>"
 
 
@@ -70,9 +70,9 @@ def tf(frames: FrameTable, poses: FloatArray) -> Properties:
         **head("TF", "TF"),
         "Frame Timeout": 15,
         "Marker Scale": round(scale, 3),
-        "Show Arrows": len(frames) <= MOST_NAMES,
+        "Show Arrows": len(frames) <= MAX_NAMES,
         "Show Axes": True,
-        "Show Names": len(frames) <= MOST_NAMES,
+        "Show Names": len(frames) <= MAX_NAMES,
         "Update Interval": 0,
     }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors.setting import Lens
+from sim_node.sensors.context import Lens
 
 # Of a viewpoint that does not say: about that of a 28 mm lens on 35 mm film.
 DEFAULT_FOV = np.radians(60.0)

@@ -156,7 +156,7 @@ class SensorSink:
 
     def write(self, snapshot: Snapshot) -> None:
         """Sends the readings of a snapshot."""
-        for batch, (latency_ns, sensors) in zip(snapshot.readings.batches, self._out, strict=True):
+        for batch, (latency_ns, sensors) in zip(snapshot.measurements.batches, self._out, strict=True):
             for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 stamp = self._stamp(stamp_ns)
                 for values, topics in zip(told, sensors, strict=True):

@@ -13,8 +13,8 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.wire.cdr import byte_order
 
 # Below this many transforms, reading one after the other is quicker than checking a layout.
-FEWEST_FOR_LAYOUT = 4
-MOST_LAYOUTS = 64
+MIN_FOR_LAYOUT = 4
+MAX_LAYOUTS = 64
 
 # Stamp, two strings of length 1 and 7 doubles, with the least padding.
 _SMALLEST_TRANSFORM = 80
@@ -61,8 +61,8 @@ class TfMessageReader:
             if batch is not None:
                 return batch
         batch, places = self._parse(message)
-        if len(batch.stamps_ns) >= FEWEST_FOR_LAYOUT:
-            if key not in self._layouts and len(self._layouts) >= MOST_LAYOUTS:
+        if len(batch.stamps_ns) >= MIN_FOR_LAYOUT:
+            if key not in self._layouts and len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.pop(next(iter(self._layouts)))
             self._layouts[key] = _Layout(message, batch.names, *places)
         return batch
@@ -96,7 +96,7 @@ class TfMessageReader:
         if len(body) - at >= 4:
             raise ValueError(f"TFMessage of {count} transforms is {len(body) - at} bytes longer than they take")
         key = (tuple(parents), tuple(children))
-        if key not in self._names and len(self._names) >= 16 * MOST_LAYOUTS:
+        if key not in self._names and len(self._names) >= 16 * MAX_LAYOUTS:
             self._names.clear()
         names_ = self._names.setdefault(key, TransformNames(*key))
         return TransformBatch(names_, stamps, poses), (stamp_at, pose_at, fixed)

@@ -11,7 +11,7 @@ from sim_node.world.problems import quoted
 from sim_node.world.vehicles import AUTOPILOT_TYPES, Multirotor
 
 # The system ids of MAVLink, which follow from instances, end at 255; ports stay below 65536, too.
-MOST_INSTANCES = 255
+MAX_INSTANCES = 255
 # Types that listen on the ports of another.
 SHARED_PORTS = {"mavlink_builtin": "px4"}
 # Of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
@@ -35,8 +35,8 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
             message = f"{quoted(autopilot.type)} is no autopilot{hint} (known: {', '.join(AUTOPILOT_TYPES)})"
             yield vehicle, "autopilot.type", message
             continue
-        if not 0 <= autopilot.instance < MOST_INSTANCES:
-            message = f"{autopilot.instance} is out of range; allowed: 0 to {MOST_INSTANCES - 1}"
+        if not 0 <= autopilot.instance < MAX_INSTANCES:
+            message = f"{autopilot.instance} is out of range; allowed: 0 to {MAX_INSTANCES - 1}"
             yield vehicle, "autopilot.instance", message
         ports = SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
         if ports in flying:
@@ -53,8 +53,8 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
                 yield vehicle, "autopilot.links", why
             elif kind == "udpin":
                 listening[port] = vehicle.name
-        if len(vehicle.rotors) > known.most_rotors:
-            message = f"{autopilot.type} commands {known.most_rotors} rotors at most, found {len(vehicle.rotors)}"
+        if len(vehicle.rotors) > known.max_rotors:
+            message = f"{autopilot.type} commands {known.max_rotors} rotors at most, found {len(vehicle.rotors)}"
             yield vehicle, "autopilot", message
         has = {sensor.type for sensor in sensors_on(world, vehicle.body)}
         missing = [kind for kind in known.sensors if kind not in has]

@@ -46,7 +46,7 @@ VOLUMES: dict[str, Callable[..., float]] = {
     "ellipsoid": lambda x, y, z: 4.0 / 3.0 * math.pi * x * y * z,
 }
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
-LONGEST_TIMESTEP_NS = 1_000_000
+MAX_TIMESTEP_NS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,7 +78,7 @@ class Physics:
 
     def substeps(self, step_ns: int) -> int:
         """Timesteps in a step of the world; a part of one is rounded down."""
-        return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // LONGEST_TIMESTEP_NS)
+        return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // MAX_TIMESTEP_NS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,7 +249,7 @@ class Loop:
     __hash__ = None  # type: ignore[assignment]
 
 
-class Touchless(NamedTuple):
+class ContactExclusion(NamedTuple):
     """Two bodies, by their names, that never touch."""
 
     first: str

@@ -12,12 +12,12 @@ from sim_node.world.model import Motion, World
 from sim_node.world.pose_checks import UNIT, pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
-HEAVIEST = 1e9  # kg
-FASTEST_GRAVITY = 1e4  # m/s^2
+MAX_MASS = 1e9  # kg
+MAX_GRAVITY = 1e4  # m/s^2
 # m; half of the smallest numbers is zero, which MuJoCo refuses.
 SMALLEST = 1e-12
 SHORTEST_TIMESTEP_NS = 1_000
-MOST_SUBSTEPS = 10_000
+MAX_SUBSTEPS = 10_000
 
 
 def body_problems(world: World) -> Iterator[Problem]:
@@ -46,12 +46,10 @@ def _physics_problems(world: World) -> Iterator[Problem]:
         yield problem("engine", f"found {physics.engine!r}; allowed: {', '.join(ENGINES)}")
     if physics.integrator not in INTEGRATORS:
         yield problem("integrator", f"found {physics.integrator!r}; allowed: {', '.join(INTEGRATORS)}")
-    if not np.all(np.abs(physics.gravity) <= FASTEST_GRAVITY):
-        yield problem(
-            "gravity", f"{physics.gravity.tolist()} is out of range; allowed: up to {FASTEST_GRAVITY:g} m/s^2"
-        )
-    if not 0.0 <= physics.armature <= HEAVIEST:
-        yield problem("armature", f"{physics.armature:g} is out of range; allowed: 0 to {HEAVIEST:g}")
+    if not np.all(np.abs(physics.gravity) <= MAX_GRAVITY):
+        yield problem("gravity", f"{physics.gravity.tolist()} is out of range; allowed: up to {MAX_GRAVITY:g} m/s^2")
+    if not 0.0 <= physics.armature <= MAX_MASS:
+        yield problem("armature", f"{physics.armature:g} is out of range; allowed: 0 to {MAX_MASS:g}")
     timestep_ns = physics.timestep_ns
     if timestep_ns is not None:
         if not SHORTEST_TIMESTEP_NS <= timestep_ns <= step_ns:
@@ -63,8 +61,8 @@ def _physics_problems(world: World) -> Iterator[Problem]:
             message = f"the world's step of {step_ns / 1e9:.10g} s is no whole number of {timestep_ns / 1e9:.10g} s"
             yield problem("timestep", f"{message}; did you mean {near:.10g}?")
             return
-    if physics.substeps(step_ns) > MOST_SUBSTEPS:
-        message = f"the world's step takes {physics.substeps(step_ns)} timesteps; allowed: up to {MOST_SUBSTEPS}"
+    if physics.substeps(step_ns) > MAX_SUBSTEPS:
+        message = f"the world's step takes {physics.substeps(step_ns)} timesteps; allowed: up to {MAX_SUBSTEPS}"
         yield problem("timestep", message)
 
 
@@ -108,8 +106,8 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         yield "", f"a {geometry.shape} has {len(sizes)} sizes ({', '.join(sizes)}), found {len(geometry.size)}"
     if not all(SMALLEST <= size < 1e9 for size in geometry.size.tolist()):
         yield "", f"sizes {geometry.size.tolist()} must be above zero"
-    if not 0.0 <= geometry.mass <= HEAVIEST:
-        yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {HEAVIEST:g} kg"
+    if not 0.0 <= geometry.mass <= MAX_MASS:
+        yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {MAX_MASS:g} kg"
     if (geometry.shape == "mesh") != (geometry.file is not None):
         yield ".file", "a mesh, and nothing else, has a file"
     elif geometry.is_shown_only and geometry.mass > 0.0:
@@ -119,8 +117,8 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
 
 
 def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
-    if not 0.0 < inertial.mass <= HEAVIEST:
-        yield "inertial.mass", f"{inertial.mass:g} is out of range; allowed: above 0, up to {HEAVIEST:g} kg"
+    if not 0.0 < inertial.mass <= MAX_MASS:
+        yield "inertial.mass", f"{inertial.mass:g} is out of range; allowed: above 0, up to {MAX_MASS:g} kg"
     inertia = inertial.inertia
     if not np.all(np.isfinite(inertia)) or not np.allclose(inertia, inertia.T, rtol=1e-9, atol=0.0):
         yield "inertial.inertia", f"{inertia.tolist()} must be finite and symmetric"

@@ -12,9 +12,9 @@ from sim_node.world.part_checks import entries_of_kind, problems_of_kind
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
-MOST_COMPARED = 10_000
+MAX_COMPARED = 10_000
 # Frames of a cycle that its message names.
-MOST_IN_CYCLE = 8
+MAX_IN_CYCLE = 8
 
 
 def entries_of(world: World) -> list[Entry]:
@@ -44,7 +44,7 @@ def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
         if parent in first:
             continue
         if parent not in hints:
-            hints[parent] = did_you_mean(parent, first) if len(hints) * len(first) < MOST_COMPARED else ""
+            hints[parent] = did_you_mean(parent, first) if len(hints) * len(first) < MAX_COMPARED else ""
         yield entry.parent_problem(f"{quoted(parent)} is no frame of this world{hints[parent]}")
     yield from _cycles(first)
 
@@ -61,8 +61,8 @@ def _cycles(entries: dict[str, Entry]) -> Iterator[Problem]:
             name = entries[name].parent
         if name in walk:
             cycle = [*list(walk)[walk[name] :], name]
-            if len(cycle) > MOST_IN_CYCLE:
-                cycle[MOST_IN_CYCLE - 2 : -1] = [f"... {len(cycle) - MOST_IN_CYCLE + 1} more ..."]
+            if len(cycle) > MAX_IN_CYCLE:
+                cycle[MAX_IN_CYCLE - 2 : -1] = [f"... {len(cycle) - MAX_IN_CYCLE + 1} more ..."]
             yield entries[name].parent_problem(f"{name!r} is its own ancestor: {' below '.join(map(shortened, cycle))}")
 
 

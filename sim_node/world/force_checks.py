@@ -9,12 +9,12 @@ import numpy as np
 
 from sim_node.text import did_you_mean
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Force, Gusts
-from sim_node.world.model import FARTHEST, LATEST_NS, World
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE, World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
 STRONGEST = 1e12  # N, N m, and what drag has per speed
-FASTEST_WIND = 1e3  # m/s
-LARGEST_VOLUME = 1e9  # m^3
+MAX_WIND_SPEED = 1e3  # m/s
+MAX_VOLUME = 1e9  # m^3
 DENSEST = 1e6  # kg/m^3
 # Of gusts: m, m/s.
 SHORTEST_SCALE, SLOWEST = 1e-2, 1e-2
@@ -49,7 +49,7 @@ def _force_faults(force: Force) -> Iterator[tuple[str, str]]:
     for key in ("point", "center"):
         centre = getattr(force, key, None)
         if centre is not None:
-            yield from _vector_faults(key, centre, -FARTHEST, FARTHEST)
+            yield from _vector_faults(key, centre, -MAX_DISTANCE, MAX_DISTANCE)
     if isinstance(force, ConstantForce):
         yield from _word_faults("axes", force.axes, AXES)
         times = (force.start_ns, force.end_ns)
@@ -59,28 +59,28 @@ def _force_faults(force: Force) -> Iterator[tuple[str, str]]:
             yield "until", f"{force.end_ns / 1e9:.10g} s is not after from, {force.start_ns / 1e9:.10g} s"
     elif isinstance(force, Buoyancy):
         yield from _word_faults("shape", force.shape, SUBMERGED)
-        yield from _number_faults("volume", force.volume, 0.0, LARGEST_VOLUME, "m^3")
+        yield from _number_faults("volume", force.volume, 0.0, MAX_VOLUME, "m^3")
         yield from _number_faults("density", force.density, 0.0, DENSEST, "kg/m^3")
-        yield from _number_faults("surface", force.surface, -FARTHEST, FARTHEST, "m")
-        if not 0.0 < force.height <= FARTHEST:
-            yield "height", f"{force.height:g} is out of range; allowed: above 0, up to {FARTHEST:g} m"
+        yield from _number_faults("surface", force.surface, -MAX_DISTANCE, MAX_DISTANCE, "m")
+        if not 0.0 < force.height <= MAX_DISTANCE:
+            yield "height", f"{force.height:g} is out of range; allowed: above 0, up to {MAX_DISTANCE:g} m"
 
 
 def _wind_faults(world: World) -> Iterator[tuple[str, str]]:
     wind = world.wind
     assert wind is not None
-    yield from _vector_faults("velocity", wind.velocity, -FASTEST_WIND, FASTEST_WIND)
+    yield from _vector_faults("velocity", wind.velocity, -MAX_WIND_SPEED, MAX_WIND_SPEED)
     yield from _number_faults("exponent", wind.exponent, 0.0, STEEPEST)
-    if not 0.0 < wind.reference_height <= FARTHEST:
+    if not 0.0 < wind.reference_height <= MAX_DISTANCE:
         yield "reference_height", f"{wind.reference_height:g} is out of range; allowed: above 0 m"
     if wind.gusts is not None:
         yield from ((f"gusts.{key}", message) for key, message in _gust_faults(wind.gusts))
 
 
 def _gust_faults(gusts: Gusts) -> Iterator[tuple[str, str]]:
-    yield from _vector_faults("intensity", gusts.intensity, 0.0, FASTEST_WIND)
-    yield from _vector_faults("scale_length", gusts.scale_length, SHORTEST_SCALE, FARTHEST)
-    yield from _number_faults("speed", gusts.speed, SLOWEST, FASTEST_WIND, "m/s")
+    yield from _vector_faults("intensity", gusts.intensity, 0.0, MAX_WIND_SPEED)
+    yield from _vector_faults("scale_length", gusts.scale_length, SHORTEST_SCALE, MAX_DISTANCE)
+    yield from _number_faults("speed", gusts.speed, SLOWEST, MAX_WIND_SPEED, "m/s")
 
 
 def _vector_faults(key: str, values: np.ndarray, low: float, high: float) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ from sim_node.world.problems import quoted
 if TYPE_CHECKING:
     from mujoco import MjSpec
 
-LARGEST = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 GLB_MAGIC = b"glTF"
 
 
@@ -26,8 +26,8 @@ def mesh_fault(path: Path) -> str:
     if suffix not in (*MESHES, *MESHES_SHOWN):
         return f"{quoted(path.name)} is no mesh that can be read; allowed: {', '.join((*MESHES, *MESHES_SHOWN))}"
     try:
-        if path.stat().st_size > LARGEST:
-            return f"{quoted(path.name)} is too large; allowed: up to {LARGEST // 1024**2} MB"
+        if path.stat().st_size > MAX_BYTES:
+            return f"{quoted(path.name)} is too large; allowed: up to {MAX_BYTES // 1024**2} MB"
         if suffix == ".glb":
             with path.open("rb") as file:
                 return (

@@ -29,7 +29,7 @@ OUTSIDE = ("hold", "loop", "pingpong")
 LATEST_NS = (2**31 - 1) * 1_000_000_000
 SHORTEST_STEP_NS = 1_000
 # Metres; out there a double still tells a millimetre.
-FARTHEST = 1e12
+MAX_DISTANCE = 1e12
 # A frame whose pose changes by less, in metres or as a quaternion, stands still.
 STILL = 1e-9
 P = TypeVar("P")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-MOST_SHOWN = 50
-LONGEST_PATH = 200
-LONGEST_QUOTED = 60
+MAX_SHOWN = 50
+MAX_PATH = 200
+MAX_QUOTED = 60
 _PLAIN_KEY = re.compile(r"[\w./-]{1,60}", re.ASCII)
 
 
@@ -84,8 +84,8 @@ class WorldWarning(UserWarning):
 def shown_lines(problems: Iterable[Problem]) -> list[str]:
     """Problems as lines to print: the first fifty, and how many more there are."""
     lines = [str(problem) for problem in problems]
-    if len(lines) > MOST_SHOWN:
-        lines[MOST_SHOWN:] = [f"... and {len(lines) - MOST_SHOWN} more"]
+    if len(lines) > MAX_SHOWN:
+        lines[MAX_SHOWN:] = [f"... and {len(lines) - MAX_SHOWN} more"]
     return lines
 
 
@@ -96,7 +96,7 @@ def quoted(text: str) -> str:
 
 def quoted_path(text: str) -> str:
     """A path as a message shows it: whole where it can be read, else its end, which tells more than its beginning."""
-    return repr(text if len(text) <= LONGEST_PATH else "..." + text[3 - LONGEST_PATH :])
+    return repr(text if len(text) <= MAX_PATH else "..." + text[3 - MAX_PATH :])
 
 
 def shown_key(name: str) -> str:
@@ -106,7 +106,7 @@ def shown_key(name: str) -> str:
 
 def shortened(text: str) -> str:
     """The beginning of a text that is too long to show."""
-    return text if len(text) <= LONGEST_QUOTED else text[: LONGEST_QUOTED - 3] + "..."
+    return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "..."
 
 
 def counted(number: int, noun: str) -> str:

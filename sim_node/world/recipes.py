@@ -8,7 +8,7 @@ from sim_node.world.problems import NO_PLACE, Place
 
 # When a program that ended is started again: on-failure is any exit code but 0.
 RESTARTS = ("never", "on-failure", "always")
-LONGEST_DELAY_S = 3600.0
+MAX_DELAY_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)

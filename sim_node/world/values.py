@@ -25,7 +25,7 @@ Number = float | int | Decimal
 # What an entry of a list may be called by, the first that it has.
 LABELS = ("name", "frame", "joint", "prefix", "body", "type")
 _STEP = re.compile(r"\.?(?P<key>'[^']*'|[^.\[\]']+)|\[(?P<label>[^\]]*)\]")
-MOST_LISTED = 12
+MAX_LISTED = 12
 
 
 def value_at(world: World, path: str) -> Number:
@@ -165,7 +165,7 @@ def _label(entry: Any) -> str:
 
 def _listed(names: Any) -> str:
     names = list(names)
-    return ", ".join(map(shown_key, names[:MOST_LISTED])) + (", ..." if len(names) > MOST_LISTED else "")
+    return ", ".join(map(shown_key, names[:MAX_LISTED])) + (", ..." if len(names) > MAX_LISTED else "")
 
 
 def _told(value: Any) -> str:

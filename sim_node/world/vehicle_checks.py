@@ -9,11 +9,11 @@ import numpy as np
 
 from sim_node.text import did_you_mean
 from sim_node.world.autopilot_checks import autopilot_faults
-from sim_node.world.model import FARTHEST, World
+from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.vehicles import AFTER, SPINS, Multirotor, Pilot, Rotor
 
-MOST_ROTORS = 64
+MAX_ROTORS = 64
 # The least and the most of each number, in the model's units; a limit of zero is one that may be reached.
 ROTOR_RANGES = {
     "thrust_coefficient": (1e-15, 1e3),
@@ -26,7 +26,7 @@ ROTOR_RANGES = {
 }
 PILOT_RANGES = {
     "wait": (0.0, 1e9),
-    "take_off": (0.0, FARTHEST),
+    "take_off": (0.0, MAX_DISTANCE),
     "speed": (1e-3, 1e3),
     "acceleration": (1e-3, 1e3),
     "landing_speed": (1e-3, 1e2),
@@ -37,9 +37,9 @@ WAYPOINT_RANGES = {
     "yaw": (-1e6, 1e6),
     "speed": PILOT_RANGES["speed"],
     "hold": (0.0, 1e9),
-    "radius": (1e-3, FARTHEST),
+    "radius": (1e-3, MAX_DISTANCE),
 }
-MOST_DRAG = 1e6
+MAX_DRAG = 1e6
 
 
 def vehicle_problems(world: World) -> Iterator[Problem]:
@@ -69,12 +69,12 @@ def vehicle_problems(world: World) -> Iterator[Problem]:
 
 def _faults(vehicle: Multirotor) -> Iterator[tuple[str, str]]:
     """The key and the message of each number out of range."""
-    if not 1 <= len(vehicle.rotors) <= MOST_ROTORS:
-        yield "rotors", f"found {len(vehicle.rotors)}; allowed: 1 to {MOST_ROTORS}"
+    if not 1 <= len(vehicle.rotors) <= MAX_ROTORS:
+        yield "rotors", f"found {len(vehicle.rotors)}; allowed: 1 to {MAX_ROTORS}"
     for key in ("drag_linear", "drag_quadratic"):
         values = getattr(vehicle, key)
-        if not all(0.0 <= value <= MOST_DRAG for value in values.tolist()):
-            yield key, f"{values.tolist()} is out of range; allowed: 0 to {MOST_DRAG:g}"
+        if not all(0.0 <= value <= MAX_DRAG for value in values.tolist()):
+            yield key, f"{values.tolist()} is out of range; allowed: 0 to {MAX_DRAG:g}"
     for index, rotor in enumerate(vehicle.rotors):
         for key, message in _rotor_faults(rotor):
             yield f"rotors[{index}].{key}", message
@@ -85,7 +85,7 @@ def _faults(vehicle: Multirotor) -> Iterator[tuple[str, str]]:
 def _rotor_faults(rotor: Rotor) -> Iterator[tuple[str, str]]:
     if rotor.spin not in SPINS:
         yield "spin", f"found {rotor.spin!r}; allowed: {', '.join(SPINS)}"
-    if not np.all(np.abs(rotor.position) <= FARTHEST):
+    if not np.all(np.abs(rotor.position) <= MAX_DISTANCE):
         yield "position", f"{rotor.position.tolist()} is out of range"
     yield from _range_faults(rotor, ROTOR_RANGES)
     if rotor.min_speed >= rotor.max_speed:
@@ -98,7 +98,7 @@ def _pilot_faults(pilot: Pilot) -> Iterator[tuple[str, str]]:
         yield "pilot.after", f"found {pilot.after!r}; allowed: {', '.join(AFTER)}"
     for index, waypoint in enumerate(pilot.waypoints):
         at = f"pilot.waypoints[{index}]"
-        if not np.all(np.abs(waypoint.position) <= FARTHEST):
+        if not np.all(np.abs(waypoint.position) <= MAX_DISTANCE):
             yield f"{at}.position", f"{waypoint.position.tolist()} is out of range"
         yield from ((f"{at}.{key}", message) for key, message in _range_faults(waypoint, WAYPOINT_RANGES))
 

@@ -98,7 +98,7 @@ class AutopilotType(NamedTuple):
     """
 
     sensors: tuple[str, ...]
-    most_rotors: int
+    max_rotors: int
     pilot: bool = False
     links: bool = False
 

@@ -19,7 +19,7 @@ COPTER_MODES = {"STABILIZE": 0, "AUTO": 3, "GUIDED": 4, "LOITER": 5, "RTL": 6, "
 HOME = (47.397742, 8.545594, 488.0)
 
 
-class Peer:
+class CoSimulator:
     """Sends to 127.0.0.1:port from a port of its own, `rate` times a second, in a thread.
 
     mode is ArduPilot's custom mode; position and velocity are NED. refuse: result and words by command.
@@ -190,9 +190,9 @@ class Peer:
 
 
 @contextmanager
-def peer(port: int, **what: Any) -> Iterator[Peer]:
+def peer(port: int, **what: Any) -> Iterator[CoSimulator]:
     """A running peer."""
-    made = Peer(port, **what)
+    made = CoSimulator(port, **what)
     made.start()
     try:
         yield made

@@ -12,10 +12,10 @@ from waiting import PATIENCE
 
 from sim_node.autopilot.bridge import Bridge, Settings
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.exchange import Exchange, Result
 from sim_node.autopilot.links import link_to
 from sim_node.autopilot.signing import Signing
 from sim_node.autopilot.topics import Topic
+from sim_node.autopilot.transaction import Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 
 
@@ -86,12 +86,12 @@ class Running:
         found: Vehicle = self.wait_for(lambda: self.bridge.vehicles.get(system), what=f"system {system}")
         return found
 
-    def ask(self, make: Callable[[Vehicle], Exchange], system: int = 1) -> Result:
+    def ask(self, make: Callable[[Vehicle], Transaction], system: int = 1) -> Result:
         """The result of an exchange that is made in the bridge's thread."""
         vehicle, results = self.vehicle(system), []
 
         def act(now_ns: int) -> None:
-            vehicle.begin(make(vehicle), lambda exchange, result: results.append(result), now_ns)
+            vehicle.begin(make(vehicle), lambda transaction, result: results.append(result), now_ns)
 
         self.bridge.post(act)
         self.wait_for(lambda: results, "a result")

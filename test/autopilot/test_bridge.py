@@ -15,7 +15,7 @@ import pytest
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped
-from peer import COPTER_MODES, PX4, Peer, peer
+from peer import COPTER_MODES, PX4, CoSimulator, peer
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from rclpy.serialization import deserialize_message
 from recordings import EXCERPT
@@ -26,7 +26,7 @@ from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Settings
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import LinkFault, link_to
-from sim_node.autopilot.links.link import MOST_READS
+from sim_node.autopilot.links.link import MAX_READS
 from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.playback import Playback
@@ -42,7 +42,7 @@ def udpin() -> tuple[int, str]:
     return port, f"udpin:127.0.0.1:{port}"
 
 
-def takeoffs(autopilot: Peer) -> list[mavlink.MAVLink_message]:
+def takeoffs(autopilot: CoSimulator) -> list[mavlink.MAVLink_message]:
     return [command for command in autopilot.of("COMMAND_LONG") if command.command == 22]
 
 
@@ -459,7 +459,7 @@ def test_a_bridge_ends_between_two_packets_of_a_flood() -> None:
     bridge.turn()
     bridge.turn()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
-        for _ in range(2 * MOST_READS):
+        for _ in range(2 * MAX_READS):
             attacker.sendto(heartbeat(1) * 50, ("127.0.0.1", port))
         stopping = made.vehicle_found
         made.vehicle_found = lambda vehicle: (stopping(vehicle), bridge.stop())  # type: ignore[method-assign,assignment,func-returns-value]
@@ -473,5 +473,5 @@ def test_peers_are_real() -> None:
     port, url = udpin()
     with running(url), peer(port) as autopilot:
         autopilot.wait_for(lambda: autopilot.of("TIMESYNC"))
-        assert isinstance(autopilot, Peer)
+        assert isinstance(autopilot, CoSimulator)
         assert not autopilot.of("BAD_DATA")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from sim_node.autopilot.builtin.craft import Craft, from_json, to_json
 from sim_node.autopilot.builtin.flight import Flight, Refused
 from sim_node.autopilot.builtin.mission import Mission, fault
 from sim_node.autopilot.builtin.modes import Mode
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Tilt
-from sim_node.autopilot.builtin.world import craft_in
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, from_json, to_json
+from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
@@ -28,17 +28,17 @@ PER_LONGITUDE = math.radians(1.0) * (A / _W + ORIGIN[2]) * math.cos(math.radians
 
 
 @pytest.fixture(scope="module")
-def craft() -> Craft:
+def parameters() -> VehicleParameters:
     world = load("guided")
-    return replace(craft_in(world, world.vehicles[0]), mission=None)
+    return replace(parameters_in(world, world.vehicles[0]), mission=None)
 
 
 class Flown:
     """A vehicle of the world `guided` and its flight."""
 
-    def __init__(self, craft: Craft) -> None:
+    def __init__(self, parameters: VehicleParameters) -> None:
         self.simulation = Simulation(load("guided"), sensors=False)
-        self.flight = Flight(craft, lambda severity, text: self.said.append(text))
+        self.flight = Flight(parameters, lambda severity, text: self.said.append(text))
         self.said: list[str] = []
         self._motors = self.simulation.vehicles["drone"].command
         self._observe = self.simulation.observer(["drone/base_link"])
@@ -70,8 +70,8 @@ class Flown:
 
 
 @pytest.fixture
-def flown(craft: Craft) -> Flown:
-    return Flown(craft)
+def flown(parameters: VehicleParameters) -> Flown:
+    return Flown(parameters)
 
 
 def item(command: int, *params: float, east: float = 0.0, north: float = 0.0, up: float = 0.0) -> dict[str, Any]:
@@ -82,19 +82,19 @@ def item(command: int, *params: float, east: float = 0.0, north: float = 0.0, up
     return {"frame": 6, "command": command, "autocontinue": 1, **values, "x": x, "y": y, "z": up}
 
 
-def test_a_craft_survives_json(craft: Craft) -> None:
-    again = from_json(to_json(craft))
-    assert to_json(again) == to_json(craft)
+def test_a_craft_survives_json(parameters: VehicleParameters) -> None:
+    again = from_json(to_json(parameters))
+    assert to_json(again) == to_json(parameters)
     assert again.airframe.mass == 1.5
-    for text in ("", "[]", "{}", '{"name": "a"}', to_json(craft).replace('"centre"', '"center"')):
+    for text in ("", "[]", "{}", '{"name": "a"}', to_json(parameters).replace('"centre"', '"center"')):
         with pytest.raises(ValueError, match=r"craft|JSON|Expecting"):
             from_json(text)
 
 
-def test_what_it_refuses(flown: Flown, craft: Craft) -> None:
+def test_what_it_refuses(flown: Flown, parameters: VehicleParameters) -> None:
     flight = flown.flight
     with pytest.raises(Refused, match="no state yet"):
-        Flight(craft).arm()
+        Flight(parameters).arm()
     with pytest.raises(Refused, match="not armed"):
         flight.take_off(3.0)
     for mode, why in ((Mode.AUTO, "no mission"), (Mode.RTL, "on the ground"), (Mode.LAND, "on the ground")):
@@ -124,17 +124,17 @@ def test_armed_it_idles_and_takes_off_to_a_height_above_home(flown: Flown) -> No
     assert heights.max() < home + 5.0 + 0.15  # without overshoot to speak of
 
 
-def test_a_place_is_reached_within_its_limits_from_any_motion(flown: Flown, craft: Craft) -> None:
+def test_a_place_is_reached_within_its_limits_from_any_motion(flown: Flown, parameters: VehicleParameters) -> None:
     flown.in_the_air()
     flown.flight.guide(Drift((4.0, -3.0, 0.0)))
     flown.run(3.0)
     began = len(flown.path)
-    flown.flight.guide(Go(np.array([-5.0, 8.0, 7.0]), yaw=2.0, speed=craft.speed))
+    flown.flight.guide(Go(np.array([-5.0, 8.0, 7.0]), yaw=2.0, speed=parameters.speed))
     flown.run(20.0)  # what the integral held against drag takes some seconds to go
     np.testing.assert_allclose(flown.pose[:3], [-5.0, 8.0, 7.0], atol=0.1)
     assert Rotation.from_quat(flown.pose[3:]).as_euler("ZYX")[0] == pytest.approx(2.0, abs=0.03)
     speeds = np.linalg.norm(np.array(flown.path)[began:, 7:], axis=1)
-    assert speeds.max() < 1.1 * max(craft.speed, 5.0)
+    assert speeds.max() < 1.1 * max(parameters.speed, 5.0)
 
 
 def test_a_velocity_is_flown(flown: Flown) -> None:
@@ -163,7 +163,7 @@ def test_an_acceleration_is_flown(flown: Flown) -> None:
     assert flown.velocity[0] == pytest.approx(1 / k + (before - 1 / k) * math.exp(-k), abs=0.05)
 
 
-def test_an_attitude_is_held(flown: Flown, craft: Craft) -> None:
+def test_an_attitude_is_held(flown: Flown, parameters: VehicleParameters) -> None:
     """At the thrust that carries its weight: sqrt of the part is the part of the speed, squared again by the rotors."""
     flown.in_the_air(20.0)
     lean = Rotation.from_euler("ZYX", [0.0, 0.1, 0.0])
@@ -191,7 +191,7 @@ def test_it_lands_and_disarms_where_it_is(flown: Flown) -> None:
     assert flown.pose[2] == pytest.approx(ground, abs=0.03)
     assert "landed" in flown.said
     rates = np.diff(np.array(flown.path)[:, 2])[-1500:] * 250.0
-    assert rates.min() > -1.5 * flown.flight.craft.landing_speed
+    assert rates.min() > -1.5 * flown.flight.parameters.landing_speed
 
 
 def test_it_returns_above_home_and_lands_there(flown: Flown) -> None:
@@ -265,13 +265,13 @@ def test_a_mission_that_jumps_in_a_circle_ends(flown: Flown) -> None:
     assert not flown.flight.airborne
 
 
-def test_another_flight_goes_on_from_its_memory(flown: Flown, craft: Craft) -> None:
+def test_another_flight_goes_on_from_its_memory(flown: Flown, parameters: VehicleParameters) -> None:
     flown.flight.mission = Mission([item(22, up=5.0), item(16, 60.0, 0.3, up=5.0)])
     flown.flight.arm()
     flown.flight.set_mode(Mode.AUTO)
     flown.run(6.0)
     memory = flown.flight.memory()
-    flown.flight = Flight(craft)
+    flown.flight = Flight(parameters)
     flown.flight.take_back(memory)
     flown.run(6.0)
     assert (flown.flight.armed, flown.flight.mode, flown.flight.mission.current) == (True, Mode.AUTO, 1)

@@ -26,7 +26,7 @@ from waiting import PATIENCE, until, until_ended
 from bench.builtin_fuzz import FROM_GROUND, anything
 from sim_node.autopilot.codec import EncodeError
 from sim_node.autopilot.ports import PortTaken
-from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 
@@ -362,7 +362,7 @@ def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> N
     flown = run()
     before = len(autopilots())
     with pytest.raises(PortTaken, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
-        VehiclePeer(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
+        VehicleCoSimulator(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
     assert len(autopilots()) == before
 
 
@@ -379,8 +379,8 @@ def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
 
 def test_a_process_without_its_simulation_ends() -> None:
     """Where that was killed, and could not stop it."""
-    from sim_node.autopilot.builtin.craft import to_json
-    from sim_node.autopilot.builtin.world import craft_in
+    from sim_node.autopilot.builtin.vehicle_parameters import to_json
+    from sim_node.autopilot.builtin.world import parameters_in
 
     world, instance = load("guided"), free_instance()
     process = subprocess.Popen(
@@ -391,7 +391,7 @@ def test_a_process_without_its_simulation_ends() -> None:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    process.stdin.write(to_json(craft_in(world, world.vehicles[0])) + "\n")
+    process.stdin.write(to_json(parameters_in(world, world.vehicles[0])) + "\n")
     process.stdin.flush()
     assert process.stdout.readline().startswith(f"drone: system {instance + 1}")
     process.stdin.close()

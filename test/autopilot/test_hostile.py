@@ -10,12 +10,12 @@ from pymavlink.dialects.v20 import all as dialect
 from rclpy.serialization import deserialize_message
 
 from sim_node.autopilot.commands import Command
-from sim_node.autopilot.exchange import Exchange
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.mission import Clear, Download, Upload
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import FrameNames
+from sim_node.autopilot.transaction import Transaction
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.publishers import message_class
@@ -73,9 +73,14 @@ def test_any_message_while_all_exchanges_are_under_way() -> None:
     for _ in range(ROUNDS):
         telemetry = Telemetry(1, FrameNames(), lambda topic, data: None)
         vehicle = Vehicle(telemetry, 1, Nowhere(), None, setpoint_rate=20.0, stream_rate=50.0, heartbeat_timeout=3.0)
-        exchanges: list[Exchange] = [Command("arm", 400, 1.0), Upload([{"seq": 0}, {"seq": 1}]), Download(), Clear()]
-        for exchange in exchanges:
-            vehicle.begin(exchange, lambda exchange, result: None, 1)
+        transactions: list[Transaction] = [
+            Command("arm", 400, 1.0),
+            Upload([{"seq": 0}, {"seq": 1}]),
+            Download(),
+            Clear(),
+        ]
+        for transaction in transactions:
+            vehicle.begin(transaction, lambda transaction, result: None, 1)
         for step in range(500):
             number = chance.choice(list(dialect.mavlink_map))
             [message] = parser.feed(framed(number, payload(chance, chance.randint(1, 255)), step & 0xFF))

@@ -72,11 +72,11 @@ def servos(frame: int, pwm: list[int], *, wide: bool = False) -> bytes:
 
 def test_a_recorded_exchange_goes_the_same_way_again(ardupilot: ArduPilot, peer: socket.socket) -> None:
     """Every recorded packet gets the answer that the real ArduCopter took, at the step after."""
-    exchange = recorded()
+    transaction = recorded()
     start = 12.5  # the world may have run for a while; the autopilot's clock begins at zero all the same
-    peer.send(exchange[0][0])
+    peer.send(transaction[0][0])
     assert take_turns(ardupilot, at_rest(start)) == (0.0,) * 4
-    for (_, answer), (following, _) in itertools.pairwise(exchange):
+    for (_, answer), (following, _) in itertools.pairwise(transaction):
         peer.send(following)
         assert take_turns(ardupilot, at_rest(start + answer["timestamp"])) == (0.0,) * 4
         told = json.loads(peer.recv(4096))

@@ -12,7 +12,7 @@ from claims import free_instance, free_port
 from running import Running
 
 from sim_node.autopilot.ports import PortTaken, with_free_instances
-from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
 from sim_node.world.locate import DEFAULT_WORLD

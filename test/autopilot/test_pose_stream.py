@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
-from sim_node.autopilot.pose_stream import KEPT_NS, LONGEST_GAP_NS, PoseStream
+from sim_node.autopilot.pose_stream import KEPT_NS, MAX_GAP_NS, PoseStream
 
 MS = 1_000_000
 
@@ -53,7 +53,7 @@ def turning() -> PoseStream:
 
 def test_nothing_is_told_beyond_what_is_known() -> None:
     stream = turning()
-    assert stream.newest_ns() == 1000 * MS
+    assert stream.latest_ns() == 1000 * MS
     assert stream.at(1000 * MS) is not None
     assert stream.at(1000 * MS + 1) is None
     assert stream.at(-1) is None
@@ -70,7 +70,7 @@ def test_looking_ahead_goes_on_as_before() -> None:
 
 def test_across_a_gap_nothing_is_made_up() -> None:
     stream = turning()
-    later = 1000 * MS + LONGEST_GAP_NS + MS
+    later = 1000 * MS + MAX_GAP_NS + MS
     stream.add_position(later, (9.0, 0.0, 0.0))
     stream.add_attitude(later, (0.0, 0.0, 0.0, 1.0))
     assert stream.at(1500 * MS) is None

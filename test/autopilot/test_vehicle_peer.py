@@ -21,7 +21,7 @@ from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.ports import PortTaken
-from sim_node.autopilot.vehicle_peer import VehiclePeer, attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
 
@@ -39,7 +39,7 @@ vehicles:
 """
 # Four propellers of 5.84e-6 N s^2/rad^2 that carry 1.5 kg, of 1100 rad/s at most.
 HOVER = (1.5 * 9.81 / 4 / 5.84e-6) ** 0.5 / 1100
-Attached = tuple[Simulation, VehiclePeer, int]
+Attached = tuple[Simulation, VehicleCoSimulator, int]
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ class Px4Peer:
         self._socket.close()
 
 
-def until_lockstep(simulation: Simulation, peer: VehiclePeer) -> None:
+def until_lockstep(simulation: Simulation, peer: VehicleCoSimulator) -> None:
     for _ in range(1000):
         simulation.step()
         if peer.wait.lockstep:

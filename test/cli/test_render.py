@@ -18,7 +18,7 @@ from waiting import PATIENCE, until
 from written import T0, Row, tf_message, write_bag
 
 from sim_node.cli.main import main
-from sim_node.viewing.canvas import Canvas, NoOpenGL
+from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 
 # A red ball on a frame that goes from y = -2 to y = 2 at z = 2, in 4 s.
 CROSSING = """
@@ -49,7 +49,7 @@ def world(tmp_path: Path) -> str:
 @pytest.fixture(scope="module")
 def _gl() -> None:
     try:
-        with Canvas((16, 16)):
+        with Framebuffer((16, 16)):
             pass
     except NoOpenGL as error:
         pytest.skip(f"no OpenGL here: {error}")

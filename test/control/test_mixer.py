@@ -14,7 +14,7 @@ from sim_node.control.controller import _mixer_rows
 from sim_node.control.mixer import mix
 from sim_node.geometry.arrays import FloatArray
 
-MOST = 5.84e-6 * 1100**2
+MAX_SHOWN = 5.84e-6 * 1100**2
 moments = st.integers(-20_000, 20_000).map(lambda thousandths: thousandths / 1000)
 
 
@@ -47,7 +47,7 @@ def test_at_the_limits_roll_and_pitch_keep_their_direction(
     assert abs(found[3]) <= abs(yaw) + 1e-9
     # Of thrust F_i at rotor i: the two that roll and pitch set furthest apart.
     levels = np.linalg.pinv(effectiveness(iris()))[:, 1:3] @ wanted
-    if np.ptp(levels) < MOST:
+    if np.ptp(levels) < MAX_SHOWN:
         assert share > 1.0 - 1e-9
 
 

@@ -162,8 +162,8 @@ assert simulation.snapshot().poses[simulation.frames.index("cabin"), 2] == 3.0
     "something that pushes bodies": Example(
         """
 from dataclasses import dataclass
-from sim_node.physics.actors import actor
-from sim_node.physics.pushed import forces_of
+from sim_node.physics.force_elements import force_element
+from sim_node.physics.force_geometry import forces_of
 from sim_node.world.forces import Force
 from sim_node.world.readers.yaml_forces import force
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,7 +173,7 @@ class Kick(Force):
 def read(entry, context):
     body = entry.table(("type", "body"), required=("body",)).get("body")
     context.add(Kick(body.text(), place=body.place))
-@actor("kick")
+@force_element("kick")
 def open_kicks(world, layout, compiled, data, wind, columns):
     return Kicks(forces_of(world, Kick), compiled, data) if forces_of(world, Kick) else None
 class Kicks:
@@ -261,7 +261,7 @@ class Still(ArduPilot):
     def close(self): ...
 """,
         """
-from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world.locate import shipped_worlds
 text = shipped_worlds()["ardupilot"].read_text()
@@ -380,13 +380,13 @@ assert Path("a.count").read_text() == "3"
     ),
     "how messages of a sensor look in the viewer": Example(
         """
-from sim_node.viewing.browser.senses import VIEWS
+from sim_node.viewing.browser.sensor_views import VIEWS
 @VIEWS.add("sensor_msgs/msg/MagneticField")
 def needle(scene, node, fields, radius): ...
 """,
         """
 from sim_node.simulation import Simulation
-from sim_node.viewing.browser.instruments import instruments_of
+from sim_node.viewing.browser.sensor_topic_views import instruments_of
 text = "origin: {latitude: 47, longitude: 8, altitude: 0}\\n"
 simulation = Simulation(world(text + "sensors: [{name: a, type: magnetometer, parent: map}]"))
 assert instruments_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"

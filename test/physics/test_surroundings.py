@@ -48,7 +48,7 @@ def hit(
         "map",
         geometry=(Geometry(shape[0], np.array(shape[1]), pose=np.array([*position, *quaternion]), **colour),),
     )
-    echoes = engine_of(body).surroundings().cast(["map"], origin[None], direction[None, None], FAR)
+    echoes = engine_of(body).environment().cast(["map"], origin[None], direction[None, None], FAR)
     return float(echoes.distances[0, 0])
 
 
@@ -108,10 +108,10 @@ def test_a_box_is_as_far_as_its_slabs_say(
 
 def test_what_is_beyond_reach_is_not_hit() -> None:
     wall = Body("wall", "map", geometry=(Geometry("box", np.array([1, 9, 9]), pose=np.array([5.5, 0, 0, 0, 0, 0, 1])),))
-    surroundings = engine_of(wall).surroundings()
+    environment = engine_of(wall).environment()
     ahead = np.array([[[1.0, 0.0, 0.0]]])
-    assert surroundings.cast(["map"], np.zeros((1, 3)), ahead, 5.1).distances[0, 0] == pytest.approx(5.0, abs=1e-12)
-    assert surroundings.cast(["map"], np.zeros((1, 3)), ahead, 4.9).distances[0, 0] == math.inf
+    assert environment.cast(["map"], np.zeros((1, 3)), ahead, 5.1).distances[0, 0] == pytest.approx(5.0, abs=1e-12)
+    assert environment.cast(["map"], np.zeros((1, 3)), ahead, 4.9).distances[0, 0] == math.inf
 
 
 def test_brightness_is_the_luma_of_the_colour() -> None:
@@ -119,8 +119,8 @@ def test_brightness_is_the_luma_of_the_colour() -> None:
     wall = Geometry(
         "box", np.array([1, 9, 9]), pose=np.array([5.5, 0, 0, 0, 0, 0, 1]), colour=np.array([0.2, 0.6, 1.0, 1.0])
     )
-    surroundings = engine_of(Body("wall", "map", geometry=(wall,))).surroundings()
-    echoes = surroundings.cast(["map"], np.zeros((1, 3)), np.array([[[1.0, 0, 0], [-1.0, 0, 0]]]), FAR)
+    environment = engine_of(Body("wall", "map", geometry=(wall,))).environment()
+    echoes = environment.cast(["map"], np.zeros((1, 3)), np.array([[[1.0, 0, 0], [-1.0, 0, 0]]]), FAR)
     assert echoes.brightness[0] == pytest.approx([0.2126 * 0.2 + 0.7152 * 0.6 + 0.0722 * 1.0, 0.0], abs=1e-6)
 
 
@@ -133,13 +133,13 @@ def test_a_body_and_what_is_fixed_to_it_are_not_in_its_own_way() -> None:
         Body("arm", "left", "rx", np.array([0, 0, -1.5, 0, 0, 0, 1]), geometry=(ball,)),
         Body("right", "map", "free", np.array([4, 0, 0, 0, 0, 0, 1]), geometry=(ball,)),
     )
-    surroundings = engine_of(*bodies).surroundings()
+    environment = engine_of(*bodies).environment()
     fan = np.array([[[1.0, 0, 0], [0, 0, 1.0], [0, 0, -1.0], [-1.0, 0, 0]]])
-    from_left = surroundings.cast(["left"], np.zeros((1, 3)), fan, 100.0).distances[0]
+    from_left = environment.cast(["left"], np.zeros((1, 3)), fan, 100.0).distances[0]
     np.testing.assert_allclose(from_left, [3.5, math.inf, 1.0, math.inf])
-    from_right = surroundings.cast(["right"], np.array([[4.0, 0, 0]]), fan, 100.0).distances[0]
+    from_right = environment.cast(["right"], np.array([[4.0, 0, 0]]), fan, 100.0).distances[0]
     np.testing.assert_allclose(from_right, [math.inf, math.inf, math.inf, 3.5])
-    at_once = surroundings.cast(["right", "left"], np.array([[4.0, 0, 0], [0, 0, 0]]), np.tile(fan, (2, 1, 1)), 100.0)
+    at_once = environment.cast(["right", "left"], np.array([[4.0, 0, 0], [0, 0, 0]]), np.tile(fan, (2, 1, 1)), 100.0)
     assert at_once.distances.tolist() == [from_right.tolist(), from_left.tolist()]
 
 
@@ -150,10 +150,10 @@ def test_a_frozen_body_is_not_in_its_own_way_but_its_neighbours_are() -> None:
         Body("post", "map", "frozen", geometry=(ball,)),
         Body("wall", "map", "frozen", np.array([4, 0, 0, 0, 0, 0, 1]), geometry=(ball,)),
     )
-    surroundings = engine_of(*bodies).surroundings()
+    environment = engine_of(*bodies).environment()
     fan = np.array([[[1.0, 0, 0]]])
-    assert surroundings.cast(["post"], np.zeros((1, 3)), fan, 100.0).distances[0, 0] == pytest.approx(3.5)
-    assert surroundings.cast(["map"], np.array([[-2.0, 0, 0]]), fan, 100.0).distances[0, 0] == pytest.approx(1.5)
+    assert environment.cast(["post"], np.zeros((1, 3)), fan, 100.0).distances[0, 0] == pytest.approx(3.5)
+    assert environment.cast(["map"], np.array([[-2.0, 0, 0]]), fan, 100.0).distances[0, 0] == pytest.approx(1.5)
 
 
 def test_a_falling_body_is_seen_where_it_is() -> None:
@@ -162,11 +162,11 @@ def test_a_falling_body_is_seen_where_it_is() -> None:
         "ball", "map", "free", np.array([0, 0, 10, 0, 0, 0, 1]), geometry=(Geometry("sphere", np.array([0.5]), 1.0),)
     )
     engine = engine_of(ball)
-    surroundings = engine.surroundings()
+    environment = engine.environment()
     up = np.array([[[0.0, 0.0, 1.0]]])
     for step in range(0, 1000, 100):
         expected = 10.0 - 0.5 * 9.81 * (step * 1e-3) ** 2 - 0.5
-        distance = surroundings.cast(["map"], np.zeros((1, 3)), up, FAR).distances[0, 0]
+        distance = environment.cast(["map"], np.zeros((1, 3)), up, FAR).distances[0, 0]
         assert distance == pytest.approx(expected, abs=1e-9)
         engine.step(100)
 
@@ -179,13 +179,13 @@ def test_asking_changes_nothing_of_what_follows() -> None:
         ground = Body("ground", "map", geometry=(Geometry("plane", np.array([])),))
         tilted = [0, 0, 0.6, *quaternions.exp(np.array([0.3, 0.5, 0.1]))]
         engine = engine_of(ground, Body("box", "map", "free", np.array(tilted), geometry=(box,)))
-        surroundings = engine.surroundings()
+        environment = engine.environment()
         for _ in range(60):
             engine.step(10)
             if ask:
-                surroundings.cast(["box"], np.zeros((1, 3)), np.array([[[0.0, 0.0, -1.0]]]), FAR)
-                surroundings.contact(["box"], np.zeros((1, 3)))
-                surroundings.joint(["box"], np.zeros((1, 3)))
+                environment.cast(["box"], np.zeros((1, 3)), np.array([[[0.0, 0.0, -1.0]]]), FAR)
+                environment.contact(["box"], np.zeros((1, 3)))
+                environment.joint(["box"], np.zeros((1, 3)))
         data = engine.data
         return b"".join(np.array(part).tobytes() for part in (data.qpos, data.qvel, data.qacc_warmstart))
 
@@ -215,26 +215,26 @@ def test_the_ground_carries_the_weight_of_a_box(tilt: float) -> None:
     """m g upwards, on a slope too, through the centre: MuJoCo's default friction of 1 holds up to 45 degrees."""
     engine = resting(tilt)
     box = engine.data.body("box").xpos.copy()
-    wrench = engine.surroundings().contact(["box"], box[None])[0]
+    wrench = engine.environment().contact(["box"], box[None])[0]
     np.testing.assert_allclose(wrench[:3], [0, 0, 2.0 * 9.81], atol=2e-3)
     np.testing.assert_allclose(wrench[3:], 0.0, atol=2e-3)
     # About a point one metre beside it, the weight has a lever.
-    aside = engine.surroundings().contact(["box"], box[None] + [[1.0, 0, 0]])[0]
+    aside = engine.environment().contact(["box"], box[None] + [[1.0, 0, 0]])[0]
     np.testing.assert_allclose(aside[3:], [0.0, 2.0 * 9.81, 0.0], atol=4e-3)
 
 
 def test_the_ground_feels_the_opposite() -> None:
     engine = resting(0.0)
-    wrench = engine.surroundings().contact(["ground"], np.zeros((1, 3)))[0]
+    wrench = engine.environment().contact(["ground"], np.zeros((1, 3)))[0]
     np.testing.assert_allclose(wrench[:3], [0, 0, -2.0 * 9.81], atol=2e-3)
 
 
 def test_nothing_touches_in_free_fall() -> None:
     engine = engine_of(Body("box", "map", "free", geometry=(Geometry("box", np.array([0.4, 0.3, 0.2]), 2.0),)))
     engine.step(100)
-    surroundings = engine.surroundings()
-    assert surroundings.contact(["box"], np.zeros((1, 3))).tolist() == [[0.0] * 6]
-    np.testing.assert_allclose(surroundings.joint(["box"], np.zeros((1, 3))), 0.0, atol=1e-12)
+    environment = engine.environment()
+    assert environment.contact(["box"], np.zeros((1, 3))).tolist() == [[0.0] * 6]
+    np.testing.assert_allclose(environment.joint(["box"], np.zeros((1, 3))), 0.0, atol=1e-12)
 
 
 def test_a_joint_carries_what_hangs_on_it() -> None:
@@ -255,7 +255,7 @@ def test_a_joint_carries_what_hangs_on_it() -> None:
     # Where the spring carries four kilograms.
     engine.data.joint("slide#0").qpos[:] = -4.0 * 9.81 / 1e4
     about = np.array([[0.2, 0.0, 1.0 - 4.0 * 9.81 / 1e4]])
-    wrench = engine.surroundings().joint(["bar"], about)[0]
+    wrench = engine.environment().joint(["bar"], about)[0]
     np.testing.assert_allclose(wrench, [0, 0, 3.0 * 9.81, 0, -3.0 * 9.81 * 0.5, 0], atol=1e-9)
 
 
@@ -270,5 +270,5 @@ def test_a_swinging_ball_pulls_with_its_weight_and_what_its_turn_needs() -> None
         angle = abs(float(engine.data.joint("swing#0").qpos[0]))
         if angle < lowest:
             lowest = angle
-            tension = engine.surroundings().joint(["swing"], np.zeros((1, 3)))[0, 2]
+            tension = engine.environment().joint(["swing"], np.zeros((1, 3)))[0, 2]
     assert tension == pytest.approx(1.5 * 9.81 * (1.0 + 2.0 * (1.0 - math.cos(start))), rel=1e-4)

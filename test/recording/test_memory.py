@@ -23,7 +23,7 @@ from sim_node.recording.opening import open_bag
 SAMPLES = samples(6)
 MAGIC_BYTES = 8
 # What a command may take for any of these files, Python and its libraries (about 100 MB) included.
-MOST_KB = 500_000
+MAX_KB = 500_000
 # Address space of a command: threads and libraries reserve much that they never touch.
 ADDRESSES = 6 << 30
 ZEROS = 64 * (16 << 20)
@@ -87,10 +87,10 @@ def test_a_chunk_that_lies_is_named_and_skipped(kind: str, stated: int, tmp_path
     assert code == 1, said
     assert "6 messages on 2 topics" in said
     assert "a chunk of 0.000 s to 0.000 s is left out" in said
-    assert peak < MOST_KB
+    assert peak < MAX_KB
     code, said, peak = run_limited("repair", path, "-o", tmp_path / "mended")
     assert code == 0, said
-    assert peak < MOST_KB
+    assert peak < MAX_KB
     with open_bag(tmp_path / "mended") as bag:
         assert bag.count == len(SAMPLES)
 

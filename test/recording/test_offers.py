@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.offers import offer
+from sim_node.recording.replay_qos import offer
 from sim_node.wire.qos import INFINITE_NS, Qos
 
 PROFILES = st.builds(

@@ -32,15 +32,15 @@ class Truth:
         self.world, self.frames = world, frames
         self.times: list[int] = []
         self.poses: list[np.ndarray] = []
-        self.readings: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
+        self.measurements: dict[str, list[tuple[int, np.ndarray]]] = defaultdict(list)
 
     def write(self, snapshot: Snapshot) -> None:
         self.times.append(snapshot.time_ns)
         self.poses.append(snapshot.poses.copy())
-        for batch in snapshot.readings.batches:
+        for batch in snapshot.measurements.batches:
             for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 for name, values in zip(batch.names, told, strict=True):
-                    self.readings[name].append((stamp_ns, values.copy()))
+                    self.measurements[name].append((stamp_ns, values.copy()))
 
     def close(self) -> None:
         pass
@@ -173,8 +173,8 @@ def test_readings_are_those_of_the_run(world: str) -> None:
     for name, topic, _ in sensor_messages(truth.world):
         heard, kind = found[f"/{topic.name}"], topic.name.rpartition("/")[2]
         topics.add(f"/{topic.name}")
-        assert [stamp_of(m) for m in heard] == [stamp for stamp, _ in truth.readings[name]]
-        for message, (_, values) in zip(heard, truth.readings[name], strict=True):
+        assert [stamp_of(m) for m in heard] == [stamp for stamp, _ in truth.measurements[name]]
+        for message, (_, values) in zip(heard, truth.measurements[name], strict=True):
             got = np.asarray(VALUES[kind](message))
             expected = np.asarray(values[FIRST.get(kind, 0) :] if kind != "camera_info" else [])
             if kind == "image_raw":
@@ -201,5 +201,5 @@ def test_log_times_are_when_it_was_told(world: str) -> None:
     assert told["/clock"] == told["/tf"] == truth.times
     latency = {name: group.sensors[0].latency for group in groups_of(truth.world) for name in group.names}
     for name, topic, _ in sensor_messages(truth.world):
-        expected = [stamp + round(latency[name] * 1e9) for stamp, _ in truth.readings[name]]
+        expected = [stamp + round(latency[name] * 1e9) for stamp, _ in truth.measurements[name]]
         assert told[f"/{topic.name}"] == expected

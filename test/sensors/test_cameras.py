@@ -41,14 +41,14 @@ def gl() -> None:
     """What draws without a display, or the reason to skip: libegl1 and libgl1-mesa-dri of Debian are enough."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        pictures = Simulation(world(Geometry("sphere", np.array([0.1])))).snapshot().readings["CAM"].values
+        pictures = Simulation(world(Geometry("sphere", np.array([0.1])))).snapshot().measurements["CAM"].values
     if not len(pictures):
         pytest.skip(f"no OpenGL here: {told[0].message}")
 
 
 def picture(world: World) -> npt.NDArray[np.float32]:
     simulation = Simulation(world)
-    return np.asarray(simulation.snapshot().readings["CAM"].values[0])
+    return np.asarray(simulation.snapshot().measurements["CAM"].values[0])
 
 
 def centre_of_red(image: npt.NDArray[np.uint8]) -> tuple[float, float]:
@@ -75,8 +75,8 @@ def test_a_ball_is_at_the_pixel_where_the_camera_matrix_projects_it() -> None:
         cameras.append(Sensor(f"CAM{number}", "map", np.array([*at, *turn]), type="camera", parameters=parameters))
         expected.append((matrix @ in_optical)[:2] / depth)
     ball = Body("ball", "map", geometry=(Geometry("sphere", np.array([0.03]), colour=np.array([1.0, 0.0, 0.0, 1.0])),))
-    readings = Simulation(World("ball", bodies=(ball, HANGING), sensors=tuple(cameras))).snapshot().readings
-    found = [centre_of_red(readings[camera.name].values[0]) for camera in cameras]
+    measurements = Simulation(World("ball", bodies=(ball, HANGING), sensors=tuple(cameras))).snapshot().measurements
+    found = [centre_of_red(measurements[camera.name].values[0]) for camera in cameras]
     np.testing.assert_allclose(found, expected, atol=0.6)
 
 
@@ -126,7 +126,7 @@ def test_a_body_that_moves_is_pictured_where_it_is() -> None:
     camera = Sensor("CAM", "map", ORIGIN, type="camera", parameters={"rate": 20.0, "width": 320, "height": 240})
     simulation = Simulation(World("fall", time=TimeGrid(step_ns=10_000_000), bodies=(ball,), sensors=(camera,)))
     simulation.run(0.4)
-    stamps_ns, images = simulation.snapshot().readings["CAM"]
+    stamps_ns, images = simulation.snapshot().measurements["CAM"]
     focal = 160.0 / np.tan(0.6)
     for time_ns, image in zip(stamps_ns.tolist(), images, strict=True):
         height = 0.5 - 0.5 * 9.81 * (time_ns * 1e-9) ** 2
@@ -139,11 +139,11 @@ def test_a_stepped_run_waits_and_is_the_same_each_time() -> None:
     ball = Geometry("sphere", np.array([0.3]), pose=np.array([2, 0, 0, 0, 0, 0, 1]), colour=np.array([1, 0, 0, 1]))
     simulation = Simulation(world(ball, width=160, height=120, latency=0.025))
     simulation.run(1.0)
-    first = simulation.snapshot().readings["CAM"]
+    first = simulation.snapshot().measurements["CAM"]
     assert (first.stamps_ns / 1e8).tolist() == list(range(10))
     simulation.reset()
     simulation.run(1.0)
-    again = simulation.snapshot().readings["CAM"]
+    again = simulation.snapshot().measurements["CAM"]
     assert again.values.tobytes() == first.values.tobytes()
     assert simulation.pictures_dropped == 0
 
@@ -160,9 +160,9 @@ def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with() -> 
         if step == 500:
             drawing.resume()
         simulation.step(1, wait=False)
-        stamps += simulation.snapshot().readings["CAM"].stamps_ns.tolist()
+        stamps += simulation.snapshot().measurements["CAM"].stamps_ns.tolist()
     simulation.step(1)
-    stamps += simulation.snapshot().readings["CAM"].stamps_ns.tolist()
+    stamps += simulation.snapshot().measurements["CAM"].stamps_ns.tolist()
     assert stamps == sorted(set(stamps))
     assert all(stamp % 10_000_000 == 0 for stamp in stamps)
     assert simulation.pictures_dropped >= 498, "one may be drawn already, and one waits to be"
@@ -178,7 +178,7 @@ def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on() -> None:
         simulation.run(0.5)
     assert len(told) == 1
     assert simulation.steps == 50
-    assert len(simulation.snapshot().readings["CAM"].stamps_ns) == 0
+    assert len(simulation.snapshot().measurements["CAM"].stamps_ns) == 0
     assert simulation.pictures_dropped == 5
 
 
@@ -190,7 +190,7 @@ def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch: pytest.M
         warnings.simplefilter("error")
         simulation.run(1.0)
     assert len(told) == 1
-    assert len(simulation.snapshot().readings["CAM"].stamps_ns) == 0
+    assert len(simulation.snapshot().measurements["CAM"].stamps_ns) == 0
 
 
 def test_without_shapes_there_is_nothing_to_picture() -> None:

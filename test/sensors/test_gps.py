@@ -8,7 +8,7 @@ import pytest
 
 from sim_node.randomness import stream
 from sim_node.sensors import FrameState, Gps, Noise, NoiseBank
-from sim_node.sensors.setting import Setting
+from sim_node.sensors.context import SensorContext
 from sim_node.world import Origin, World
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
@@ -24,8 +24,8 @@ def state(position: tuple[float, float, float], velocity: tuple[float, float, fl
 def test_a_fix_without_noise_is_the_place_on_earth(position: tuple[float, float, float]) -> None:
     """By pymap3d; 1e-9 degrees are a tenth of a millimetre."""
     sensors = (Gps(),)
-    measured = Gps.measure(sensors, Setting(WORLD))(state(position, (1.0, 2.0, -3.0)))
-    told = Gps.report(sensors, Setting(WORLD))(measured)
+    measured = Gps.measure(sensors, SensorContext(WORLD))(state(position, (1.0, 2.0, -3.0)))
+    told = Gps.report(sensors, SensorContext(WORLD))(measured)
     expected = pymap3d.enu2geodetic(*position, ORIGIN.latitude, ORIGIN.longitude, ORIGIN.altitude)
     np.testing.assert_allclose(told[0, :2], expected[:2], atol=1e-9)
     assert told[0, 2] == pytest.approx(expected[2], abs=1e-6)
@@ -39,7 +39,7 @@ def test_errors_match_the_covariance_that_is_told() -> None:
     truth = np.zeros((3000, 6))
     for _ in range(3):
         measured = noise.read(truth)
-    told = Gps.report(sensors, Setting(WORLD))(measured)
+    told = Gps.report(sensors, SensorContext(WORLD))(measured)
     errors = np.stack(pymap3d.geodetic2enu(*told[:, :3].T, ORIGIN.latitude, ORIGIN.longitude, ORIGIN.altitude), axis=1)
     errors = np.concatenate([errors, told[:, 3:]], axis=1)
     gps = Gps()

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from sim_node.sensors import Imu
-from sim_node.sensors.setting import Setting
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.truth import FrameState
 from sim_node.world import World
 
 G = 9.80665
-rate_and_force = Imu.measure((Imu(),), Setting(World("earth")))
+rate_and_force = Imu.measure((Imu(),), SensorContext(World("earth")))
 COMPONENT = st.floats(-20, 20)
 VECTOR = st.tuples(COMPONENT, COMPONENT, COMPONENT)
 

@@ -50,8 +50,8 @@ def test_it_begins_with_what_the_bodies_begin_with(
     parent: str, named: dict[str, Any], expected: Sequence[float]
 ) -> None:
     """Of a floating body and of a ball it has nothing to tell."""
-    readings = Simulation(robot(joint_states(parent, **named))).snapshot().readings
-    np.testing.assert_array_equal(readings["JOINTS"].values[0], expected)
+    measurements = Simulation(robot(joint_states(parent, **named))).snapshot().measurements
+    np.testing.assert_array_equal(measurements["JOINTS"].values[0], expected)
 
 
 def test_later_it_reads_the_angle_between_the_frames() -> None:
@@ -60,7 +60,7 @@ def test_later_it_reads_the_angle_between_the_frames() -> None:
     snapshot = simulation.snapshot()
     pose = snapshot.poses[simulation.frames.index("arm")]
     angle = Rotation.from_quat(pose[3:]).as_rotvec()[0]
-    told = snapshot.readings["JOINTS"].values
+    told = snapshot.measurements["JOINTS"].values
     assert told[-1, 0] == pytest.approx(angle, abs=1e-12)
     assert told[-1, 1] == pytest.approx(snapshot.poses[simulation.frames.index("mast"), 2], abs=1e-12)
     # The velocity is the change of the angle.
@@ -109,10 +109,10 @@ def test_a_run_with_it_is_saved_and_restored() -> None:
     simulation.run(0.1)
     state = simulation.state
     simulation.run(0.3)
-    expected = simulation.snapshot().readings["JOINTS"].values.tobytes()
+    expected = simulation.snapshot().measurements["JOINTS"].values.tobytes()
     simulation.restore(state)
     simulation.run(0.3)
-    assert simulation.snapshot().readings["JOINTS"].values.tobytes() == expected
+    assert simulation.snapshot().measurements["JOINTS"].values.tobytes() == expected
 
 
 def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them() -> None:
@@ -121,7 +121,7 @@ def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them() -> 
     (encoders,) = (each for _, each in joint_sensors(world))
     names = ("shoulder_pan", "shoulder_lift", "elbow", "wrist_1", "wrist_2", "wrist_3")
     assert encoders.joints == tuple(f"arm/{name}" for name in names)
-    positions = Simulation(world).snapshot().readings["arm/ENCODERS"].values[0, :6]
+    positions = Simulation(world).snapshot().measurements["arm/ENCODERS"].values[0, :6]
     # An encoder's steps are 2 pi / 4096.
     np.testing.assert_allclose(positions, [0.0, 0.3, 1.4, -0.1, 0.0, 0.0], rtol=0, atol=np.pi / 4096 + 1e-9)
 

@@ -24,16 +24,16 @@ def bank(noise: Noise, sensors: int = 1, axes: int = 3, rate: float = RATE, seed
     return NoiseBank(quantities, [stream(seed, f"drone{i}/IMU", "imu") for i in range(sensors)], rate)
 
 
-def still(noise: Noise, readings: int, **size: Any) -> FloatArray:
+def still(noise: Noise, measurements: int, **size: Any) -> FloatArray:
     """Readings (K, all channels) of a quantity that is zero."""
     its = bank(noise, **size)
     shape = (size.get("sensors", 1), size.get("axes", 3))
-    return its.record(np.zeros(shape), readings).reshape(readings, -1)
+    return its.record(np.zeros(shape), measurements).reshape(measurements, -1)
 
 
-def allan_deviation(readings: FloatArray, span: int) -> float:
+def allan_deviation(measurements: FloatArray, span: int) -> float:
     """The overlapping Allan deviation over `span` readings: IEEE Std 952-1997, annex C, equation C.8."""
-    angle = np.cumsum(np.concatenate([np.zeros((1, readings.shape[1])), readings]), axis=0)
+    angle = np.cumsum(np.concatenate([np.zeros((1, measurements.shape[1])), measurements]), axis=0)
     second = angle[2 * span :] - 2 * angle[span:-span] + angle[: -2 * span]
     return float(np.sqrt(np.mean(second**2) / (2 * span**2)))
 
@@ -43,41 +43,41 @@ SPANS = (1, 3, 10, 30, 100, 300, 1000, 3000)
 
 def test_ten_minutes_give_back_the_density() -> None:
     """N / sqrt(t): IEEE Std 952-1997, equation C.12."""
-    readings = still(Noise(density=2e-3), TEN_MINUTES)
+    measurements = still(Noise(density=2e-3), TEN_MINUTES)
     for span in (1, 10, 100, 1000):
-        assert allan_deviation(readings, span) == pytest.approx(2e-3 / math.sqrt(span / RATE), rel=0.1)
+        assert allan_deviation(measurements, span) == pytest.approx(2e-3 / math.sqrt(span / RATE), rel=0.1)
 
 
 def test_ten_minutes_give_back_the_random_walk() -> None:
     """K sqrt(t / 3): IEEE Std 952-1997, equation C.20; from a tenth of a second on the steps are fine enough."""
-    readings = still(Noise(random_walk=5e-4), TEN_MINUTES, sensors=20)
+    measurements = still(Noise(random_walk=5e-4), TEN_MINUTES, sensors=20)
     for span in (10, 100, 1000, 3000):
-        assert allan_deviation(readings, span) == pytest.approx(5e-4 * math.sqrt(span / RATE / 3), rel=0.1)
+        assert allan_deviation(measurements, span) == pytest.approx(5e-4 * math.sqrt(span / RATE / 3), rel=0.1)
 
 
 def test_ten_minutes_give_back_the_bias_instability() -> None:
     """A Gauss-Markov bias peaks at 0.437 q sqrt(T), q² = 2 s² / T, where t is 1.89 T: IEEE Std 952-1997, C.1.1.6."""
-    readings = still(Noise(bias_instability=3e-3, correlation_time=5.0), TEN_MINUTES, sensors=20)
+    measurements = still(Noise(bias_instability=3e-3, correlation_time=5.0), TEN_MINUTES, sensors=20)
     q = 3e-3 * math.sqrt(2.0 / 5.0)
-    assert allan_deviation(readings, round(1.89 * 5.0 * RATE)) == pytest.approx(0.437 * q * math.sqrt(5.0), rel=0.1)
+    assert allan_deviation(measurements, round(1.89 * 5.0 * RATE)) == pytest.approx(0.437 * q * math.sqrt(5.0), rel=0.1)
 
 
 def test_all_of_them_together_add_up() -> None:
     """The Allan variances of independent noises add: IEEE Std 952-1997, C.2; Gauss-Markov's is equation C.24."""
     noise = Noise(density=2e-3, random_walk=3e-4, bias_instability=4e-3, correlation_time=8.0, turn_on_bias=1.0)
-    readings = still(noise, TEN_MINUTES, sensors=20)
+    measurements = still(noise, TEN_MINUTES, sensors=20)
     for span in SPANS:
         t, memory = span / RATE, 8.0
         coming = 2 * 4e-3**2 * memory / t
         coming *= 1 - memory / (2 * t) * (3 - 4 * math.exp(-t / memory) + math.exp(-2 * t / memory))
         expected = math.sqrt(2e-3**2 / t + 3e-4**2 * t / 3 + coming)
-        assert allan_deviation(readings, span) == pytest.approx(expected, rel=0.1), t
+        assert allan_deviation(measurements, span) == pytest.approx(expected, rel=0.1), t
 
 
 @pytest.mark.parametrize("rate", [5.0, 50.0, 1000.0])
 def test_the_density_is_one_whatever_the_rate(rate: float) -> None:
-    readings = still(Noise(density=1e-2), 20_000, rate=rate)
-    assert np.std(readings) == pytest.approx(1e-2 * math.sqrt(rate), rel=0.02)
+    measurements = still(Noise(density=1e-2), 20_000, rate=rate)
+    assert np.std(measurements) == pytest.approx(1e-2 * math.sqrt(rate), rel=0.02)
 
 
 def test_deviation_is_that_of_a_reading_whatever_the_rate() -> None:
@@ -94,8 +94,8 @@ def test_the_bias_is_as_large_at_the_first_reading_as_later() -> None:
 
 def test_variance_is_that_of_the_readings() -> None:
     noise = Noise(density=0.05, deviation=0.3, bias_instability=0.4, turn_on_bias=0.5, resolution=0.25)
-    readings = still(noise, 10, sensors=4000, axes=1)
-    assert np.var(readings[-1]) == pytest.approx(noise.variance(RATE), rel=0.07)
+    measurements = still(noise, 10, sensors=4000, axes=1)
+    assert np.var(measurements[-1]) == pytest.approx(noise.variance(RATE), rel=0.07)
 
 
 def test_scale_is_drawn_once_for_each_axis() -> None:

@@ -17,7 +17,7 @@ from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
 from sim_node.sensors import FrameState, Noise, NoiseBank, Odometry
-from sim_node.sensors.setting import Setting
+from sim_node.sensors.context import SensorContext
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World
 
@@ -47,7 +47,7 @@ def test_without_noise_it_is_where_the_frame_is_from_where_it_was(rate: float) -
     frame = simulation.frames.index("ODOM")
     start = simulation.frames.in_root(simulation.snapshot().poses)[frame]
     simulation.run(1.0)
-    stamps_ns, told = simulation.snapshot().readings["ODOM"]
+    stamps_ns, told = simulation.snapshot().measurements["ODOM"]
     assert len(stamps_ns) == rate
     simulation.seek(int(stamps_ns[-1]))
     here = simulation.frames.in_root(simulation.snapshot().poses)[frame]
@@ -61,10 +61,10 @@ def test_its_twist_is_the_frames_own() -> None:
     described = Sensor("ODOM", "stone", poses.IDENTITY, type="odometry", parameters={"rate": 1000.0, **PERFECT})
     truth = Sensor("TRUTH", "stone", poses.IDENTITY, type="ground_truth", parameters={"rate": 1000.0})
     simulation = Simulation(tumbling(described, truth))
-    first = simulation.snapshot().readings
+    first = simulation.snapshot().measurements
     np.testing.assert_allclose(first["ODOM"].values[0, 7:13], first["TRUTH"].values[0, 7:], atol=1e-12)
     simulation.run(0.5)
-    told = simulation.snapshot().readings
+    told = simulation.snapshot().measurements
     middle = 0.5 * (told["TRUTH"].values[-2, 7:] + told["TRUTH"].values[-1, 7:])
     np.testing.assert_allclose(told["ODOM"].values[-1, 7:13], middle, atol=2e-4)
 
@@ -78,7 +78,7 @@ HELIX = (math.pi, 0, 0.3, 0, 0, 0.2 * math.pi)
 def drifted(sensor: Odometry, seconds: float, twist: tuple[float, ...], seed: int = 3) -> tuple[FloatArray, FloatArray]:
     """What so many sensors tell of a way at a twist in their own axes, and where it truly led."""
     sensors = (sensor,) * RUNS
-    report = Odometry.report(sensors, Setting(World("earth")))
+    report = Odometry.report(sensors, SensorContext(World("earth")))
     bank = NoiseBank(
         [each.quantities() for each in sensors],
         [stream(seed, f"{k}", "odometry") for k in range(RUNS)],
@@ -138,7 +138,7 @@ def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(
     noise: Noise, variance: Callable[[float, float], float]
 ) -> None:
     sensor = Odometry(rate=100.0, linear=Noise(), angular=noise)
-    report = Odometry.report((sensor,), Setting(World("earth")))
+    report = Odometry.report((sensor,), SensorContext(World("earth")))
     for _ in range(1000):
         told = report(np.array([[2.0, 0, 0, 0, 0, 0, 0.01]]))
     assert told[0, 14] == pytest.approx(variance(2.0, 10.0), rel=0.01)
@@ -150,8 +150,8 @@ def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(
 def test_any_way_there_adds_up(ways: list[tuple[float, ...]]) -> None:
     """Twists, each held for half a second, are the product of their exponentials, and what was read of poses."""
     sensors = (Odometry(),)
-    setting = Setting(World("earth"))
-    measure, report = Odometry.measure(sensors, setting), Odometry.report(sensors, setting)
+    context = SensorContext(World("earth"))
+    measure, report = Odometry.measure(sensors, context), Odometry.report(sensors, context)
     state = FrameState.at_rest(1)
     told = report(measure(state))
     for way in ways:

@@ -49,7 +49,7 @@ def lone(kind: str, pose: npt.ArrayLike = (0, 0, 0, 0, 0, 0, 1), **parameters: A
 
 def first(simulation: Simulation) -> FloatArray:
     """The values of the first reading of its only sensor."""
-    return np.asarray(simulation.snapshot().readings["S"].values[0])
+    return np.asarray(simulation.snapshot().measurements["S"].values[0])
 
 
 def to_walls(pose: FloatArray, fan: FloatArray) -> FloatArray:
@@ -157,9 +157,9 @@ def test_lidars_of_other_sizes_read_beside_each_other() -> None:
         )
         for rays in (7, 9, 7)[:2]
     ]
-    readings = room(*sensors).snapshot().readings
-    assert readings["S7"].values.shape == (1, 7)
-    assert readings["S9"].values.shape == (1, 9)
+    measurements = room(*sensors).snapshot().measurements
+    assert measurements["S7"].values.shape == (1, 7)
+    assert measurements["S9"].values.shape == (1, 9)
 
 
 def test_a_wrong_count_is_told() -> None:

@@ -54,21 +54,21 @@ def test_an_imu_on_an_arm_that_turns_evenly(simulate: Callable[..., Simulation])
     about one axis is even."""
     simulation = simulate(QUIET_IMU)
     simulation.step(50)
-    stamps_ns, values = simulation.snapshot().readings["drone/IMU_MAIN"]
+    stamps_ns, values = simulation.snapshot().measurements["drone/IMU_MAIN"]
     assert stamps_ns.tolist() == [2_000_000_000 + k * 10_000_000 for k in range(1, 51)]
     turn = np.pi / 2
     np.testing.assert_allclose(values, np.tile([0, 0, turn, -(turn**2) * 0.5, 0, 9.80665], (50, 1)), atol=2e-6)
 
 
 def test_the_first_reading_is_that_of_the_start(simulate: Callable[..., Simulation]) -> None:
-    readings = simulate(QUIET_IMU).snapshot().readings
-    assert readings["drone/IMU_MAIN"].stamps_ns.tolist() == [2_000_000_000]
+    measurements = simulate(QUIET_IMU).snapshot().measurements
+    assert measurements["drone/IMU_MAIN"].stamps_ns.tolist() == [2_000_000_000]
 
 
 def test_readings_keep_their_rate_and_stamps_their_time(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate("{name: drone/GPS, type: gps, rate: 8, latency: 0.1}")
     simulation.run(1.0)
-    stamps_ns = simulation.snapshot().readings["drone/GPS"].stamps_ns - 2_000_000_000
+    stamps_ns = simulation.snapshot().measurements["drone/GPS"].stamps_ns - 2_000_000_000
     # Multiples of 1/8 s at the next hundredth; what is not yet a tenth old is not out.
     assert (stamps_ns / 1e7).tolist() == [0, 13, 25, 38, 50, 63, 75, 88]
 
@@ -77,7 +77,7 @@ def all_readings(simulation: Simulation, steps: Sequence[int]) -> dict[str, tupl
     told = []
     for count in steps:
         simulation.step(count)
-        told.append(simulation.snapshot().readings)
+        told.append(simulation.snapshot().measurements)
     return {
         name: (
             np.concatenate([each[name].stamps_ns for each in told]).tolist(),
@@ -142,13 +142,13 @@ def test_a_parameter_in_part_keeps_the_rest_of_its_defaults(simulate: Callable[.
 def test_a_sensor_without_a_type_is_a_frame(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate("{name: drone/CAM_FRONT}")
     assert "drone/CAM_FRONT" in simulation.frames.names
-    assert list(simulation.snapshot().readings) == []
+    assert list(simulation.snapshot().measurements) == []
 
 
 def test_an_unknown_sensor_is_told_with_the_nearest(simulate: Callable[..., Simulation]) -> None:
-    readings = simulate(QUIET_IMU).snapshot().readings
+    measurements = simulate(QUIET_IMU).snapshot().measurements
     with pytest.raises(KeyError, match=r"no sensor 'drone/IMU'; did you mean drone/IMU_MAIN\?"):
-        readings["drone/IMU"]
+        measurements["drone/IMU"]
 
 
 NOISE = (
@@ -238,7 +238,7 @@ def test_sensors_can_be_described_in_python() -> None:
     described = Sensor("IMU", "map", still, type="imu", parameters={"rate": 50.0, "gyroscope": {"density": 1e-3}})
     simulation = Simulation(World("table", origin=Origin(0, 0, 0), sensors=(described,)))
     simulation.run(1.0)
-    assert len(simulation.snapshot().readings["IMU"].stamps_ns) == 50
+    assert len(simulation.snapshot().measurements["IMU"].stamps_ns) == 50
     wrong = Sensor("IMU", "map", still, type="imu", parameters={"gyroscope": {"density": "much"}})
     with pytest.raises(WorldError, match=r"IMU: gyroscope.density: a number is needed, found 'much'"):
         Simulation(World("table", sensors=(wrong,)))

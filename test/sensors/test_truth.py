@@ -118,9 +118,9 @@ def test_a_run_that_begins_in_the_middle_of_a_motion_begins_without_a_blow() -> 
     motion = Motion("cart", "map", np.array([0, 1_000_000_000]), np.array([start, end]))
     imu = Sensor("IMU", "cart", start, type="imu", parameters={"accelerometer": "none"})
     truth = Sensor("TRUTH", "cart", start, type="ground_truth")
-    readings = Simulation(World("track", motions=(motion,), sensors=(imu, truth))).snapshot().readings
-    np.testing.assert_allclose(readings["IMU"].values[0, 3:], [0, 0, 9.80665], atol=1e-6)
-    np.testing.assert_allclose(readings["TRUTH"].values[0, 7:10], [3.0, 0, 0], atol=1e-9)
+    measurements = Simulation(World("track", motions=(motion,), sensors=(imu, truth))).snapshot().measurements
+    np.testing.assert_allclose(measurements["IMU"].values[0, 3:], [0, 0, 9.80665], atol=1e-6)
+    np.testing.assert_allclose(measurements["TRUTH"].values[0, 7:10], [3.0, 0, 0], atol=1e-9)
 
 
 def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve() -> None:
@@ -137,7 +137,7 @@ def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve() -> None
     imu = Sensor("IMU", "drone", poses.IDENTITY, type="imu", parameters=quiet)
     simulation = Simulation(World("course", time=TimeGrid(0, 10_000_000), motions=(drone,), sensors=(imu,)))
     simulation.step(330)
-    stamps_ns, readings = simulation.snapshot().readings["IMU"]
+    stamps_ns, measurements = simulation.snapshot().measurements["IMU"]
     seconds = stamps_ns * 1e-9
     # Turned back at both ends, which makes the ends level.
     there = np.concatenate([-knots_s[:0:-1], knots_s, 6.8 - knots_s[-2::-1]])
@@ -147,5 +147,5 @@ def test_an_imu_on_smooth_keyframes_reads_the_derivatives_of_the_curve() -> None
     rate = np.outer(curve(seconds, 1)[:, 3], [0.0, 0.0, 1.0])
     at_a_keyframe = np.isin(stamps_ns, drone.times_ns)
     assert at_a_keyframe.sum() == 3
-    np.testing.assert_allclose(readings[~at_a_keyframe], np.hstack([rate, force])[~at_a_keyframe], atol=1e-4)
-    np.testing.assert_allclose(readings[at_a_keyframe], np.hstack([rate, force])[at_a_keyframe], atol=5e-2)
+    np.testing.assert_allclose(measurements[~at_a_keyframe], np.hstack([rate, force])[~at_a_keyframe], atol=1e-4)
+    np.testing.assert_allclose(measurements[at_a_keyframe], np.hstack([rate, force])[at_a_keyframe], atol=5e-2)

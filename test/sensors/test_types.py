@@ -10,9 +10,9 @@ import pytest
 
 from sim_node.sensors import SENSORS, Airspeed, Barometer, FrameState, GroundTruth, Magnetometer, sensor
 from sim_node.sensors.camera import CameraType
+from sim_node.sensors.context import SensorContext
 from sim_node.sensors.magnetic_field import field
 from sim_node.sensors.parameters import spec_of
-from sim_node.sensors.setting import Setting
 from sim_node.world import Origin, World
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))
@@ -35,10 +35,10 @@ def state(
 def test_its_channels_are_those_of_its_noise_and_of_its_readings(name: str) -> None:
     kind = SENSORS[name]
     sensors = (kind(), kind())
-    measured = kind.measure(sensors, Setting(ZURICH))(
+    measured = kind.measure(sensors, SensorContext(ZURICH))(
         FrameState(np.tile([0, 0, 5.0, 0, 0, 0, 1], (2, 1)), np.zeros((2, 6)), np.zeros((2, 6)))
     )
-    told = kind.report(sensors, Setting(ZURICH))(measured)
+    told = kind.report(sensors, SensorContext(ZURICH))(measured)
     assert told.shape == (2, *sensors[0].shape())
     quantities = sensors[0].quantities()
     assert not quantities or sum(axes for _, axes in quantities) == measured.shape[1]
@@ -67,13 +67,13 @@ def test_a_name_given_twice_is_refused_with_both_files() -> None:
 def test_a_barometer_reads_the_height_above_the_sea() -> None:
     """9.4322e4 Pa at 600 m in table I of the U.S. Standard Atmosphere, 1976."""
     sensors = (Barometer(geoid_undulation=47.3),)
-    reading = Barometer.measure(sensors, Setting(ZURICH))(state((7.0, -3.0, 600.0 - 488.0 + 47.3)))
+    reading = Barometer.measure(sensors, SensorContext(ZURICH))(state((7.0, -3.0, 600.0 - 488.0 + 47.3)))
     assert reading[0, 0] == pytest.approx(9.4322e4, abs=1.0)
 
 
 def test_a_pitot_tube_reads_what_comes_along_its_axis() -> None:
     """Half density times speed squared where slow; nothing from the side or behind."""
-    read = Airspeed.measure((Airspeed(),), Setting(World("sea")))
+    read = Airspeed.measure((Airspeed(),), SensorContext(World("sea")))
     yawed = (0, 0, HALF, HALF)
     assert read(state(quaternion=yawed, velocity=(0, 12.0, 0)))[0, 0] == pytest.approx(0.5 * 1.2250 * 144.0, rel=1e-3)
     assert read(state(quaternion=yawed, velocity=(12.0, 0, 0)))[0, 0] == pytest.approx(0.0, abs=1e-9)
@@ -84,23 +84,23 @@ def test_a_magnetometer_turns_against_its_frame() -> None:
     """Facing west after a quarter turn, north is on its right: -y."""
     sensors = (Magnetometer(year=2025.5),)
     east, north, up = field(47.397742, 8.545594, 488.0, 2025.5)
-    reading = Magnetometer.measure(sensors, Setting(ZURICH))(state(quaternion=(0, 0, 1, 0)))
+    reading = Magnetometer.measure(sensors, SensorContext(ZURICH))(state(quaternion=(0, 0, 1, 0)))
     np.testing.assert_allclose(reading[0], [-east, -north, up], rtol=1e-12)
-    reading = Magnetometer.measure(sensors, Setting(ZURICH))(state(quaternion=(0, 0, HALF, HALF)))
+    reading = Magnetometer.measure(sensors, SensorContext(ZURICH))(state(quaternion=(0, 0, HALF, HALF)))
     np.testing.assert_allclose(reading[0], [north, -east, up], rtol=1e-12)
 
 
 def test_each_magnetometer_has_the_field_of_its_own_year() -> None:
     sensors = (Magnetometer(year=2029.0), Magnetometer(year=2025.0), Magnetometer(year=2029.0))
     still = FrameState(np.tile([0.0, 0, 0, 0, 0, 0, 1], (3, 1)), np.zeros((3, 6)), np.zeros((3, 6)))
-    readings = Magnetometer.measure(sensors, Setting(ZURICH))(still)
-    for reading, year in zip(readings, (2029.0, 2025.0, 2029.0), strict=True):
+    measurements = Magnetometer.measure(sensors, SensorContext(ZURICH))(still)
+    for reading, year in zip(measurements, (2029.0, 2025.0, 2029.0), strict=True):
         np.testing.assert_allclose(reading, field(47.397742, 8.545594, 488.0, year), rtol=1e-12)
 
 
 def test_ground_truth_is_a_pose_in_the_world_and_a_twist_in_the_frame() -> None:
     """As nav_msgs/Odometry has it: going east, facing north, is to the right."""
-    reading = GroundTruth.measure((GroundTruth(),), Setting(ZURICH))(
+    reading = GroundTruth.measure((GroundTruth(),), SensorContext(ZURICH))(
         state((1, 2, 3), (0, 0, HALF, HALF), velocity=(5, 0, 1), rate=(0, 0.5, 0.25))
     )
     np.testing.assert_allclose(reading, [[1, 2, 3, 0, 0, HALF, HALF, 0, -5, 1, 0.5, 0, 0.25]], atol=1e-15)

@@ -157,7 +157,7 @@ def test_sensors_read_frames_whose_rows_are_functions_of_time() -> None:
         patched.setitem(ENGINES.table(), "keyframes", Swing)
         simulation = Simulation(replace(BELT, sensors=(truth,)))
         simulation.run(2.0)
-        told = simulation.snapshot().readings["TRUTH"].values[-1]
+        told = simulation.snapshot().measurements["TRUTH"].values[-1]
     np.testing.assert_allclose(told[[0, 7]], [4.0, 4.0], atol=1e-9)
 
 
@@ -236,7 +236,9 @@ def test_a_history_does_not_disturb_readings() -> None:
         run.step(20)
     simulation.history("pose", "twist")
     for _ in range(2):
-        for one, other in zip(simulation.snapshot().readings.batches, alone.snapshot().readings.batches, strict=True):
+        for one, other in zip(
+            simulation.snapshot().measurements.batches, alone.snapshot().measurements.batches, strict=True
+        ):
             assert one.values.tobytes() == other.values.tobytes()
         for run in (simulation, alone):
             run.step(200)
@@ -264,14 +266,14 @@ def test_a_state_names_every_part_that_the_future_depends_on() -> None:
     assert kept["qpos"].shape == (7,)
 
 
-@pytest.mark.parametrize("readings", [0, 1, 255, 256, 257, 512])
-def test_noise_goes_on_after_a_restore_at_the_end_of_a_block(readings: int) -> None:
+@pytest.mark.parametrize("measurements", [0, 1, 255, 256, 257, 512])
+def test_noise_goes_on_after_a_restore_at_the_end_of_a_block(measurements: int) -> None:
     def bank() -> NoiseBank:
         noise = Noise(density=1.0, random_walk=0.1, bias_instability=0.2)
         return NoiseBank([((noise, 3),)], [np.random.Generator(np.random.Philox(3))], 100.0)
 
     one, other = bank(), bank()
-    one.record(np.zeros((1, 3)), readings)
+    one.record(np.zeros((1, 3)), measurements)
     state: dict[str, Array] = {name: np.array(array) for name, array in one.state().items()}
     expected = one.record(np.zeros((1, 3)), 300)
     other.restore(state)

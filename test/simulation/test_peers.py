@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE
 
-from sim_node.sensors.tap import Tap
+from sim_node.sensors.subscription import SensorSubscription
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 
@@ -19,13 +19,13 @@ MS = 1_000_000
 class Diary:
     """A peer that writes down when it was asked, and what a sensor had told by then."""
 
-    def __init__(self, rate: float, log: list[Any] | None = None, tap: Tap | None = None) -> None:
-        self.rate, self.tap = rate, tap
+    def __init__(self, rate: float, log: list[Any] | None = None, subscribe: SensorSubscription | None = None) -> None:
+        self.rate, self.subscribe = rate, subscribe
         self.log: list[Any] = [] if log is None else log
         self.interrupted = self.closed = False
 
     def tell(self, step: int, time_ns: int) -> None:
-        told = None if self.tap is None else self.tap.newest(step)
+        told = None if self.subscribe is None else self.subscribe.newest(step)
         self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
 
     def hear(self) -> None:
@@ -96,11 +96,11 @@ def test_all_are_told_before_any_is_waited_for() -> None:
 
 def test_what_is_due_at_a_step_has_been_read_before_the_exchange() -> None:
     run = simulation()
-    diary = Diary(250.0, tap=run.tap("drone/IMU"))
+    diary = Diary(250.0, subscribe=run.subscribe("drone/IMU"))
     run.attach(diary)
     for _ in range(5):
         run.step()
-        assert diary.log[-1][3] == run.snapshot().readings["drone/IMU"].values[-1].tolist()
+        assert diary.log[-1][3] == run.snapshot().measurements["drone/IMU"].values[-1].tolist()
 
 
 def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_step() -> None:
@@ -118,7 +118,7 @@ def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_ste
 
 def test_a_peer_that_only_listens_changes_nothing() -> None:
     alone, heard = simulation(), simulation()
-    heard.attach(Diary(50.0, tap=heard.tap("drone/GPS")))
+    heard.attach(Diary(50.0, subscribe=heard.subscribe("drone/GPS")))
     heard.observer(["drone/base_link"])()
     for run in (alone, heard):
         run.run(3.0)
@@ -128,7 +128,7 @@ def test_a_peer_that_only_listens_changes_nothing() -> None:
 
 def test_an_unknown_sensor_is_named() -> None:
     with pytest.raises(KeyError, match="did you mean drone/IMU"):
-        simulation().tap("drone/IMV")
+        simulation().subscribe("drone/IMV")
 
 
 def test_stopping_a_loop_ends_waiting_for_a_peer() -> None:

@@ -215,7 +215,7 @@ def digest(name: str, seed: int, strides: Sequence[int]) -> str:
         simulation.step(steps)
         snapshot = simulation.snapshot()
         content.update(snapshot.time_ns.to_bytes(8, "little") + snapshot.poses.tobytes())
-        for batch in snapshot.readings.batches:
+        for batch in snapshot.measurements.batches:
             content.update(batch.stamps_ns.tobytes() + batch.values.tobytes())
     return content.hexdigest()
 
@@ -270,8 +270,10 @@ def test_same_bytes_in_every_process() -> None:
 
 def told(snapshot: Snapshot) -> tuple[int, bytes, list[bytes]]:
     """The bytes of a snapshot."""
-    readings = [part.tobytes() for batch in snapshot.readings.batches for part in (batch.stamps_ns, batch.values)]
-    return snapshot.time_ns, snapshot.poses.tobytes(), readings
+    measurements = [
+        part.tobytes() for batch in snapshot.measurements.batches for part in (batch.stamps_ns, batch.values)
+    ]
+    return snapshot.time_ns, snapshot.poses.tobytes(), measurements
 
 
 def later(simulation: Simulation, strides: Sequence[int]) -> tuple[list[tuple[Any, Any, Any]], State]:

@@ -17,7 +17,7 @@ from scipy.spatial.transform import Rotation
 from sim_node.columns import Array, Column, Columns
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.actors import ACTORS
+from sim_node.physics.force_elements import FORCE_ELEMENTS
 from sim_node.sensors.kinematics import state_of
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Inertial, Motion, Physics, Sensor, StaticFrame, TimeGrid, World
@@ -57,7 +57,7 @@ def world(
 
 def read(simulation: Simulation, name: str = "IMU") -> tuple[FloatArray, FloatArray]:
     """The last reading of an IMU: angular rate, specific force."""
-    values = simulation.snapshot().readings[name].values[-1]
+    values = simulation.snapshot().measurements[name].values[-1]
     return values[:3], values[3:]
 
 
@@ -200,7 +200,7 @@ def test_it_reads_what_mujocos_sensors_read() -> None:
         mujoco.mj_forward(model, data)
         gyro, accelerometer, position, velocity, rate = data.sensordata.reshape(5, 3)
         np.testing.assert_allclose(read(simulation), [gyro, accelerometer], rtol=1e-9, atol=1e-9)
-        told = simulation.snapshot().readings["TRUTH"].values[-1]
+        told = simulation.snapshot().measurements["TRUTH"].values[-1]
         turned = Rotation.from_quat(told[3:7])
         np.testing.assert_allclose(told[:3], position, atol=1e-9)
         np.testing.assert_allclose(turned.apply(told[7:10]), velocity, atol=1e-9)
@@ -219,7 +219,7 @@ def test_ten_minutes_on_a_body_give_back_the_densities() -> None:
     run = replace(world(table, sensors=(mounted,), timestep_ns=10 * MS), time=TimeGrid(0, 10 * MS))
     simulation = Simulation(run)
     simulation.run(600.0)
-    values = simulation.snapshot().readings["IMU"].values
+    values = simulation.snapshot().measurements["IMU"].values
     assert len(values) == 60_000
     for span in (1, 10, 100):
         means = values.reshape(-1, span, 6).mean(axis=1)
@@ -344,7 +344,7 @@ class Jolts:
 
 @pytest.fixture
 def jolts() -> Iterator[None]:
-    with ACTORS.extended({"jolts": lambda world, layout, compiled, data, wind, columns: Jolts(data, columns)}):
+    with FORCE_ELEMENTS.extended({"jolts": lambda world, layout, compiled, data, wind, columns: Jolts(data, columns)}):
         yield
 
 
@@ -354,7 +354,7 @@ def test_what_pushes_a_body_is_felt_from_the_start_as_it_pushes_now(jolts: None)
     truth = Sensor("TRUTH", "stone", IDENTITY, type="ground_truth", parameters={"rate": 1000.0})
     simulation = Simulation(world(stone, sensors=(imu("stone"), truth)))
     for _ in range(5):
-        speed = simulation.snapshot().readings["TRUTH"].values[-1, 9]
+        speed = simulation.snapshot().measurements["TRUTH"].values[-1, 9]
         _, force = read(simulation)
         assert 0.0 <= force[2] - 5.0 + 0.5 * speed < 1.0
         simulation.step(100)
@@ -382,12 +382,12 @@ def test_small_steps_read_what_one_large_one_reads(strides: Sequence[int]) -> No
     told = []
     for stride in strides:
         often.step(stride)
-        told.append(often.snapshot().readings)
+        told.append(often.snapshot().measurements)
     once.step(sum(strides))
     assert often.snapshot().poses.tobytes() == once.snapshot().poses.tobytes()
     for sensor in sensors:
         pieces = np.concatenate([each[sensor.name].values for each in told])
-        assert pieces.tobytes() == once.snapshot().readings[sensor.name].values.tobytes()
+        assert pieces.tobytes() == once.snapshot().measurements[sensor.name].values.tobytes()
 
 
 # What they perceive
@@ -401,7 +401,7 @@ def test_a_lidar_on_a_falling_body_sees_the_ground_come_up() -> None:
     finder = Sensor("RANGE", "box", down, type="rangefinder", parameters={"noise": "none", "rate": 100.0})
     simulation = Simulation(world(ground, box, sensors=(finder,)))
     simulation.run(1.0)
-    stamps_ns, values = simulation.snapshot().readings["RANGE"]
+    stamps_ns, values = simulation.snapshot().measurements["RANGE"]
     np.testing.assert_allclose(values[:, 0], 8.0 - 0.5 * G * (stamps_ns * 1e-9) ** 2, atol=1e-9)
 
 
@@ -415,9 +415,9 @@ def test_a_contact_sensor_feels_nothing_in_flight_and_the_weight_at_rest() -> No
     bumper = Sensor("BUMPER", "box", IDENTITY, type="contact")
     simulation = Simulation(world(ground, box, sensors=(bumper,)))
     simulation.run(0.3)
-    assert simulation.snapshot().readings["BUMPER"].values.tolist() == [[0.0] * 6] * 30
+    assert simulation.snapshot().measurements["BUMPER"].values.tolist() == [[0.0] * 6] * 30
     simulation.run(3.0)
-    last = simulation.snapshot().readings["BUMPER"].values[-1]
+    last = simulation.snapshot().measurements["BUMPER"].values[-1]
     np.testing.assert_allclose(last, [0, 2.0 * G, 0, 0, 0, 0], atol=2e-3)
 
 
@@ -441,8 +441,8 @@ def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat() -> None:
 
     def told() -> list[bytes]:
         sensing.run(0.5)
-        readings = sensing.snapshot().readings
-        return [readings[sensor.name].values.tobytes() for sensor in sensors]
+        measurements = sensing.snapshot().measurements
+        return [measurements[sensor.name].values.tobytes() for sensor in sensors]
 
     first = told()
     sensing.restore(half_way)

@@ -18,7 +18,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, TwistStamped
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
-from peer import COPTER_MODES, Peer, peer
+from peer import COPTER_MODES, CoSimulator, peer
 from processes import SIM_NODE, Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from recordings import DATA, EXCERPT
@@ -36,7 +36,7 @@ ENU_NED = np.array([[0, 1, 0], [1, 0, 0], [0, 0, -1]])
 
 
 @contextmanager
-def flying(*arguments: str, **what: Any) -> Iterator[tuple[Program, Listener, Peer]]:
+def flying(*arguments: str, **what: Any) -> Iterator[tuple[Program, Listener, CoSimulator]]:
     """A bridge, an autopilot that it has found, and somebody on the graph."""
     port = free_port()
     command = sim_node("bridge", "--url", f"udpin:127.0.0.1:{port}", *arguments)

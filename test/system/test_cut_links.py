@@ -23,7 +23,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from std_srvs.srv import Trigger
 from waiting import PATIENCE
 
-from sim_node.autopilot.vehicle_peer import attach_autopilots
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

@@ -262,7 +262,7 @@ def test_doctor_lists_what_it_adds(tmp_path: Path) -> None:
     for adds in (
         "(sim_node.commands: throughput = conveyor.throughput): command throughput",
         "(sim_node.engines: belts = conveyor.engine): engine belts",
-        "(sim_node.forces: belt_drive = conveyor.drive): actor belt_drive, type of force belt_drive",
+        "(sim_node.forces: belt_drive = conveyor.drive): force element belt_drive, type of force belt_drive",
         "(sim_node.links: unix = conveyor.unix_link): link unix",
         "(sim_node.parts: belts = conveyor.belt): kind of part belts, section belts",
         "(sim_node.readers: belts = conveyor.belts_file): reader .belts",

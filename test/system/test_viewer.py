@@ -107,17 +107,17 @@ def seen(page: Any) -> Seen | None:
 
 def projected(page: Any, position: np.ndarray) -> Seen:
     """A pinhole camera: a ball's middle, and its width, in pixels of the canvas."""
-    canvas = page.locator("canvas:visible").first.bounding_box()
+    framebuffer = page.locator("canvas:visible").first.bounding_box()
     forward = (TARGET - EYE) / np.linalg.norm(TARGET - EYE)
     right = np.cross(forward, [0.0, 0.0, 1.0])
     right /= np.linalg.norm(right)
     down = np.cross(forward, right)
-    focal = 0.5 * canvas["height"] / np.tan(0.5 * FIELD_OF_VIEW)
+    focal = 0.5 * framebuffer["height"] / np.tan(0.5 * FIELD_OF_VIEW)
     ray = position - EYE
     depth = ray @ forward
     return Seen(
-        canvas["x"] + 0.5 * canvas["width"] + focal * (ray @ right) / depth,
-        canvas["y"] + 0.5 * canvas["height"] + focal * (ray @ down) / depth,
+        framebuffer["x"] + 0.5 * framebuffer["width"] + focal * (ray @ right) / depth,
+        framebuffer["y"] + 0.5 * framebuffer["height"] + focal * (ray @ down) / depth,
         2.0 * focal * RADIUS / depth,
     )
 

@@ -11,7 +11,7 @@ from sim_node.tree import InvalidTransform, TransformTree
 
 IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
 # What one frame that never moved may take, all in all.
-MOST_BYTES = 600
+MAX_BYTES = 600
 
 
 def test_frames_beyond_the_limit_are_refused_and_reported_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -50,8 +50,8 @@ def test_a_frame_that_never_moved_takes_at_most_600_bytes(static: bool) -> None:
     taken = tracemalloc.get_traced_memory()[0] - before
     tracemalloc.stop()
     # The names themselves were there before: CPython's text of ASCII takes 49 bytes beside its characters, rounded up.
-    assert taken / frames + 64 <= MOST_BYTES
-    assert tree.nbytes / frames <= MOST_BYTES
+    assert taken / frames + 64 <= MAX_BYTES
+    assert tree.nbytes / frames <= MAX_BYTES
 
 
 @pytest.mark.parametrize("rate", [1, 30, 400])
@@ -61,7 +61,7 @@ def test_a_ring_that_began_small_keeps_the_whole_history(rate: int) -> None:
     for stamp in stamps.tolist():
         tree.set_transform("map", "car", stamp, (stamp / 1e9, *IDENTITY[1:]))
     (car,) = (frame for frame in tree.describe() if frame.name == "car")
-    assert car.newest_ns == stamps[-1]
+    assert car.latest_ns == stamps[-1]
     assert car.oldest_ns is not None
     # Counted back from the newest one: stamps at most the history's length before it.
     assert car.oldest_ns <= stamps[stamps >= stamps[-1] - 5_000_000_000][0]

@@ -20,7 +20,7 @@ from sim_node.recording.settings import from_options
 from sim_node.session.bag_view import BagView
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.viewing.browser.instruments import values_of
+from sim_node.viewing.browser.sensor_topic_views import values_of
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.world import load
 from sim_node.world.frame_table import table_of

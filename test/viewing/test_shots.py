@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import trimesh
 
-from sim_node.viewing.canvas import Canvas, NoOpenGL
-from sim_node.viewing.framing import ShotError
-from sim_node.viewing.shots import Shot, draw
+from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
+from sim_node.viewing.framing import RenderError
+from sim_node.viewing.render_requests import RenderRequest, draw
 from sim_node.world import Body, Geometry, Motion, Sensor, StaticFrame, UnknownFrame, World, WorldWarning
 
 SIZE = (640, 480)
@@ -27,7 +27,7 @@ LEVEL = (0.0, 0.0, 0.0, 1.0)
 @pytest.fixture(scope="module", autouse=True)
 def _gl() -> None:
     try:
-        with Canvas(SIZE):
+        with Framebuffer(SIZE):
             pass
     except NoOpenGL as error:
         pytest.skip(f"no OpenGL here: {error}")
@@ -45,7 +45,7 @@ def ball(x: float, y: float, z: float, name: str = "ball", parent: str = "map") 
 
 
 def picture(world: World, at: float = 0.0, **asked: Any) -> np.ndarray:
-    return next(draw(world, Shot(**{"camera": EYE, "size": SIZE, **asked}), [round(at * 1e9)]))
+    return next(draw(world, RenderRequest(**{"camera": EYE, "size": SIZE, **asked}), [round(at * 1e9)]))
 
 
 def red(image: np.ndarray) -> np.ndarray:
@@ -112,8 +112,8 @@ def test_through_a_camera_of_the_world() -> None:
 def test_following_keeps_a_moving_frame_where_it_is() -> None:
     moving = Motion("base", "map", np.array([0, 4_000_000_000]), np.array([[0, -9, 2, *LEVEL], [30, 2, 2, 0, 0, 1, 0]]))
     world = World("w", motions=(moving,), bodies=(ball(0.0, 0.0, 0.0, parent="base"),))
-    shot = Shot(camera="-6,0,0,60", follow="base", size=SIZE)
-    for image in draw(world, shot, [0, 1_000_000_000, 4_000_000_000]):
+    request = RenderRequest(camera="-6,0,0,60", follow="base", size=SIZE)
+    for image in draw(world, request, [0, 1_000_000_000, 4_000_000_000]):
         np.testing.assert_allclose(middle(red(image)), [319.5, 239.5], atol=1.0)
 
 
@@ -198,17 +198,17 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("asked", "error", "message"),
     [
-        ({"camera": "CAM_FRNT"}, ShotError, r"no frame 'CAM_FRNT'; did you mean CAM_FRONT\?"),
-        ({"camera": "1,2"}, ShotError, "'1,2' is no viewpoint; x,y,z"),
-        ({"camera": "1,2,3@1,2,x"}, ShotError, "is no viewpoint"),
-        ({"camera": "1,2,3@1,2,3"}, ShotError, "one point"),
-        ({"camera": "1,2,3@0,0,0,200"}, ShotError, "200 degrees; allowed: 1 to 170"),
-        ({"camera": "CAM_FRONT", "follow": "ball"}, ShotError, "give a viewpoint"),
+        ({"camera": "CAM_FRNT"}, RenderError, r"no frame 'CAM_FRNT'; did you mean CAM_FRONT\?"),
+        ({"camera": "1,2"}, RenderError, "'1,2' is no viewpoint; x,y,z"),
+        ({"camera": "1,2,3@1,2,x"}, RenderError, "is no viewpoint"),
+        ({"camera": "1,2,3@1,2,3"}, RenderError, "one point"),
+        ({"camera": "1,2,3@0,0,0,200"}, RenderError, "200 degrees; allowed: 1 to 170"),
+        ({"camera": "CAM_FRONT", "follow": "ball"}, RenderError, "give a viewpoint"),
         ({"follow": "bal"}, UnknownFrame, r"no frame 'bal'; did you mean ball\?"),
         ({"trails": ("bal",)}, UnknownFrame, r"did you mean ball\?"),
         ({"frames": ("mat",)}, UnknownFrame, r"did you mean map\?"),
-        ({"at": -1.0}, ShotError, "-1 s is before the world's start at 0 s"),
-        ({"at": 1e10}, ShotError, "beyond the last time that a stamp can tell"),
+        ({"at": -1.0}, RenderError, "-1 s is before the world's start at 0 s"),
+        ({"at": 1e10}, RenderError, "beyond the last time that a stamp can tell"),
     ],
 )
 def test_what_cannot_be_taken_is_told(asked: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -62,9 +62,9 @@ def joint_positions(world: World, seconds: float) -> tuple[Simulation, dict[str,
     parameters = {"rate": 1e9 / world.time.step_ns, **perfect}
     encoders = Sensor("ENC", world.fixed_frame, IDENTITY, type="joint_states", parameters=parameters)
     simulation = Simulation(replace(world, sensors=(encoders,) if names else ()))
-    tap = simulation.tap("ENC") if names else None
+    subscribe = simulation.subscribe("ENC") if names else None
     simulation.run(seconds)
-    read = None if tap is None else tap.newest(simulation.steps)
+    read = None if subscribe is None else subscribe.newest(simulation.steps)
     return simulation, dict(zip(names, () if read is None else read.tolist(), strict=False))
 
 

@@ -54,9 +54,9 @@ def three(vector: object) -> list[float]:
 @given(st.lists(MARKERS, max_size=3))
 def test_markers_are_read_as_they_were_written(markers: list[Marker]) -> None:
     data = marker_array("map", markers)
-    readings = [deserialize_message(data, MarkerArray)]
-    readings += [store.deserialize_cdr(data, "visualization_msgs/msg/MarkerArray") for store in TYPES]
-    for got in readings:
+    measurements = [deserialize_message(data, MarkerArray)]
+    measurements += [store.deserialize_cdr(data, "visualization_msgs/msg/MarkerArray") for store in TYPES]
+    for got in measurements:
         first, *rest = got.markers
         assert first.action == RosMarker.DELETEALL
         assert first.ns == "", "of all namespaces"

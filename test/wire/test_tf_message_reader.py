@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.wire.tf_message_reader import MOST_LAYOUTS, TfMessageReader, TransformBatch
+from sim_node.wire.tf_message_reader import MAX_LAYOUTS, TfMessageReader, TransformBatch
 
 FINITE = st.floats(allow_nan=False, width=64)
 NAMES = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -107,9 +107,9 @@ def test_layouts_of_equal_size_are_kept_side_by_side() -> None:
 
 def test_layouts_are_bounded() -> None:
     reader = TfMessageReader()
-    for n in range(4, 4 + 2 * MOST_LAYOUTS):
+    for n in range(4, 4 + 2 * MAX_LAYOUTS):
         reader.read(encode(some(n)))
-    assert len(reader._layouts) == MOST_LAYOUTS
+    assert len(reader._layouts) == MAX_LAYOUTS
 
 
 def test_arrays_belong_to_the_caller() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.world import WorldError, load
-from sim_node.world.problems import LONGEST_QUOTED, MOST_SHOWN
+from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
@@ -421,7 +421,7 @@ def test_the_problems_of_an_error_are_data(write: Callable[..., Path]) -> None:
 
 def test_a_flood_of_faults_is_cut_short(faults: Callable[..., list[str]]) -> None:
     found = faults("frames: [" + ", ".join("{nam: a}" for _ in range(300)) + "]")
-    assert len(found) == MOST_SHOWN + 1
+    assert len(found) == MAX_SHOWN + 1
     assert found[-1] == "... and 550 more"
 
 
@@ -449,5 +449,5 @@ def test_a_line_is_never_longer_than_a_person_reads_nor_more_than_one(
     faults: Callable[..., list[str]], text: str
 ) -> None:
     for line in faults(text):
-        assert len(line) < 400 + LONGEST_QUOTED
+        assert len(line) < 400 + MAX_QUOTED
         assert line.isprintable()

@@ -10,7 +10,7 @@ import pytest
 
 from sim_node.world import WorldError, load
 from sim_node.world.readers import xml_elements
-from sim_node.world.readers.keyframe_csv import MOST_FAULTS, read_keyframes
+from sim_node.world.readers.keyframe_csv import MAX_FAULTS, read_keyframes
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import compose_xml
 
@@ -65,7 +65,7 @@ def test_only_the_first_faults_of_a_csv_file_are_told(line: str, tmp_path: Path)
     path.write_text("t,x,y,z\n0,0,0,0\n" + f"{line}\n" * 5_000)
     report = Report("path.csv")
     assert read_keyframes(path, report) is None
-    assert MOST_FAULTS < len(report.errors) <= MOST_FAULTS + 4
+    assert MAX_FAULTS < len(report.errors) <= MAX_FAULTS + 4
     last = report.errors[-1]
     assert f"the {5_002 - last.where.line + 1} lines from here on were not looked at" in last.message
 
@@ -75,7 +75,7 @@ def test_positions_out_of_range_are_told_up_to_a_number(tmp_path: Path) -> None:
     path.write_text("t,x,y,z\n" + "".join(f"{i},1e13,0,0\n" for i in range(5_000)))
     report = Report("path.csv")
     assert read_keyframes(path, report) is None
-    assert len(report.errors) <= MOST_FAULTS + 1
+    assert len(report.errors) <= MAX_FAULTS + 1
 
 
 @pytest.mark.parametrize("axis", ["0 1 1e308", "1e200 0 0", "1e308 1e308 1e308"])

@@ -11,7 +11,6 @@ from typing import Any
 
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.commands import mode_of, obey
-from sim_node.autopilot.builtin.craft import Craft
 from sim_node.autopilot.builtin.flight import WARNING, Flight, Refused, rehearse
 from sim_node.autopilot.builtin.memory import Memory
 from sim_node.autopilot.builtin.mission import Mission
@@ -20,6 +19,7 @@ from sim_node.autopilot.builtin.parameters import answer_parameters
 from sim_node.autopilot.builtin.setpoints import Setpoints
 from sim_node.autopilot.builtin.simulator import PAUSE_S, SimulatorLink
 from sim_node.autopilot.builtin.streams import MESSAGES, Streams
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection
 from sim_node.autopilot.links import Address
@@ -28,7 +28,7 @@ from sim_node.geometry.arrays import FloatArray
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
 # Nothing came from a simulator that is connected for so long: told once.
 SILENT_NS = 2_000_000_000
-_TEXT, _MOST_CHUNKS = 50, 5  # of STATUSTEXT
+_TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
 Tell = Callable[[str], None]
 
@@ -41,14 +41,14 @@ class BuiltinAutopilot:
 
     def __init__(
         self,
-        craft: Craft,
+        parameters: VehicleParameters,
         system: int,
         simulator: tuple[str, int],
         connections: Sequence[Connection],
         memory: Memory | None = None,
         tell: Tell = lambda line: None,
     ) -> None:
-        self.craft, self.system = craft, system
+        self.parameters, self.system = parameters, system
         self.connections = list(connections)
         self.streams = Streams()
         self.link = SimulatorLink(simulator, system, self._step, self._tell_of, lambda: self.flight.armed)
@@ -68,7 +68,7 @@ class BuiltinAutopilot:
         self._said_silent = self._said_senseless = False
         if remembered is not None:
             self.flight.take_back(remembered)
-        rehearse(craft)
+        rehearse(parameters)
 
     def run(self) -> None:
         """Until `stop`."""
@@ -93,7 +93,7 @@ class BuiltinAutopilot:
     def say(self, severity: int, text: str) -> None:
         """STATUSTEXT, in chunks where it is long."""
         self._tell(text)
-        data = text.encode()[: _TEXT * _MOST_CHUNKS]
+        data = text.encode()[: _TEXT * _MAX_CHUNKS]
         chunks = [data[at : at + _TEXT] for at in range(0, len(data), _TEXT)]
         if len(chunks) > 1:
             self._texts = self._texts % 65535 + 1
@@ -228,7 +228,7 @@ class BuiltinAutopilot:
             self.tell_all(name)
 
     def _new_flight(self) -> Flight:
-        flight = Flight(self.craft, self.say)
+        flight = Flight(self.parameters, self.say)
         flight.changed = lambda: self._memory.keep(flight.memory())
         return flight
 
@@ -238,7 +238,7 @@ class BuiltinAutopilot:
         if not self.flight.time_us:
             return
         self.flight = self._new_flight()
-        if self.craft.mission is None:
+        if self.parameters.mission is None:
             self.flight.mission = Mission(items)
         self._setpoints, self._reached = Setpoints(), -1
         self.flight.changed()

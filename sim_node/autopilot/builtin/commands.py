@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sim_node.autopilot.builtin.flight import WARNING, Refused
+from sim_node.autopilot.builtin.geo_reference import GLOBAL, MAX_DISTANCE, RELATIVE, yaw_of_degrees
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.places import FARTHEST, GLOBAL, RELATIVE, yaw_of_degrees
-from sim_node.autopilot.builtin.streams import FASTEST, MESSAGES, known
+from sim_node.autopilot.builtin.streams import MAX_RATE, MESSAGES, known
 from sim_node.autopilot.builtin.tasks import Go
 from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.links import Address
@@ -127,7 +127,7 @@ def change_speed(autopilot: BuiltinAutopilot, order: Order) -> None:
     speed = order.params[1]
     if not speed > 0.0:
         raise Denied(f"speed is {speed:g} m/s; above 0 is needed")
-    autopilot.flight.speed = min(speed, autopilot.craft.most_speed)
+    autopilot.flight.speed = min(speed, autopilot.parameters.max_speed)
 
 
 @command(179)
@@ -148,7 +148,7 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
         raise Refused("on the ground")
     goal = _place(autopilot, order)
     flight.set_mode(Mode.GUIDED)
-    speed = min(order.params[0], autopilot.craft.most_speed) if order.params[0] > 0.0 else flight.speed
+    speed = min(order.params[0], autopilot.parameters.max_speed) if order.params[0] > 0.0 else flight.speed
     flight.guide(Go(goal, yaw_of_degrees(order.params[3]), speed=speed))
 
 
@@ -183,8 +183,8 @@ def set_item(autopilot: BuiltinAutopilot, order: Order) -> None:
 def set_interval(autopilot: BuiltinAutopilot, order: Order) -> None:
     """MAV_CMD_SET_MESSAGE_INTERVAL: us, 0 for what is usual, -1 for never."""
     name, interval = _known(order.params[0]), order.params[1]
-    if not math.isfinite(interval) or 0.0 < interval < 1e6 / FASTEST:
-        raise Denied(f"every {interval:g} us; {1e6 / FASTEST:g} is the shortest")
+    if not math.isfinite(interval) or 0.0 < interval < 1e6 / MAX_RATE:
+        raise Denied(f"every {interval:g} us; {1e6 / MAX_RATE:g} is the shortest")
     usual = MESSAGES[name].rate
     autopilot.streams.set_rate(name, usual if interval == 0.0 else 0.0 if interval < 0.0 else 1e6 / interval)
 
@@ -239,6 +239,6 @@ def _place(autopilot: BuiltinAutopilot, order: Order) -> Any:
     place = autopilot.flight.places.local(order.frame, latitude, longitude, height)
     if place is None:
         raise Denied(f"MAV_FRAME {order.frame} is not known here")
-    if np.abs(place).max() > FARTHEST:
+    if np.abs(place).max() > MAX_DISTANCE:
         raise Denied(f"{latitude:g}, {longitude:g}, {height:g} is further away than anybody flies")
     return place

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilot.axes import yaw_of
-from sim_node.autopilot.builtin.craft import Craft
+from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE, GeoReference
 from sim_node.autopilot.builtin.mission import Mission
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.places import FARTHEST, Places
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -42,26 +42,28 @@ class Flight:
     this process has changed.
     """
 
-    def __init__(self, craft: Craft, tell: Callable[[int, str], None] = lambda severity, text: None) -> None:
-        self.craft, self.tell = craft, tell
+    def __init__(
+        self, parameters: VehicleParameters, tell: Callable[[int, str], None] = lambda severity, text: None
+    ) -> None:
+        self.parameters, self.tell = parameters, tell
         self.changed: Callable[[], None] = lambda: None
-        self.period = 1.0 / craft.rate
-        self.speed = craft.speed
-        limits = np.array([[craft.most_speed, craft.yaw_rate]])
-        self._controller = Controller([craft.airframe], limits, self.period, craft.gravity)
-        self.most_thrust = float(craft.airframe.most @ craft.airframe.axes[:, 2]) / craft.airframe.mass
+        self.period = 1.0 / parameters.rate
+        self.speed = parameters.speed
+        limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
+        self._controller = Controller([parameters.airframe], limits, self.period, parameters.gravity)
+        self.max_thrust = float(parameters.airframe.most @ parameters.airframe.axes[:, 2]) / parameters.airframe.mass
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
-        self.commands = np.zeros(len(craft.airframe.positions))
+        self.commands = np.zeros(len(parameters.airframe.positions))
         self.time_us, self._began_us = 0, 0
-        self.places = Places(craft)
-        self.mission = Mission(craft.mission or ())
-        self._waits_for_mission = craft.mission is not None
+        self.places = GeoReference(parameters)
+        self.mission = Mission(parameters.mission or ())
+        self._waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = Hold()
         self._routine: Iterator[Task] = iter(())
         self.reached = -1
-        self._centre = np.array(craft.centre)
+        self._centre = np.array(parameters.centre)
         self._running = np.ones(1, dtype=np.int64)
 
     # What it is told
@@ -109,7 +111,7 @@ class Flight:
             raise Refused("not armed")
         if self.airborne:
             raise Refused("in the air already")
-        if not 0.0 < height <= FARTHEST:
+        if not 0.0 < height <= MAX_DISTANCE:
             raise Refused(f"takeoff to {height:g} m; a height above 0 is needed")
         self.set_mode(Mode.GUIDED)
         self._do(Go(self.above(height), speed=self.speed))
@@ -149,7 +151,7 @@ class Flight:
             if not self.places.home:
                 self.places.home = (float(position[0]), float(position[1]), float(position[2]))
             self._anchor()
-        if self._waits_for_mission and time_us - self._began_us >= self.craft.wait * 1e6:
+        if self._waits_for_mission and time_us - self._began_us >= self.parameters.wait * 1e6:
             self._start_by_itself()
         if self.armed and not self.airborne and self.task.lifts(self):
             self._anchor()
@@ -286,9 +288,9 @@ def observe(
     state[9] = velocity[2] + wx * arm[1] - wy * arm[0]
 
 
-def rehearse(craft: Craft) -> None:
+def rehearse(parameters: VehicleParameters) -> None:
     """Flies a moment for nobody, so that all kernels are compiled before somebody waits for them."""
-    flight = Flight(replace(craft, mission=None))
+    flight = Flight(replace(parameters, mission=None))
     place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     flight.step(1, place, level, still, still)
     flight.arm()
@@ -297,4 +299,4 @@ def rehearse(craft: Craft) -> None:
         flight.guide(task)
         flight.step(2, place, level, still, still)
     flight.places.ellipsoid(flight.position)
-    flight.places.local(0, *craft.origin)
+    flight.places.local(0, *parameters.origin)

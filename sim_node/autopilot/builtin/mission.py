@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sim_node.autopilot.builtin.places import FARTHEST, LOCAL_NED, yaw_of_degrees
+from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, yaw_of_degrees
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.frames import InvalidCoordinates
 from sim_node.geometry.arrays import FloatArray
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from sim_node.autopilot.builtin.flight import Flight
 
 Item = Mapping[str, Any]
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 # So many items on end that take no time are a circle.
-MOST_AT_ONCE = 2 * MOST_ITEMS
+MAX_AT_ONCE = 2 * MAX_ITEMS
 DO_JUMP = 177
 FOREVER = -1
 _LOCAL_SCALE = 1e-4  # m, of x and y in local frames
@@ -51,7 +51,7 @@ class Mission:
     def fly(self, flight: Flight) -> Iterator[Task]:
         """The tasks from the current item on; after the last the mission is at its beginning again."""
         at_once = 0
-        while self.current < len(self.items) and at_once < MOST_AT_ONCE:
+        while self.current < len(self.items) and at_once < MAX_AT_ONCE:
             sequence = self.current
             entry = self.items[sequence]
             if entry["command"] == DO_JUMP:
@@ -99,7 +99,7 @@ def fault(entry: Item, count: int, flight: Flight) -> str:
         return str(error)
     if place is None:
         return f"MAV_FRAME {entry['frame']} is not known here"
-    return "" if np.abs(place).max() <= FARTHEST else "a place further away than anybody flies"
+    return "" if np.abs(place).max() <= MAX_DISTANCE else "a place further away than anybody flies"
 
 
 @item(16)
@@ -146,7 +146,7 @@ def go_home(entry: Item, flight: Flight) -> Task:
 def change_speed(entry: Item, flight: Flight) -> None:
     """MAV_CMD_DO_CHANGE_SPEED: m/s, up to the craft's own; below zero as it was."""
     if entry["param2"] > 0.0:
-        flight.speed = min(entry["param2"], flight.craft.most_speed)
+        flight.speed = min(entry["param2"], flight.parameters.max_speed)
 
 
 class _LandAt(Land):

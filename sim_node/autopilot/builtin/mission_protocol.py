@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sim_node.autopilot.builtin.flight import NOTICE, WARNING, Refused
-from sim_node.autopilot.builtin.mission import MOST_ITEMS, Mission, fault
+from sim_node.autopilot.builtin.mission import MAX_ITEMS, Mission, fault
 from sim_node.autopilot.builtin.modes import Mode
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.links import Address
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
     from sim_node.autopilot.connection import Connection
 
-RETRY_NS, MOST_TRIES = 1_000_000_000, 5
+RETRY_NS, MAX_TRIES = 1_000_000_000, 5
 # MAV_MISSION_RESULT
 _ACCEPTED, _ERROR, _UNSUPPORTED, _NO_SPACE, _INVALID, _WRONG_SEQUENCE, _CANCELLED = 0, 1, 3, 4, 5, 13, 15
 _MISSION = 0  # MAV_MISSION_TYPE
@@ -58,7 +58,7 @@ class MissionProtocol:
         """Asks for an item again, or gives the upload up."""
         if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
             return
-        if self._tries >= MOST_TRIES:
+        if self._tries >= MAX_TRIES:
             self._autopilot.say(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
             self._acknowledge(self._peer, _CANCELLED)
             self._peer = None
@@ -79,7 +79,7 @@ class MissionProtocol:
     def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         if self._peer is not None and self._peer != peer:
             self._acknowledge(peer, _ERROR)  # another upload is under way
-        elif fields.count > MOST_ITEMS:
+        elif fields.count > MAX_ITEMS:
             self._acknowledge(peer, _NO_SPACE)
         elif fields.count == 0:
             self._clear(peer, fields, now_ns)

@@ -28,7 +28,7 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
     else:
         asked = [fields.param_id] if fields.param_id in values else []
     if message.name == "PARAM_SET" and asked == ["SPEED"] and 0.0 < fields.param_value < math.inf:
-        autopilot.flight.speed = min(fields.param_value, autopilot.craft.most_speed)
+        autopilot.flight.speed = min(fields.param_value, autopilot.parameters.max_speed)
         values = _values(autopilot)
     for name in asked:
         told: dict[str, Any] = {"param_id": name, "param_value": values[name], "param_type": _REAL32}
@@ -37,14 +37,14 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
 
 
 def _values(autopilot: BuiltinAutopilot) -> dict[str, float]:
-    craft = autopilot.craft
+    parameters = autopilot.parameters
     return {
-        "ACCELERATION": craft.acceleration,
-        "LANDING_SPEED": craft.landing_speed,
-        "MASS": craft.airframe.mass,
-        "RATE": craft.rate,
+        "ACCELERATION": parameters.acceleration,
+        "LANDING_SPEED": parameters.landing_speed,
+        "MASS": parameters.airframe.mass,
+        "RATE": parameters.rate,
         "SPEED": autopilot.flight.speed,
-        "SPEED_MAX": craft.most_speed,
+        "SPEED_MAX": parameters.max_speed,
         "SYSID_THISMAV": float(autopilot.system),
-        "YAW_RATE": craft.yaw_rate,
+        "YAW_RATE": parameters.yaw_rate,
     }

@@ -9,13 +9,13 @@ import time
 from contextlib import suppress
 from typing import IO
 
-from sim_node.autopilot.builtin.craft import Craft, to_json
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, to_json
 
 # SIGTERM, and after this SIGKILL, s: one that is still being imported hears neither Ctrl-C nor SIGTERM, keeps nothing
 # that could be lost, and is not what a person wants to wait for.
 STOPS_WITHIN = 0.5
 # The pause before one that died is started again, s: doubled while it dies within the longest.
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0
+FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0
 
 
 class Process:
@@ -25,9 +25,9 @@ class Process:
     name that remembers the flight where the process dies.
     """
 
-    def __init__(self, craft: Craft, instance: int) -> None:
+    def __init__(self, parameters: VehicleParameters, instance: int) -> None:
         self.starts = 0
-        self._craft, self._instance = to_json(craft) + "\n", instance
+        self._parameters, self._instance = to_json(parameters) + "\n", instance
         self._process: subprocess.Popen[str] | None = None
         self._memory: IO[bytes] | None = None
         self._started, self._pause = 0.0, FIRST_PAUSE
@@ -54,7 +54,7 @@ class Process:
         )
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
-            self._process.stdin.write(self._craft)
+            self._process.stdin.write(self._parameters)
             self._process.stdin.flush()
         self.starts += 1
         self._started = time.monotonic()
@@ -63,10 +63,10 @@ class Process:
         """Starts it again where it has died, after a pause."""
         if self._process is not None and self._process.poll() is not None:
             now = time.monotonic()
-            if now - self._started > LONGEST_PAUSE:
+            if now - self._started > MAX_PAUSE:
                 self._pause = FIRST_PAUSE
             if now - self._started >= self._pause:
-                self._pause = min(2.0 * self._pause, LONGEST_PAUSE)
+                self._pause = min(2.0 * self._pause, MAX_PAUSE)
                 self._let_go(self._process)
                 self.start()
 

@@ -15,8 +15,8 @@ from sim_node.autopilot.axes import (
     yaw_of,
 )
 from sim_node.autopilot.builtin.flight import NOTICE, WARNING
+from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE
 from sim_node.autopilot.builtin.modes import Mode
-from sim_node.autopilot.builtin.places import FARTHEST
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt
 from sim_node.autopilot.setpoints import (
     NO_ACCELERATION,
@@ -118,7 +118,7 @@ def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task | str:
 
 def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Any) -> Task | str:
     """The task of a target: by its position, else its velocity, else its acceleration."""
-    mask, craft, flight = fields.type_mask, autopilot.craft, autopilot.flight
+    mask, parameters, flight = fields.type_mask, autopilot.parameters, autopilot.flight
     if mask & _FORCE:
         return "forces"
     yaw = math.nan if mask & NO_YAW else yaw_between_ned_and_enu(fields.yaw) if math.isfinite(fields.yaw) else None
@@ -126,7 +126,7 @@ def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: 
     if yaw is None or not math.isfinite(rate):
         return "yaw is not finite"
     if not mask & NO_POSITION:
-        if not np.abs(place).max() <= FARTHEST:
+        if not np.abs(place).max() <= MAX_DISTANCE:
             return "position is not finite, or further away than anybody flies"
         return Go(place, yaw, speed=flight.speed)
     if not mask & NO_VELOCITY:
@@ -134,7 +134,7 @@ def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: 
         size = math.hypot(*velocity)
         if not math.isfinite(size):
             return "velocity is not finite"
-        share = min(1.0, craft.most_speed / size) if size > 0.0 else 1.0
+        share = min(1.0, parameters.max_speed / size) if size > 0.0 else 1.0
         vx, vy, vz = (part * share for part in velocity)
         return Drift((vx, vy, vz), rate, yaw)
     if not mask & NO_ACCELERATION:

@@ -20,11 +20,11 @@ FIRST_PORT = 4560
 # How long is waited before it is tried again, s; the simulator may start after its autopilots.
 PAUSE_S = 0.05
 _READ_SIZE = 4096
-_MOST_MOTORS = 16
+_MAX_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
 RESET = 1 << 31  # of HIL_SENSOR's fields
 # Nothing that flies is further away (m), faster (m/s) or turns faster (rad/s).
-MOST = 1e6
+MAX_SHOWN = 1e6
 
 # Position, attitude, velocity (ENU), rates (FLU) at a time (us), and whether the world began anew; gives the commands.
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
@@ -116,7 +116,7 @@ class SimulatorLink:
             self.steps += 1
             self.readings.take(fields)
             rate = fields.xgyro, fields.ygyro, fields.zgyro
-            if _are_below(MOST, rate):
+            if _are_below(MAX_SHOWN, rate):
                 self._rate[:] = frd_flu(*rate)
             else:
                 self.senseless += 1
@@ -129,7 +129,7 @@ class SimulatorLink:
         values = commands.tolist()
         mode = _CUSTOM | (_ARMED if self._armed() else 0)
         self._sequence = (self._sequence + 1) & 0xFF
-        unused = [0.0] * (_MOST_MOTORS - len(values))
+        unused = [0.0] * (_MAX_MOTORS - len(values))
         assert self._socket is not None
         self._socket.sendall(self._controls.frame(self._sequence, time_us, _LOCKSTEP, *values, *unused, mode))
 
@@ -137,7 +137,7 @@ class SimulatorLink:
 def _is_state(fields: Any) -> bool:
     """Whether an ODOMETRY holds a place, a rotation and a velocity."""
     place, velocity = (fields.x, fields.y, fields.z), (fields.vx, fields.vy, fields.vz)
-    return _are_below(MOST, place) and _are_below(MOST, velocity) and abs(math.hypot(*fields.q) - 1.0) < 1e-2
+    return _are_below(MAX_SHOWN, place) and _are_below(MAX_SHOWN, velocity) and abs(math.hypot(*fields.q) - 1.0) < 1e-2
 
 
 def _are_below(most: float, numbers: tuple[float, float, float]) -> bool:

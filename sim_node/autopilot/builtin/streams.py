@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Fields = Mapping[str, Any]
 Tells = Callable[["BuiltinAutopilot"], "Fields | None"]
 SECOND_US = 1_000_000
-FASTEST = 1000.0  # Hz
+MAX_RATE = 1000.0  # Hz
 ARMED, GUIDED_FLAG, AUTO_FLAG, STABILIZED, CUSTOM = 128, 8, 4, 16, 1  # MAV_MODE_FLAG
 _QUADROTOR, _HEXAROTOR, _OCTOROTOR = 2, 13, 14  # MAV_TYPE
 _TYPES = {4: _QUADROTOR, 6: _HEXAROTOR, 8: _OCTOROTOR}
@@ -67,7 +67,7 @@ class Streams:
         self.rates.pop(name, None)
         self._due.pop(name, None)
         if rate > 0.0:
-            self.rates[name], self._due[name] = min(rate, FASTEST), 0
+            self.rates[name], self._due[name] = min(rate, MAX_RATE), 0
         self._next = 0
 
     def due(self, time_us: int) -> list[str]:

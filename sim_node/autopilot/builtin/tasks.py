@@ -46,8 +46,8 @@ class Hold:
 
     def advance(self, flight: Flight) -> bool:
         """Never done."""
-        glide(flight.reference, 0.0, 0.0, 0.0, flight.craft.acceleration, flight.period)
-        turn_to(flight.reference, float(flight.reference[9]), flight.craft.yaw_rate, flight.period)
+        glide(flight.reference, 0.0, 0.0, 0.0, flight.parameters.acceleration, flight.period)
+        turn_to(flight.reference, float(flight.reference[9]), flight.parameters.yaw_rate, flight.period)
         return False
 
 
@@ -68,10 +68,10 @@ class Go:
 
     def advance(self, flight: Flight) -> bool:
         """Done when setpoint and vehicle are there, and it has stayed."""
-        craft, reference, period = flight.craft, flight.reference, flight.period
-        left = approach(reference, self.goal, self.speed, craft.acceleration, period)
+        parameters, reference, period = flight.parameters, flight.reference, flight.period
+        left = approach(reference, self.goal, self.speed, parameters.acceleration, period)
         yaw = float(reference[9]) if math.isnan(self.yaw) else self.yaw
-        turning = turn_to(reference, yaw, craft.yaw_rate, period)
+        turning = turn_to(reference, yaw, parameters.yaw_rate, period)
         if self._held < 0.0:
             if left > ARRIVED or turning > TURNED or math.dist(flight.position, self.goal) > self._radius:
                 return False
@@ -95,13 +95,13 @@ class Drift:
     def advance(self, flight: Flight) -> bool:
         """Never done."""
         reference, period = flight.reference, flight.period
-        glide(reference, *self.velocity, flight.craft.acceleration, period)
+        glide(reference, *self.velocity, flight.parameters.acceleration, period)
         if math.isnan(self.yaw):
-            rate = min(max(self.yaw_rate, -flight.craft.yaw_rate), flight.craft.yaw_rate)
+            rate = min(max(self.yaw_rate, -flight.parameters.yaw_rate), flight.parameters.yaw_rate)
             reference[9] += period * rate
             reference[10] = rate
         else:
-            turn_to(reference, self.yaw, flight.craft.yaw_rate, period)
+            turn_to(reference, self.yaw, flight.parameters.yaw_rate, period)
         return False
 
 
@@ -121,7 +121,7 @@ class Accelerate:
         """Never done."""
         x, y, z = self._acceleration
         yaw = flight.reference[9] if math.isnan(self._yaw) else self._yaw
-        flight.demands[:] = x, y, z + flight.craft.gravity, yaw, 0.0
+        flight.demands[:] = x, y, z + flight.parameters.gravity, yaw, 0.0
         return False
 
 
@@ -135,7 +135,7 @@ class Tilt:
 
     def lifts(self, flight: Flight) -> bool:
         """Where its thrust carries the vehicle."""
-        return self.thrust * flight.most_thrust > flight.craft.gravity
+        return self.thrust * flight.max_thrust > flight.parameters.gravity
 
     def advance(self, flight: Flight) -> bool:
         """Never done."""
@@ -144,7 +144,7 @@ class Tilt:
             self.attitude = quaternions.multiply(self.attitude, turned)
         up = quaternions.rotate(self.attitude, np.array([0.0, 0.0, 1.0]))
         x, y, z, w = self.attitude.tolist()
-        flight.demands[:3] = self.thrust * flight.most_thrust * up
+        flight.demands[:3] = self.thrust * flight.max_thrust * up
         flight.demands[3:] = yaw_of(x, y, z, w), self.rates[2]
         return False
 
@@ -160,7 +160,7 @@ class Land:
 
     def advance(self, flight: Flight) -> bool:
         """Done when it stands."""
-        craft, reference = flight.craft, flight.reference
-        glide(reference, 0.0, 0.0, -craft.landing_speed, craft.acceleration, flight.period)
-        turn_to(reference, float(reference[9]), craft.yaw_rate, flight.period)
+        parameters, reference = flight.parameters, flight.reference
+        glide(reference, 0.0, 0.0, -parameters.landing_speed, parameters.acceleration, flight.period)
+        turn_to(reference, float(reference[9]), parameters.yaw_rate, flight.period)
         return bool(reference[2] < flight.states[0, 2] - BELOW and abs(flight.states[0, 9]) < STILL)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilot.axes import yaw_between_ned_and_enu
-from sim_node.autopilot.builtin.craft import Craft
 from sim_node.autopilot.builtin.mission import DO_JUMP, FOREVER
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.frames import Frame, GeoidUnavailable, convert_position, geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, Pilot, World
@@ -18,7 +18,7 @@ _GLOBAL_INT = 5  # MAV_FRAME
 _WAYPOINT, _TAKEOFF, _LAND, _SPEED = 16, 22, 21, 178
 
 
-def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
+def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> VehicleParameters:
     """rate: of the readings that it is told of, Hz."""
     flown, pilot = simulation.vehicles[vehicle.name], vehicle.pilot or Pilot()
     world = simulation.world
@@ -29,7 +29,7 @@ def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
     except GeoidUnavailable:
         undulation = 0.0
     x, y, z = flown.centre.tolist()
-    return Craft(
+    return VehicleParameters(
         name=vehicle.name,
         airframe=flown.airframe,
         centre=(x, y, z),
@@ -38,7 +38,7 @@ def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
         origin=origin,
         undulation=undulation,
         speed=pilot.speed,
-        most_speed=max([pilot.speed, *(w.speed for w in pilot.waypoints if w.speed is not None)]),
+        max_speed=max([pilot.speed, *(w.speed for w in pilot.waypoints if w.speed is not None)]),
         acceleration=pilot.acceleration,
         landing_speed=pilot.landing_speed,
         yaw_rate=pilot.yaw_rate,
@@ -48,12 +48,12 @@ def craft_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> Craft:
     )
 
 
-def craft_in(world: World, vehicle: Multirotor) -> Craft:
+def parameters_in(world: World, vehicle: Multirotor) -> VehicleParameters:
     """That of a vehicle in a world that is not being run here."""
-    from sim_node.autopilot.lockstep.instruments import Instruments
+    from sim_node.autopilot.lockstep.onboard_sensors import OnboardSensors
 
     simulation = Simulation(world)
-    return craft_of(simulation, vehicle, Instruments(simulation, vehicle).rate)
+    return parameters_of(simulation, vehicle, OnboardSensors(simulation, vehicle).rate)
 
 
 def _items(

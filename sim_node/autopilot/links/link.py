@@ -13,7 +13,7 @@ Address = tuple[str, int] | None
 LOOPBACK = "127.0.0.1"
 READ_SIZE = 65536
 # Of a wake-up, so that one busy link does not starve the others.
-MOST_READS = 64
+MAX_READS = 64
 
 
 class LinkFault(ValueError):

@@ -9,7 +9,7 @@ import socket
 from sim_node.autopilot.links.link import READ_SIZE, Address, host_and_port, link
 
 # More than this unsent means that the other end does not read; frames are dropped then, as on any full link.
-MOST_UNSENT = 1 << 16
+MAX_UNSENT = 1 << 16
 
 
 @link("tcp")
@@ -68,7 +68,7 @@ class Tcp:
 
     def write(self, data: bytes, to: Address) -> None:
         """Raises OSError where the connection is broken."""
-        if self._socket is None or self.connecting or len(self._unsent) > MOST_UNSENT:
+        if self._socket is None or self.connecting or len(self._unsent) > MAX_UNSENT:
             return
         self._unsent += data
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sim_node.autopilot.links.link import MOST_READS, READ_SIZE, Address, host_and_port
+from sim_node.autopilot.links.link import MAX_READS, READ_SIZE, Address, host_and_port
 
 # Room for a second of telemetry from a swarm while this process was held up.
 _RECEIVE_BUFFER = 4 << 20
@@ -48,7 +48,7 @@ def udp_socket() -> socket.socket:
 def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
     """The datagrams that have come; a peer that is not there yet (ICMP port unreachable) is no fault."""
     got: list[tuple[bytes, Address]] = []
-    for _ in range(MOST_READS):
+    for _ in range(MAX_READS):
         try:
             data, address = from_socket.recvfrom(READ_SIZE)
         except BlockingIOError:

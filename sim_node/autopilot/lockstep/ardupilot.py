@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from sim_node.autopilot.lockstep.ardupilot_json import Servos, read_servos, reply
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
-from sim_node.autopilot.lockstep.clairvoyance import Clairvoyance
+from sim_node.autopilot.lockstep.ground_truth import GroundTruthSource
 from sim_node.autopilot.lockstep.sample import Sample
-from sim_node.autopilot.lockstep.senses import Senses
+from sim_node.autopilot.lockstep.sample_source import SampleSource
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
@@ -28,7 +28,7 @@ class ArduPilot:
     anew. A packet that repeats the last one asks for the last answer again: that one was lost.
     """
 
-    senses: ClassVar[type[Senses]] = Clairvoyance
+    senses: ClassVar[type[SampleSource]] = GroundTruthSource
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + PORTS_PER_INSTANCE * instance)

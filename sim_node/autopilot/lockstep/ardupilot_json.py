@@ -12,7 +12,7 @@ from sim_node.autopilot.lockstep.sample import Sample
 _HEADER = struct.Struct("<HHI")
 # The packet's first word says how many channels follow it.
 _CHANNELS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
-MOST_RANGES = 6
+MAX_RANGES = 6
 # Microseconds: what a servo output spans, from nothing to all. 0 is an output that is off.
 PWM_LOW, PWM_HIGH = 1000, 2000
 
@@ -57,7 +57,7 @@ def reply(sample: Sample, time_ns: int) -> bytes:
         f'"position":{_list(ned_enu(x, y, z))}',
         f'"quaternion":{_list(attitude_ned_frd(*attitude))}',
         f'"velocity":{_list(ned_enu(*sample.velocity.tolist()))}',
-        *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MOST_RANGES], 1)),
+        *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MAX_RANGES], 1)),
     ]
     if sample.wind is not None:
         # The wind as the vehicle feels it: where it comes from, clockwise off straight ahead.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from sim_node.autopilot.lockstep.sample import Sample
-from sim_node.autopilot.lockstep.senses import Senses
+from sim_node.autopilot.lockstep.sample_source import SampleSource
 from sim_node.registry import Registry
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -28,7 +28,7 @@ class Autopilot(Protocol):
     """
 
     wait: Wait
-    senses: ClassVar[type[Senses]]
+    senses: ClassVar[type[SampleSource]]
 
     def __init__(self, instance: int, motors: int) -> None:
         """The autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it."""

@@ -43,11 +43,11 @@ class MavlinkBuiltin(Px4):
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
         """That of a vehicle in a run, with a process of its own where the world does not leave that to others."""
-        from sim_node.autopilot.builtin.world import craft_of
+        from sim_node.autopilot.builtin.world import parameters_of
 
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
-        process = Process(craft_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
+        process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
         return cls(instance, len(vehicle.rotors), process)
 
     def open(self) -> None:

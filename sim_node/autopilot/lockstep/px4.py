@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 from sim_node.autopilot.codec import FrameWriter, frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
-from sim_node.autopilot.lockstep.instruments import Instruments
+from sim_node.autopilot.lockstep.onboard_sensors import OnboardSensors
 from sim_node.autopilot.lockstep.sample import Fix, Sample
-from sim_node.autopilot.lockstep.senses import Senses
+from sim_node.autopilot.lockstep.sample_source import SampleSource
 from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
@@ -38,7 +38,7 @@ class Px4:
     A PX4 that is started again connects again, and time goes on.
     """
 
-    senses: ClassVar[type[Senses]] = Instruments
+    senses: ClassVar[type[SampleSource]] = OnboardSensors
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + instance)

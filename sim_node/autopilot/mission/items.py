@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from sim_node.world.readers.yaml_values import Table, Value
 
 # Places beyond this are no flight of a small vehicle (m, or above home).
-FARTHEST = 1e6
+MAX_DISTANCE = 1e6
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def number(table: Table, key: str, default: float, low: float, high: float) -> f
 def _place(value: Value | None, lla: bool) -> tuple[float, float, float] | None:
     if value is None:
         return None
-    numbers = value.vector(3, FARTHEST)
+    numbers = value.vector(3, MAX_DISTANCE)
     if numbers is None:
         return None
     if lla and (abs(numbers[0]) > 90.0 or abs(numbers[1]) > 180.0):

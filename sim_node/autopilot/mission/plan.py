@@ -17,7 +17,7 @@ from sim_node.world.readers.yaml_nodes import compose
 from sim_node.world.readers.yaml_values import Value
 
 MISSION, GLOBAL_RELATIVE_ALT_INT = 2, 6  # MAV_FRAME
-MOST_ITEMS = 1000
+MAX_ITEMS = 1000
 FRAMES = ("enu", "lla")
 _WAYPOINT, _LAND, _TAKEOFF = 16, 21, 22
 
@@ -47,8 +47,8 @@ def read_plan(text: str, name: str) -> Plan:
     values = [] if listed is None else list(listed.items())
     if listed is not None and not values and not report.errors:
         listed.error("is empty; a mission has one item at least")
-    if listed is not None and len(values) > MOST_ITEMS:
-        listed.error(f"has {len(values)} items; allowed: up to {MOST_ITEMS}")
+    if listed is not None and len(values) > MAX_ITEMS:
+        listed.error(f"has {len(values)} items; allowed: up to {MAX_ITEMS}")
         values = []
     items = [item for value in values if (item := read_item(value, frame == "lla")) is not None]
     if report.errors:

@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sim_node.autopilot.codec import Message, enum_name
-from sim_node.autopilot.exchange import Exchange, Outgoing
+from sim_node.autopilot.transaction import Outgoing, Transaction
 
 RETRY_NS = 1_500_000_000
-MOST_TRIES = 5
+MAX_TRIES = 5
 # The autopilot asks for items; when it stops for so long, it has given up.
 SILENCE_NS = 8_000_000_000
 ACCEPTED = 0  # MAV_MISSION_RESULT
 MISSION = 0  # MAV_MISSION_TYPE
 # From what an autopilot announces, not from what memory holds.
-MOST_ITEMS = 5000
+MAX_ITEMS = 5000
 
 
-class Transfer(Exchange):
+class Transfer(Transaction):
     """What the three share: they take turns, they repeat, and a MISSION_ACK with an error ends them."""
 
     key = "mission"
@@ -37,8 +37,8 @@ class Transfer(Exchange):
         """Says it again, or gives up."""
         if now_ns - self._sent_ns < RETRY_NS:
             return []
-        if self._tries >= MOST_TRIES:
-            return self.end(False, f"no answer after {MOST_TRIES} tries")
+        if self._tries >= MAX_TRIES:
+            return self.end(False, f"no answer after {MAX_TRIES} tries")
         self._tries, self._sent_ns = self._tries + 1, now_ns
         return self._last
 
@@ -108,8 +108,8 @@ class Download(Transfer):
         """The count, then each item in its order."""
         fields = message.fields
         if message.name == "MISSION_COUNT" and fields.mission_type == MISSION and self._count < 0:
-            if fields.count > MOST_ITEMS:
-                return self.end(False, f"the autopilot announces {fields.count} items; allowed: {MOST_ITEMS}")
+            if fields.count > MAX_ITEMS:
+                return self.end(False, f"the autopilot announces {fields.count} items; allowed: {MAX_ITEMS}")
             self._count = fields.count
             return self._next(now_ns)
         if message.name == "MISSION_ITEM_INT" and fields.seq == len(self._items) < self._count:

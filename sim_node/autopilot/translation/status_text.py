@@ -11,8 +11,8 @@ from sim_node.autopilot.translation.registry import translates
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
 CHUNK = 50
-MOST_CHUNKS = 6
-MOST_OPEN = 8
+MAX_CHUNKS = 6
+MAX_OPEN = 8
 
 STATUS_TEXT = topic(
     "statustext/recv",
@@ -33,8 +33,8 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
             # One is missing: what is there is told rather than kept waiting.
             chunks.append("...")
         chunks.append(text)
-        if len(text.encode()) >= CHUNK and len(chunks) < MOST_CHUNKS:
-            while len(vehicle.texts) > MOST_OPEN:
+        if len(text.encode()) >= CHUNK and len(chunks) < MAX_CHUNKS:
+            while len(vehicle.texts) > MAX_OPEN:
                 vehicle.texts.pop(next(iter(vehicle.texts)))
             return
         text = "".join(vehicle.texts.pop(fields.id))

@@ -12,7 +12,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import Scene
 
 # Lines of the hierarchy that are written out.
-MOST_LINES = 400
+MAX_LINES = 400
 
 
 class Lookup:
@@ -45,8 +45,8 @@ def hierarchy(scene: Scene) -> str:
         f"{'  ' * depth}{name}{'' if static or depth == 0 else '  ~'}"
         for depth, name, static in zip(depths, frames.names, frames.static.tolist(), strict=True)
     ]
-    more = len(lines) - MOST_LINES
-    return "\n".join([*lines[:MOST_LINES], *([f"... and {more} more"] if more > 0 else [])])
+    more = len(lines) - MAX_LINES
+    return "\n".join([*lines[:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
 
 
 def told(target: str, source: str, pose: FloatArray) -> str:

@@ -12,9 +12,9 @@ from sim_node.world import FrameTable
 
 MODES = ("none", "main", "all")
 # Each name is an element of the page that is moved by itself: more of them neither can be read nor keep pace.
-MOST = 100
+MAX_SHOWN = 100
 # Letters of a label.
-LONGEST = 40
+MAX_LENGTH = 40
 # Labels that do not hide the scene.
 FEW = 30
 
@@ -38,7 +38,7 @@ class Names:
             label.remove()
         self._labels = [
             (row, self._scene.add_label(f"{self._node}/{row}", text, position=in_root[row, :3], font_screen_scale=0.8))
-            for row, text in list(self._texts(self._rows[mode], in_root).items())[:MOST]
+            for row, text in list(self._texts(self._rows[mode], in_root).items())[:MAX_SHOWN]
         ]
 
     def show(self, in_root: FloatArray) -> None:
@@ -59,7 +59,7 @@ class Names:
                 texts[at] = f"{texts[at]}, {name}" if at in texts else name
             else:
                 texts[row] = name
-        return {row: text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for row, text in texts.items()}
+        return {row: text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…" for row, text in texts.items()}
 
 
 def main_rows(frames: FrameTable) -> list[int]:

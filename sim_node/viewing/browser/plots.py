@@ -13,7 +13,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import Scene
 
 # Samples of a plot; the least simulated time between two, s; plots at once.
-SAMPLES, APART_S, MOST = 600, 0.05, 8
+SAMPLES, APART_S, MAX_SHOWN = 600, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 
 # By name: the labels of its numbers, and these from a pose (7,), the one before and the seconds in between.
@@ -89,8 +89,8 @@ class Plots:
             plot.show()
 
     def _add(self, event: Any) -> None:
-        if len(self._plots) >= MOST:
-            event.client.add_notification("Not done", f"{MOST} plots are the most", auto_close_seconds=5.0)
+        if len(self._plots) >= MAX_SHOWN:
+            event.client.add_notification("Not done", f"{MAX_SHOWN} plots are the most", auto_close_seconds=5.0)
             return
         name = self._frame.value
         with self._lock, self._folder:

@@ -12,7 +12,7 @@ from sim_node.sensors import SensorType, groups_of
 from sim_node.world import World
 
 # Numbers of a reading that are written out.
-MOST_NUMBERS = 60
+MAX_NUMBERS = 60
 
 
 class Readouts:
@@ -46,7 +46,7 @@ def labels_of(world: World) -> dict[str, tuple[str, ...]]:
         name: _labels(sensor)
         for group in groups_of(world)
         for name, sensor in zip(group.names, group.sensors, strict=True)
-        if len(sensor.shape()) == 1 and sensor.shape()[0] <= MOST_NUMBERS
+        if len(sensor.shape()) == 1 and sensor.shape()[0] <= MAX_NUMBERS
     }
 
 

@@ -14,9 +14,9 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.axes import Axes, lengths
 from sim_node.viewing.browser.batches import Batches
 from sim_node.viewing.browser.ground import add_ground
-from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.names import Names, main_rows
-from sim_node.viewing.browser.senses import VIEWS, View, place
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
+from sim_node.viewing.browser.sensor_views import VIEWS, View, place
 from sim_node.viewing.browser.trails import Trails
 from sim_node.viewing.extent import Extent, extent_of
 from sim_node.viewing.shape import Shape
@@ -41,7 +41,7 @@ class Scene:
         in_root: FloatArray,
         shapes: Sequence[Shape] = (),
         places: FloatArray = NO_PLACES,
-        instruments: Mapping[str, Instrument] | None = None,
+        topic_views: Mapping[str, SensorTopicView] | None = None,
     ) -> None:
         self.frames, self.main = frames, main_rows(frames)
         # What to look at first: what moves, if anything does.
@@ -57,7 +57,7 @@ class Scene:
         self.trails = Trails(scene, f"{ROOT}/trails", radius)
         self.views: dict[str, tuple[int, View]] = {
             name: (frames.index(each.frame), VIEWS[each.type](scene, f"{ROOT}/sensors/{number}", each.fields, radius))
-            for number, (name, each) in enumerate((instruments or {}).items())
+            for number, (name, each) in enumerate((topic_views or {}).items())
         }
         self._followed: int | None = None
         self._turning = False

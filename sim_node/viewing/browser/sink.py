@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sim_node.simulation import Loop, Snapshot
-from sim_node.viewing.browser.instruments import Instrument, instruments_of
 from sim_node.viewing.browser.readouts import labels_of
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.stream import Stream, Told
 from sim_node.viewing.browser.transport import LoopTransport
 from sim_node.viewing.browser.viewer import Viewer
@@ -20,7 +20,7 @@ class ViewSink:
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._stream: Stream | None = None
-        self._instruments: dict[str, Instrument] = {}
+        self._instruments: dict[str, SensorTopicView] = {}
         self._labels: dict[str, tuple[str, ...]] = {}
 
     def steer(self, loop: Loop) -> None:
@@ -31,7 +31,7 @@ class ViewSink:
         """Puts the world on the page."""
         layout = lay_out(world)
         places = places_of(world, layout)
-        self._instruments = instruments_of(world, frames)
+        self._instruments = topic_views_of(world, frames)
         shapes = shapes_of(world, frames)
         self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
         self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
@@ -41,7 +41,7 @@ class ViewSink:
         """Offers a snapshot to the page."""
         assert self._stream is not None
         told: Told = {}
-        for batch in snapshot.readings.batches:
+        for batch in snapshot.measurements.batches:
             for row, name in enumerate(batch.names if len(batch.values) else ()):
                 if name in self._instruments:
                     told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()

@@ -11,7 +11,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.colours import linear
 
 # Points of a trail; how far apart they are at least, of a scene's radius; trails at once.
-POINTS, APART, MOST = 600, 0.004, 32
+POINTS, APART, MAX_SHOWN = 600, 0.004, 32
 COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189), (23, 190, 207))
 
 
@@ -29,7 +29,7 @@ class Trails:
 
     def choose(self, rows: Sequence[int], in_root: FloatArray) -> None:
         """The frames that draw trails from now on, MOST at most."""
-        self._rows = np.array(rows[:MOST], dtype=np.intp)
+        self._rows = np.array(rows[:MAX_SHOWN], dtype=np.intp)
         self.clear(in_root)
         if self._handle is not None:
             self._handle.remove()

@@ -10,12 +10,12 @@ import viser
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.controls import Controls
-from sim_node.viewing.browser.instruments import Instrument
 from sim_node.viewing.browser.look import Look
 from sim_node.viewing.browser.lookup import Lookup
 from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.readouts import Readouts
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.stream import Instant
 from sim_node.viewing.browser.transport import Transport
@@ -50,7 +50,7 @@ class Viewer:
         poses: FloatArray,
         shapes: Sequence[Shape] = (),
         places: FloatArray = NO_PLACES,
-        instruments: Mapping[str, Instrument] | None = None,
+        topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
         """Puts a scene on the page in the place of the one before, its panel with it.
@@ -60,7 +60,7 @@ class Viewer:
         with self.lock:
             self.server.scene.reset()
             self.server.gui.reset()
-            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, places, instruments)
+            scene = Scene(self.server.scene, frames, frames.in_root(poses), shapes, places, topic_views)
             camera = self.server.initial_camera
             camera.position, camera.look_at = scene.extent.camera, scene.extent.centre
             camera.fov, camera.near, camera.far = FIELD_OF_VIEW, 0.01, max(1000.0, 100.0 * scene.extent.radius)

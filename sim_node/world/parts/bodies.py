@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sim_node.world.bodies import Body, Loop, Touchless
+from sim_node.world.bodies import Body, ContactExclusion, Loop
 from sim_node.world.body_checks import body_problems
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
@@ -64,14 +64,14 @@ class Loops(Kind[Loop]):
         return replace(part, name=rename.under(part.name), frames=(first, second))
 
 
-@part("touchless", Touchless)
-class TouchlessPairs(Kind[Touchless]):
+@part("touchless", ContactExclusion)
+class ContactExclusions(Kind[ContactExclusion]):
     """Pairs of bodies that never touch."""
 
-    def data(self, part: Touchless, refer: Refer) -> dict[str, Any]:
+    def data(self, part: ContactExclusion, refer: Refer) -> dict[str, Any]:
         """Raise NotImplementedError: the systems that they come of are said instead."""
         raise NotImplementedError
 
-    def renamed(self, part: Touchless, rename: Rename) -> Touchless:
+    def renamed(self, part: ContactExclusion, rename: Rename) -> ContactExclusion:
         """Return the same pair."""
-        return Touchless(*map(rename.frame, part))
+        return ContactExclusion(*map(rename.frame, part))

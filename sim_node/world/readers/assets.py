@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from sim_node.world.locate import LocateError
-from sim_node.world.readers.files import LARGEST
+from sim_node.world.readers.files import MAX_BYTES
 from sim_node.world.readers.xml_elements import Element
 from sim_node.world.readers.xml_roots import XmlFile
 
-MOST_BYTES = 4 * LARGEST
+MAX_BYTES = 4 * MAX_BYTES
 
 
 @dataclass
@@ -51,8 +51,8 @@ class Assets:
 
     def _read(self, element: Element, attribute: str, path: Path) -> bytes | None:
         try:
-            if path.stat().st_size + sum(map(len, self.contents.values())) > MOST_BYTES:
-                self._error(element, attribute, f"more than {MOST_BYTES // 1024**2} MB of files in a model")
+            if path.stat().st_size + sum(map(len, self.contents.values())) > MAX_BYTES:
+                self._error(element, attribute, f"more than {MAX_BYTES // 1024**2} MB of files in a model")
                 return None
             self.file.report.read.append(path)
             return path.read_bytes()

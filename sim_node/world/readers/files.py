@@ -12,7 +12,7 @@ from sim_node.world.locate import LocateError, package_path
 from sim_node.world.problems import quoted_path
 from sim_node.world.readers.report import Report
 
-LARGEST = 256 * 1024 * 1024
+MAX_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def read_text(path: Path, report: Report) -> str | None:
     """A file's UTF-8 text without its byte order mark; None, with the fault in `report`, where it has none."""
     try:
         size = path.stat().st_size
-        if size > LARGEST:
-            report.error(f"has {size // 1024**2} MB; allowed: up to {LARGEST // 1024**2} MB")
+        if size > MAX_BYTES:
+            report.error(f"has {size // 1024**2} MB; allowed: up to {MAX_BYTES // 1024**2} MB")
             return None
         data = path.read_bytes()
         report.read.append(path)

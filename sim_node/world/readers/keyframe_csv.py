@@ -11,7 +11,7 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
-from sim_node.world.model import FARTHEST, LATEST_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import counted, quoted, shown_key
 from sim_node.world.readers import rotations
 from sim_node.world.readers.files import read_text
@@ -23,7 +23,7 @@ POSITION = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
 RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
 # Of one kind in a file; whoever made it mends all of them by one change.
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 Table = dict[str, FloatArray]  # column by name, a row per keyframe
 Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
 KNOWN = ("t", *POSITION, *QUATERNION, *RPY, *RPY_DEG)
@@ -48,10 +48,10 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
     times_ns: list[int] = []
     of_line: list[int] = []
     for number, line in enumerate(lines[1:], start=2):
-        if len(report.errors) - errors >= MOST_FAULTS:
+        if len(report.errors) - errors >= MAX_FAULTS:
             left = len(lines) + 1 - number - (not lines[-1])
             report.error(
-                f"{MOST_FAULTS} faults so far; the {counted(left, 'line')} from here on were not looked at", (number, 1)
+                f"{MAX_FAULTS} faults so far; the {counted(left, 'line')} from here on were not looked at", (number, 1)
             )
             return None
         cells = _cells(line)
@@ -143,8 +143,8 @@ def _tell_cells(header: list[str], line: str, number: int, report: Report) -> No
 
 def _check_positions(table: Table, place: Place, report: Report) -> None:
     for name in set(POSITION) & set(table):
-        for row in np.flatnonzero(np.abs(table[name]) > FARTHEST)[:MOST_FAULTS].tolist():
-            message = f"{table[name][row]:g} is out of range; allowed: {-FARTHEST:g} to {FARTHEST:g}"
+        for row in np.flatnonzero(np.abs(table[name]) > MAX_DISTANCE)[:MAX_FAULTS].tolist():
+            message = f"{table[name][row]:g} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g}"
             report.error(message, place(row, name), name)
 
 
@@ -155,7 +155,7 @@ def _check_norms(table: Table, place: Place, report: Report) -> None:
     with np.errstate(over="ignore"):  # an infinite norm is told too
         norms = np.linalg.norm(np.stack([table[name] for name in QUATERNION]), axis=0)
     off = np.abs(norms - 1.0)
-    for row in np.flatnonzero(off > MENDED)[:MOST_FAULTS].tolist():
+    for row in np.flatnonzero(off > MENDED)[:MAX_FAULTS].tolist():
         report.error(f"norm is {norms[row]:.4g}, a rotation needs 1", place(row, "qx"), "qx")
     mended = np.flatnonzero((off > SILENT) & (off <= MENDED)).tolist()
     if mended:

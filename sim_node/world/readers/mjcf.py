@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FIXED_FRAME = "world"
 # A few words of a file could ask for more memory than there is: element, attribute, the largest of its numbers.
-LARGEST = {
+MAX_BYTES = {
     ("replicate", "count"): 10_000,
     ("flexcomp", "count"): 1_000,
     ("composite", "count"): 1_000,
@@ -42,7 +42,7 @@ LARGEST = {
     **{("size", key): 100_000 for key in ("nuserdata", "nkey", "njmax", "nconmax", "nstack")},
     **{(tag, "nsample"): 10_000 for tag in ("general", "motor", "position", "velocity", "intvelocity", "sensor")},
 }  # fmt: skip
-MOST_COPIES, MOST_INCLUDED = 100_000, 1000
+MAX_COPIES, MAX_INCLUDED = 100_000, 1000
 FOLDERS = {"mesh": "meshdir", "hfield": "meshdir", "skin": "meshdir", "flexcomp": "meshdir", "texture": "texturedir"}
 NAMED_BY_FILE = ("mesh", "hfield", "texture")
 _OWN_OPTIONS = ("timestep", "integrator", "gravity")
@@ -128,8 +128,8 @@ def _take_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
     compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
     folder = compiler.get("assetdir", "")
     folders = {"meshdir": compiler.get("meshdir", folder), "texturedir": compiler.get("texturedir", folder)}
-    if _copies(root) > MOST_COPIES:
-        _error(file, root, "replicate", f"more than {MOST_COPIES} elements after replication")
+    if _copies(root) > MAX_COPIES:
+        _error(file, root, "replicate", f"more than {MAX_COPIES} elements after replication")
     for element in root.all("compiler"):
         for key in ("assetdir", "meshdir", "texturedir", "strippath"):
             element.attributes.pop(key, None)
@@ -152,7 +152,7 @@ def _take_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
 
 def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], depth: int) -> None:
     """Replaces every <include> by what the file that it names holds."""
-    if depth > DEEPEST or len(file.report.files) > MOST_INCLUDED:
+    if depth > DEEPEST or len(file.report.files) > MAX_INCLUDED:
         file.report.about(element.file).error("included too deep, or too many files", element.at, "include")
         element.children.clear()
         return
@@ -191,8 +191,8 @@ def _take_model(element: Element, file: XmlFile, assets: Assets, includes: dict[
         return
     reference = element.get("file")
     shown = path if reference.startswith("package://") else file.shown.parent / reference
-    if len(includes) >= MOST_INCLUDED:
-        _error(file, element, "file", f"more than {MOST_INCLUDED} models in one")
+    if len(includes) >= MAX_INCLUDED:
+        _error(file, element, "file", f"more than {MAX_INCLUDED} models in one")
         return
     report = file.report.about(str(shown))
     text = read_text(path, report)
@@ -215,8 +215,8 @@ def _take_model(element: Element, file: XmlFile, assets: Assets, includes: dict[
 
 def _check_sizes(element: Element, file: XmlFile) -> None:
     """Tells of sizes beyond reason."""
-    for key in [key for key in element.attributes if (element.tag, key) in LARGEST]:
-        largest = LARGEST[element.tag, key]
+    for key in [key for key in element.attributes if (element.tag, key) in MAX_BYTES]:
+        largest = MAX_BYTES[element.tag, key]
         if not all(abs(as_number(word)) <= largest for word in element.get(key).split()):
             _error(file, element, key, f"{quoted(element.get(key))} is out of range; allowed: up to {largest}")
 

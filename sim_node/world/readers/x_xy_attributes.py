@@ -11,7 +11,7 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
-from sim_node.world.model import FARTHEST, LATEST_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import rotations
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
@@ -80,7 +80,7 @@ class Attributes:
         self.error(name, f"found {quoted(word)}; allowed: {', '.join(allowed)}{did_you_mean(word, allowed)}")
         return default
 
-    def vector_or_none(self, name: str, size: int, low: float = -FARTHEST) -> FloatArray | None:
+    def vector_or_none(self, name: str, size: int, low: float = -MAX_DISTANCE) -> FloatArray | None:
         """`size` numbers in [low, FARTHEST], white space between them; None where there are none or faulty ones."""
         if name not in self._attributes:
             return None
@@ -93,12 +93,12 @@ class Attributes:
             if math.isnan(number):
                 self.error(name, f"a number is needed, found {quoted(word)}")
                 return None
-            if not low <= number <= FARTHEST:
-                self.error(name, f"{word} is out of range; allowed: {low:g} to {FARTHEST:g}")
+            if not low <= number <= MAX_DISTANCE:
+                self.error(name, f"{word} is out of range; allowed: {low:g} to {MAX_DISTANCE:g}")
                 return None
         return np.array(numbers)
 
-    def vector(self, name: str, size: int, default: FloatArray, low: float = -FARTHEST) -> FloatArray:
+    def vector(self, name: str, size: int, default: FloatArray, low: float = -MAX_DISTANCE) -> FloatArray:
         """The same, with a default."""
         found = self.vector_or_none(name, size, low)
         return default if found is None else found

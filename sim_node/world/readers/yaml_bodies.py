@@ -10,10 +10,10 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, Geometry, Inertial, Physics
-from sim_node.world.body_checks import FASTEST_GRAVITY, HEAVIEST, SHORTEST_TIMESTEP_NS
+from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, SHORTEST_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import mesh_fault
-from sim_node.world.model import FARTHEST
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
@@ -36,14 +36,14 @@ def read_physics(value: Value, context: Context) -> None:
     table = value.table(PHYSICS_KEYS)
     default = Physics()
     timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
-    vector = None if gravity is None else gravity.vector(3, largest=FASTEST_GRAVITY)
+    vector = None if gravity is None else gravity.vector(3, largest=MAX_GRAVITY)
     context.physics = Physics(
         timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
         integrator=table.choice("integrator", INTEGRATORS, default.integrator),
         gravity=default.gravity if vector is None else np.array(vector),
         contact=boolean(table, "contact", default.contact),
         engine=table.choice("engine", ENGINES, default.engine),
-        armature=default.armature if armature is None else armature.number(0.0, HEAVIEST),
+        armature=default.armature if armature is None else armature.number(0.0, MAX_MASS),
         place=Place(value.where if timestep is None else timestep.where, value.path),
     )
     for key in PHYSICS_KEYS:
@@ -173,7 +173,7 @@ def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY
     if "scale" in table and shape != "mesh":
         entry.error(f"a {shape} has sizes of its own; scale is for meshes")
     rgba = None if colour is None else _colour(colour)
-    kilograms = 0.0 if mass is None else mass.number(0.0, HEAVIEST)
+    kilograms = 0.0 if mass is None else mass.number(0.0, MAX_MASS)
     density = table.get("density")
     if density is not None:
         kilograms = _mass_by(density, shape, size, mass)
@@ -191,10 +191,10 @@ def _mass_by(density: Value, shape: str, size: FloatArray, mass: Value | None) -
     elif shape not in VOLUMES:
         density.error(f"a {shape} has no volume; those with one are {', '.join(VOLUMES)}")
     else:
-        kilograms = density.number(0.0, HEAVIEST) * VOLUMES[shape](*size.tolist())
-        if kilograms <= HEAVIEST:
+        kilograms = density.number(0.0, MAX_MASS) * VOLUMES[shape](*size.tolist())
+        if kilograms <= MAX_MASS:
             return kilograms
-        density.error(f"makes {kilograms:.4g} kg of it; allowed: up to {HEAVIEST:g} kg")
+        density.error(f"makes {kilograms:.4g} kg of it; allowed: up to {MAX_MASS:g} kg")
     return 0.0
 
 
@@ -226,7 +226,7 @@ def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
     if len(values) != len(names):
         value.error(f"sizes {', '.join(names)} (m) are needed, found {value.found()}")
         return np.ones(len(names))
-    sizes = [size.number(0.0, FARTHEST) for size in values]
+    sizes = [size.number(0.0, MAX_DISTANCE) for size in values]
     for size, number in zip(values, sizes, strict=True):
         if number == 0.0 and isinstance(size.node, Scalar) and size.node.text.strip("0.+-") == "":
             size.error("a size must be above zero")
@@ -250,8 +250,8 @@ def read_inertial(value: Value | None) -> Inertial | None:
     mass, centre, moments = (table.get(key) for key in INERTIAL_KEYS)
     if mass is None or moments is None:
         return None
-    kilograms = mass.number(0.0, HEAVIEST)
-    position = None if centre is None else centre.vector(3, largest=FARTHEST)
+    kilograms = mass.number(0.0, MAX_MASS)
+    position = None if centre is None else centre.vector(3, largest=MAX_DISTANCE)
     matrix = read_inertia(moments)
     return None if matrix is None else Inertial(kilograms, matrix, np.array(position or (0.0, 0.0, 0.0)))
 

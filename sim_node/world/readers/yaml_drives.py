@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_node.world.body_checks import HEAVIEST
+from sim_node.world.body_checks import MAX_MASS
 from sim_node.world.drives import Drive
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import Table, Value
@@ -22,7 +22,7 @@ def read_drives(value: Value, context: Context) -> None:
             joint=name,
             stiffness=_number(table, "stiffness", 0.0, low=0.0),
             damping=_number(table, "damping", 0.0, low=0.0),
-            force=None if force is None else force.number(0.0, HEAVIEST),
+            force=None if force is None else force.number(0.0, MAX_MASS),
             target=_number(table, "target", 0.0),
             amplitude=_number(table, "amplitude", 0.0),
             period=_number(table, "period", 1.0, low=1e-6),
@@ -33,6 +33,6 @@ def read_drives(value: Value, context: Context) -> None:
             context.add(drive)
 
 
-def _number(table: Table, key: str, default: float, low: float = -HEAVIEST) -> float:
+def _number(table: Table, key: str, default: float, low: float = -MAX_MASS) -> float:
     value = table.get(key)
-    return default if value is None else value.number(low, HEAVIEST)
+    return default if value is None else value.number(low, MAX_MASS)

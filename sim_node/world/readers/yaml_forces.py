@@ -11,15 +11,15 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.world.force_checks import (
     DENSEST,
-    FASTEST_WIND,
-    LARGEST_VOLUME,
+    MAX_VOLUME,
+    MAX_WIND_SPEED,
     SHORTEST_SCALE,
     SLOWEST,
     STEEPEST,
     STRONGEST,
 )
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Gusts, Wind
-from sim_node.world.model import FARTHEST, LATEST_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, frame_name, section
@@ -62,7 +62,7 @@ def read_constant(entry: Value, context: Context) -> None:
     of = {
         "force": _vector(table, "force", STRONGEST),
         "torque": _vector(table, "torque", STRONGEST),
-        "point": _vector(table, "point", FARTHEST),
+        "point": _vector(table, "point", MAX_DISTANCE),
         "axes": table.choice("axes", AXES, "fixed"),
         "start_ns": start,
         "end_ns": end,
@@ -78,7 +78,7 @@ def read_drag(entry: Value, context: Context) -> None:
     if not any(key in table for key in coefficients):
         entry.error(f"a coefficient is needed: {', '.join(coefficients)}")
     of = {key: _three(table.get(key), 0.0, STRONGEST) for key in coefficients}
-    of["center"] = _vector(table, "center", FARTHEST)
+    of["center"] = _vector(table, "center", MAX_DISTANCE)
     context.add(Drag(*_body(table), **_given(of), place=_place(table)))
 
 
@@ -88,11 +88,11 @@ def read_buoyancy(entry: Value, context: Context) -> None:
     keys = ("type", "body", "volume", "height", "density", "surface", "center", "shape")
     table = entry.table(keys, required=("body", "volume", "height"))
     of = {
-        "volume": _number(table, "volume", 0.0, LARGEST_VOLUME),
+        "volume": _number(table, "volume", 0.0, MAX_VOLUME),
         "height": _positive(table, "height"),
         "density": _number(table, "density", 0.0, DENSEST),
-        "surface": _number(table, "surface", -FARTHEST, FARTHEST),
-        "center": _vector(table, "center", FARTHEST),
+        "surface": _number(table, "surface", -MAX_DISTANCE, MAX_DISTANCE),
+        "center": _vector(table, "center", MAX_DISTANCE),
         "shape": table.choice("shape", SUBMERGED, "box"),
     }
     context.add(Buoyancy(*_body(table), **_given(of), place=_place(table)))
@@ -105,7 +105,7 @@ def read_wind(entry: Value, context: Context) -> None:
     if context.of(Wind):
         entry.error(f"a second wind, the first is at {context.of(Wind)[0].place.where}")
         return
-    velocity = _vector(table, "velocity", FASTEST_WIND)
+    velocity = _vector(table, "velocity", MAX_WIND_SPEED)
     mean = np.zeros(3) if velocity is None else velocity
     of = {
         "exponent": _number(table, "exponent", 0.0, STEEPEST),
@@ -122,9 +122,9 @@ def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:
     if value is None:
         return None
     table = value.table(("intensity", "scale_length", "speed"), required=("intensity", "scale_length"))
-    intensity = _three(table.get("intensity"), 0.0, FASTEST_WIND)
-    scale = _three(table.get("scale_length"), SHORTEST_SCALE, FARTHEST)
-    speed = _number(table, "speed", SLOWEST, FASTEST_WIND)
+    intensity = _three(table.get("intensity"), 0.0, MAX_WIND_SPEED)
+    scale = _three(table.get("scale_length"), SHORTEST_SCALE, MAX_DISTANCE)
+    speed = _number(table, "speed", SLOWEST, MAX_WIND_SPEED)
     if "speed" not in table and mean_speed < SLOWEST:
         value.error("without a mean wind the speed at which the gusts are met is needed: speed, in m/s")
     if intensity is None or scale is None:
@@ -174,7 +174,7 @@ def _positive(table: Table, key: str) -> float | None:
     if value is None:
         return None
     errors = len(value.report.errors)
-    number = value.number(0.0, FARTHEST, default=1.0)
+    number = value.number(0.0, MAX_DISTANCE, default=1.0)
     if number == 0.0 and len(value.report.errors) == errors:
         value.error("must be above zero")
     return number

@@ -16,7 +16,7 @@ from sim_node.world.readers.yaml_values import Value
 
 # Files that a world may consist of, and includes one within the other: a few small files could include each other
 # more often than any machine can read.
-MOST_FILES, DEEPEST = 1000, 32
+MAX_FILES, DEEPEST = 1000, 32
 INCLUDE_KEYS = ("file", "prefix", "parent", "pose", *MODEL_KEYS)
 
 
@@ -95,8 +95,8 @@ def _load(reference: Value | None, context: Context) -> World | None:
         loop = " -> ".join(part.name for part in (*context.including, path))
         reference.error(f"includes itself: {loop}")
         return None
-    if len(context.including) >= DEEPEST or len(context.report.files) >= MOST_FILES:
-        reference.error(f"one include too many; allowed: {DEEPEST} deep, {MOST_FILES} files in a world")
+    if len(context.including) >= DEEPEST or len(context.report.files) >= MAX_FILES:
+        reference.error(f"one include too many; allowed: {DEEPEST} deep, {MAX_FILES} files in a world")
         return None
     world = read_file(path, shown, context.roots.around(path), context.report, context.including)
     if world is not None and world.recipes:

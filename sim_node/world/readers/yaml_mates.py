@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim_node.world.mate_types import MATES, MateType
-from sim_node.world.model import FARTHEST
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import Table, Value, boolean
@@ -38,7 +38,7 @@ def read_connector(name: str, value: Value) -> MateConnector | None:
         value.error(f"the name {name!r} has a slash; a connector's has one part")
     table = value.table(CONNECTOR_KEYS)
     position, axis, normal, body = (table.get(key) for key in CONNECTOR_KEYS)
-    at = None if position is None else position.vector(3, largest=FARTHEST)
+    at = None if position is None else position.vector(3, largest=MAX_DISTANCE)
     main = [0.0, 0.0, 1.0] if axis is None else axis.vector(3)
     across = None if normal is None else normal.vector(3)
     fault = None if main is None else axes_fault(main, across)
@@ -129,7 +129,7 @@ def _values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
             value.error(f"a {mate.name} mate has no {key}; {allowed}")
     for key in mate.values:
         value = table.get(key)
-        values.append(None if value is None else value.number(-FARTHEST, FARTHEST))
+        values.append(None if value is None else value.number(-MAX_DISTANCE, MAX_DISTANCE))
     return tuple(values) if any(value is not None for value in values) else None
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.model import FARTHEST, World
+from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.models import Q_SIZES, Model, ModelJoint, Start
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.floating import set_floating
@@ -66,7 +66,7 @@ def _positions(value: Value, model: Model) -> dict[str, FloatArray]:
 def _position(value: Value, joint: ModelJoint) -> FloatArray | None:
     size = Q_SIZES[joint.kind]
     if size == 1:
-        number = value.number(-FARTHEST, FARTHEST) if isinstance(value.node, Scalar) else None
+        number = value.number(-MAX_DISTANCE, MAX_DISTANCE) if isinstance(value.node, Scalar) else None
         if number is None:
             value.error(f"a number is needed for a {joint.kind} joint, found {value.found()}")
             return None
@@ -74,7 +74,7 @@ def _position(value: Value, joint: ModelJoint) -> FloatArray | None:
             low, high = joint.limits
             value.warning(f"{number:g} is beyond the joint's limits, {low:g} to {high:g}")
         return np.array([number])
-    numbers = value.vector(size, FARTHEST)
+    numbers = value.vector(size, MAX_DISTANCE)
     if numbers is None:
         return None
     q = np.array(numbers)

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from sim_node.world.autopilot_checks import MOST_INSTANCES
-from sim_node.world.model import FARTHEST
+from sim_node.world.autopilot_checks import MAX_INSTANCES
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import PILOT_RANGES, WAYPOINT_RANGES
@@ -41,7 +41,7 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
         return None
     table = value.table(AUTOPILOT_KEYS, required=("type",))
     instance = table.get("instance")
-    number = 0.0 if instance is None else instance.number(0, MOST_INSTANCES - 1)
+    number = 0.0 if instance is None else instance.number(0, MAX_INSTANCES - 1)
     if instance is not None and number % 1.0:
         instance.error(f"found {instance.found()}; a whole number is needed")
     links = table.get("links")
@@ -60,11 +60,11 @@ def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, 
 def _waypoint(entry: Value) -> Waypoint | None:
     """A position alone, or a mapping."""
     if isinstance(entry.node, Sequence):
-        position = entry.vector(3, largest=FARTHEST)
+        position = entry.vector(3, largest=MAX_DISTANCE)
         return None if position is None else Waypoint(np.array(position))
     table = entry.table(WAYPOINT_KEYS, required=("position",))
     value, degrees = table.get("position"), table.get("yaw_deg")
-    position = None if value is None else value.vector(3, largest=FARTHEST)
+    position = None if value is None else value.vector(3, largest=MAX_DISTANCE)
     fields = _numbers(table, WAYPOINT_RANGES)
     if degrees is not None:
         if "yaw" in fields:

@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.model import FARTHEST
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers import rotations
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
@@ -113,7 +113,7 @@ def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:
 def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
     """The pose that a table's position, rotation and convention keys say; `convention` where it names none."""
     position_value = table.get("position")
-    position = None if position_value is None else position_value.vector(3, largest=FARTHEST)
+    position = None if position_value is None else position_value.vector(3, largest=MAX_DISTANCE)
     given = [key for key in ROTATIONS if key in table]
     rotation: FloatArray | None = None
     if given:

@@ -9,7 +9,7 @@ from sim_node.world.problems import quoted, shown_key
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import NULL, Value
-from sim_node.world.recipes import LONGEST_DELAY_S, RESTARTS, Recipe
+from sim_node.world.recipes import MAX_DELAY_S, RESTARTS, Recipe
 
 RECIPE_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
 # Of a recipe, which names its log file, and of an environment variable.
@@ -44,7 +44,7 @@ def _recipe(name: str, entry: Value) -> Recipe:
         () if env is None else _environment(env),
         table.choice("restart", RESTARTS, "never"),
         "" if log is None else _word(log),
-        0.0 if delay is None else delay.number(0.0, LONGEST_DELAY_S),
+        0.0 if delay is None else delay.number(0.0, MAX_DELAY_S),
         entry.place,
     )
 

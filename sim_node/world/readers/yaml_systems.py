@@ -10,8 +10,8 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.body_checks import HEAVIEST
-from sim_node.world.model import FARTHEST
+from sim_node.world.body_checks import MAX_MASS
+from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import Place, shown_key
 from sim_node.world.readers.yaml_bodies import GEOMETRY_KEYS, read_inertia, read_shape
 from sim_node.world.readers.yaml_mates import read_connector, read_mate
@@ -99,8 +99,8 @@ def _body(entry: Value, context: Context) -> RigidBody | None:
     mass, centre, inertia, velocity, spin = (
         table.get(key) for key in ("mass", "center", "inertia", "velocity", "spin")
     )
-    kilograms = None if mass is None else mass.number(0.0, HEAVIEST)
-    middle = None if centre is None else centre.vector(3, largest=FARTHEST)
+    kilograms = None if mass is None else mass.number(0.0, MAX_MASS)
+    middle = None if centre is None else centre.vector(3, largest=MAX_DISTANCE)
     speeds = [[0.0, 0.0, 0.0] if v is None else v.vector(3) or [0.0, 0.0, 0.0] for v in (velocity, spin)]
     fields: dict[str, Any] = {
         "pose": _pose(table),

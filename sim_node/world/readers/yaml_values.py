@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from sim_node.text import did_you_mean
 from sim_node.world.model import LATEST_NS
-from sim_node.world.problems import MOST_SHOWN, Place, Problem, Where, quoted, shortened, shown_key
+from sim_node.world.problems import MAX_SHOWN, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.settings import Setting
@@ -169,7 +169,7 @@ class Table:
         for name, (key, _) in node.entries.items():
             if name not in known:
                 place = Value(key, value.report, shown_key(name), value)
-                hint = did_you_mean(name, known) if len(value.report.errors) < MOST_SHOWN else ""
+                hint = did_you_mean(name, known) if len(value.report.errors) < MAX_SHOWN else ""
                 place.error(f"unknown key{hint} (known: {', '.join(known)})")
         for name in required:
             if name not in node.entries:

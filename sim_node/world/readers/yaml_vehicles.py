@@ -15,7 +15,7 @@ from sim_node.names import BASE_LINK
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.locate import shipped_vehicles
-from sim_node.world.model import FARTHEST, Sensor, StaticFrame
+from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
@@ -25,7 +25,7 @@ from sim_node.world.readers.yaml_pilots import read_autopilot, read_pilot
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value, boolean
-from sim_node.world.vehicle_checks import MOST_DRAG, MOST_ROTORS, ROTOR_RANGES
+from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
 from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
 VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensors")
@@ -210,9 +210,9 @@ def _along_axes(value: Value | None) -> FloatArray:
     if value is None:
         return np.zeros(3)
     if isinstance(value.node, Sequence):
-        numbers = value.vector(3) and [item.number(0.0, MOST_DRAG) for item in value.items()]
+        numbers = value.vector(3) and [item.number(0.0, MAX_DRAG) for item in value.items()]
         return np.array(numbers or np.zeros(3))
-    return np.full(3, value.number(0.0, MOST_DRAG))
+    return np.full(3, value.number(0.0, MAX_DRAG))
 
 
 def _rotors(value: Value | None, shared: Value | None) -> tuple[Rotor, ...]:
@@ -221,8 +221,8 @@ def _rotors(value: Value | None, shared: Value | None) -> tuple[Rotor, ...]:
     if value is None:
         return ()
     entries = list(value.items())
-    if not 1 <= len(entries) <= MOST_ROTORS and isinstance(value.node, Sequence):
-        value.error(f"found {len(entries)} rotors; allowed: 1 to {MOST_ROTORS}")
+    if not 1 <= len(entries) <= MAX_ROTORS and isinstance(value.node, Sequence):
+        value.error(f"found {len(entries)} rotors; allowed: 1 to {MAX_ROTORS}")
     return tuple(rotor for entry in entries if (rotor := _rotor(entry, common)) is not None)
 
 
@@ -245,9 +245,9 @@ def _rotor(entry: Value, common: Table | None) -> Rotor | None:
     if lag is not None:
         fields["time_constant_up"], fields["time_constant_down"] = _time_constants(lag)
     fields["spin"] = "ccw" if spin is None else spin.choice(SPINS, "ccw")
-    fields["position"] = None if position is None else position.vector(3, largest=FARTHEST)
+    fields["position"] = None if position is None else position.vector(3, largest=MAX_DISTANCE)
     if axis is not None:
-        fields["axis"] = axis.vector(3, largest=FARTHEST)
+        fields["axis"] = axis.vector(3, largest=MAX_DISTANCE)
         if fields["axis"] is not None and not any(fields["axis"]):
             axis.error("is zero; an axis needs a direction")
     if "max_speed" in fields and fields.get("min_speed", 0.0) >= fields["max_speed"]:

@@ -16,7 +16,7 @@ from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import Value
 from sim_node.world.writers.values import pose_words
 
-LONGEST, FASTEST, MOST_PALLETS = 1000.0, 20.0, 10_000
+MAX_LENGTH, MAX_RATE, MAX_PALLETS = 1000.0, 20.0, 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Belts(Kind[Belt]):
     def problems(self, world: World) -> Iterator[Problem]:
         """Numbers out of range: a world that is made in Python has been through no reader."""
         for belt in self.parts(world):
-            if not 0.0 < belt.length <= LONGEST:
+            if not 0.0 < belt.length <= MAX_LENGTH:
                 yield Problem(belt.place.where, f"belts[{belt.name}].length", f"{belt.length:g} m is out of range")
 
     def data(self, part: Belt, refer: Refer) -> dict[str, Any]:
@@ -92,8 +92,8 @@ def read_belts(value: Value, context: Context) -> None:
             belt = Belt(
                 name,
                 pose=pose,
-                length=length.number(1e-3, LONGEST, default=1.0) if length else 1.0,
-                speed=speed.number(-FASTEST, FASTEST) if speed else 0.0,
+                length=length.number(1e-3, MAX_LENGTH, default=1.0) if length else 1.0,
+                speed=speed.number(-MAX_RATE, MAX_RATE) if speed else 0.0,
                 pallets=_whole(pallets) if pallets else 1,
                 **place,
             )
@@ -101,7 +101,7 @@ def read_belts(value: Value, context: Context) -> None:
 
 
 def _whole(value: Value) -> int:
-    number = value.number(0, MOST_PALLETS)
+    number = value.number(0, MAX_PALLETS)
     if number != int(number):
         value.error(f"a whole number is needed, found {value.found()}")
     return int(number)

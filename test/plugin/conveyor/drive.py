@@ -9,8 +9,8 @@ import numpy as np
 
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.actors import actor
-from sim_node.physics.pushed import forces_of, pushed_bodies
+from sim_node.physics.force_elements import force_element
+from sim_node.physics.force_geometry import forces_of, pushed_bodies
 from sim_node.physics.wind import WindField
 from sim_node.world import Layout, World
 from sim_node.world.fields import floats
@@ -52,7 +52,7 @@ def read_drive(entry: Value, context: Context) -> None:
         context.add(drive)
 
 
-@actor("belt_drive")
+@force_element("belt_drive")
 def open_drives(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> Drives | None:

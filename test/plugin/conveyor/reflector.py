@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sim_node.sensors import Measure, Message, Noise, Quantities, SensorType, Setting, channels, sensor
+from sim_node.sensors import Measure, Message, Noise, Quantities, SensorContext, SensorType, channels, sensor
 from sim_node.sensors.parameters import group, parameter
 
 
@@ -42,7 +42,7 @@ class Reflector(SensorType):
         return (Message("distance", "sensor_msgs/msg/Range", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Reflector], setting: Setting) -> Measure:
+    def measure(cls, sensors: Sequence[Reflector], setting: SensorContext) -> Measure:
         """Of all sensors alike at once: state.pose is (S, 7), readings are (S, 1)."""
         reflectors = np.array([(each.at.x, each.at.y, each.at.z) for each in sensors])
         return lambda state: np.linalg.norm(state.pose[:, :3] - reflectors, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ import pytest
 from sim_node.world import WorldError, load
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.openplx.library import Library
-from sim_node.world.readers.openplx.models import DEEPEST_LINEAGE, MOST_INHERITED, Fault, Models
+from sim_node.world.readers.openplx.models import DEEPEST_LINEAGE, MAX_INHERITED, Fault, Models
 from sim_node.world.readers.report import Report
 
 Write = Callable[..., Path]
@@ -85,4 +85,4 @@ def test_work_is_bounded_however_models_inherit(tmp_path: Path) -> None:
     few, many = (base + "".join(f"M{i} is B\n" for i in range(count)) for count in (100, 200))
     assert inherited(many, path) < 2.1 * inherited(few, path)
     wide = "B is Physics3D.System:\n" + "".join(f"  a{i} is Real: 1\n" for i in range(1500))
-    assert inherited(wide + "".join(f"M{i} is B\n" for i in range(1500)), path) <= MOST_INHERITED
+    assert inherited(wide + "".join(f"M{i} is B\n" for i in range(1500)), path) <= MAX_INHERITED

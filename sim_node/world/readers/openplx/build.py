@@ -11,7 +11,7 @@ from lark import Token, Transformer
 
 from sim_node.world.readers.openplx import syntax
 from sim_node.world.readers.openplx.syntax import SyntaxFault
-from sim_node.world.readers.openplx.values import LARGEST_INT
+from sim_node.world.readers.openplx.values import MAX_INT
 from sim_node.world.readers.report import LineColumn
 
 
@@ -137,8 +137,8 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
         if not token.isdecimal():
             return syntax.Number(float(token), at(token))
         # int() takes its time with very many digits.
-        if len(token) > 19 or int(token) > LARGEST_INT:
-            raise SyntaxFault(f"{token[:24]} is out of range; an Int is at most {LARGEST_INT}", at(token))
+        if len(token) > 19 or int(token) > MAX_INT:
+            raise SyntaxFault(f"{token[:24]} is out of range; an Int is at most {MAX_INT}", at(token))
         return syntax.Number(int(token), at(token))
 
     def string(self, children: list[Any]) -> syntax.Text:

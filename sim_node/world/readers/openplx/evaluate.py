@@ -14,7 +14,7 @@ from sim_node.world.readers.openplx.functions import FUNCTIONS, METHODS, Functio
 from sim_node.world.readers.openplx.library import find, known_bundle, nearest
 from sim_node.world.readers.openplx.models import Fault
 from sim_node.world.readers.openplx.objects import Object, Scope
-from sim_node.world.readers.openplx.values import LARGEST_INT, OPAQUE, Method, Undefined, is_real, kind_of, members
+from sim_node.world.readers.openplx.values import MAX_INT, OPAQUE, Method, Undefined, is_real, kind_of, members
 from sim_node.world.readers.report import LineColumn
 
 
@@ -69,8 +69,8 @@ def _operated(operate: Callable[..., Any], sign: str, operands: list[Any], at: L
         raise scope.fault(at, "division by zero") from None
     except (ValueError, OverflowError) as error:
         raise scope.fault(at, str(error)) from None
-    if isinstance(value, int) and abs(value) > LARGEST_INT:
-        raise scope.fault(at, f"an Int is at most {LARGEST_INT}; write one of them as a Real, with a point")
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        raise scope.fault(at, f"an Int is at most {MAX_INT}; write one of them as a Real, with a point")
     return value
 
 

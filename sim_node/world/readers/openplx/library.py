@@ -23,7 +23,7 @@ CONFIG = "config.openplx"
 SEARCH_PATH = "OPENPLX_BUNDLE_PATH"
 # The types of Physics3D, Math and others that this package knows by itself, as far as it reads them.
 BUILT_IN = Path(__file__).parent / "bundles"
-DEEPEST_IMPORTS, MOST_FILES = 32, 5000
+DEEPEST_IMPORTS, MAX_FILES = 32, 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,8 +152,8 @@ class Library:
             return self._sources[key]
         self._sources[key] = None
         report = self.report.about(str(shown))
-        if len(self._sources) > MOST_FILES:
-            report.error(f"one file too many; a world has at most {MOST_FILES}")
+        if len(self._sources) > MAX_FILES:
+            report.error(f"one file too many; a world has at most {MAX_FILES}")
             return None
         document = _document(path, report)
         if document is None:

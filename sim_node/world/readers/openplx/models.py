@@ -12,7 +12,7 @@ from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_LINEAGE = 60
-MOST_INHERITED = 1_000_000
+MAX_INHERITED = 1_000_000
 
 
 class Fault(Exception):
@@ -172,8 +172,8 @@ class Models:
                 lineage |= dict.fromkeys(base.lineage)
                 model.opaque = model.opaque or base.opaque
         lines = len(lineage) + sum(len(base.own) for base in lineage)
-        if self.inherited + lines > MOST_INHERITED:
-            raise Fault(model.place, f"the models inherit more than {MOST_INHERITED} lines from each other")
+        if self.inherited + lines > MAX_INHERITED:
+            raise Fault(model.place, f"the models inherit more than {MAX_INHERITED} lines from each other")
         self.inherited += lines
         for base in lineage:
             model.slots |= base.slots

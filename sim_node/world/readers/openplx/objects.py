@@ -16,7 +16,7 @@ from sim_node.world.readers.openplx.models import UNKNOWN, Entry, Fault, Kind, M
 from sim_node.world.readers.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.world.readers.report import LineColumn
 
-MOST_OBJECTS = 200_000
+MAX_OBJECTS = 200_000
 DEEPEST_OBJECTS, DEEPEST_VALUES = 60, 100
 
 # A line that concerns an object: itself, the object whose model it is written in, and how much of its path led here.
@@ -108,8 +108,8 @@ class Object:
         self._values: dict[str, Any] = {}
         self._types: dict[str, SlotType | None] = {}
         instances.count += 1
-        if instances.count > MOST_OBJECTS:
-            raise Fault(place, f"more than {MOST_OBJECTS} objects")
+        if instances.count > MAX_OBJECTS:
+            raise Fault(place, f"more than {MAX_OBJECTS} objects")
 
     @property
     def kind(self) -> str:

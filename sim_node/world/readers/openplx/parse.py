@@ -15,7 +15,7 @@ from sim_node.world.readers.report import LineColumn, Report
 if TYPE_CHECKING:
     from lark import Lark, Token
 
-LONGEST = 8 * 1024 * 1024
+MAX_LENGTH = 8 * 1024 * 1024
 GRAMMAR = Path(__file__).with_name("openplx.lark")
 # How messages call the terminals of the grammar.
 _TERMINALS = {
@@ -56,8 +56,8 @@ def parse(text: str, report: Report) -> syntax.Document | None:
     # Here and not above: worlds in other formats need no lark.
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
-    if len(text) > LONGEST:
-        report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {LONGEST // 1024**2}")
+    if len(text) > MAX_LENGTH:
+        report.error(f"has {len(text) // 1024**2} million characters; allowed: up to {MAX_LENGTH // 1024**2}")
         return None
     try:
         return cast(syntax.Document, _parser().parse(text + "\n"))

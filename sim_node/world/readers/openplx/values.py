@@ -13,7 +13,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 
 Real = float
-LARGEST_INT = 2**63 - 1
+MAX_INT = 2**63 - 1
 
 
 class Undefined:

@@ -16,7 +16,7 @@ Tell = Callable[[str], None]
 
 def attach_autopilots(
     simulation: Simulation, tell: Tell = lambda line: None, *, network: bool = False
-) -> tuple[VehiclePeer, ...]:
+) -> tuple[VehicleCoSimulator, ...]:
     """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
 
     tell: takes a line for people whenever one is waited for, comes, or goes. network: whether links of the world may
@@ -24,12 +24,12 @@ def attach_autopilots(
     missing, PortTaken where somebody else has its port; nothing stays open then.
     """
     refuse_network(simulation.world, allowed=network)
-    peers: list[VehiclePeer] = []
+    peers: list[VehicleCoSimulator] = []
     problems: list[Problem] = []
     for vehicle in simulation.world.vehicles:
         if vehicle.autopilot is not None:
             try:
-                peers.append(VehiclePeer(simulation, vehicle, tell))
+                peers.append(VehicleCoSimulator(simulation, vehicle, tell))
             except WorldError as error:
                 problems.extend(error.problems)
             except ImportError as error:
@@ -55,7 +55,7 @@ def missing(vehicle: Multirotor, error: ImportError) -> Problem:
     return Problem(place.where, f"{place.key}.autopilot", message)
 
 
-class VehiclePeer:
+class VehicleCoSimulator:
     """A vehicle of a run that an autopilot flies: it is told what it senses, and its motors do what it commands.
 
     Motor commands are by rotor, in the vehicle's order. wait: how it stands. Raises as attach_autopilots.

@@ -21,7 +21,7 @@ class NoOpenGL(Exception):
     """Nothing can be drawn here; the message says why, and what to install."""
 
 
-class Canvas:
+class Framebuffer:
     """Draws scenes in pictures of one size (width, height). To be entered, and left when the pictures are done.
 
     Entering it and `prepare` raise NoOpenGL.
@@ -31,7 +31,7 @@ class Canvas:
         self.size = size
         self._mujoco: mujoco.MjrContext | None = None
 
-    def __enter__(self) -> Canvas:
+    def __enter__(self) -> Framebuffer:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # GLFW warns of what then fails

@@ -9,7 +9,7 @@ from typing import Protocol
 from sim_node.simulation.pacing import Ticks
 
 
-class Peer(Protocol):
+class CoSimulator(Protocol):
     """Takes and gives while a run steps. The run waits for it, so that both keep one time."""
 
     @property
@@ -32,20 +32,20 @@ class Peer(Protocol):
         """The run is over."""
 
 
-class Peers:
+class CoSimulators:
     """Those of a run, in the order in which they came. due: the step of the next exchange, infinite without any."""
 
     def __init__(self, step_ns: int) -> None:
         self._step_ns = step_ns
-        self._all: list[tuple[Peer, Ticks]] = []
+        self._all: list[tuple[CoSimulator, Ticks]] = []
         self.due: float = math.inf
 
-    def add(self, peer: Peer, step: int) -> None:
+    def add(self, peer: CoSimulator, step: int) -> None:
         """One more, from the step after this one on. Raises ValueError for a rate that is none."""
         self._all.append((peer, self._ticks(peer, step + 1)))
         self._find_due()
 
-    def remove(self, peer: Peer) -> None:
+    def remove(self, peer: CoSimulator) -> None:
         """Lets go of one, which may have gone already."""
         self._all = [each for each in self._all if each[0] is not peer]
         self._find_due()
@@ -76,7 +76,7 @@ class Peers:
         for peer, _ in all_of_them:
             peer.close()
 
-    def _ticks(self, peer: Peer, step: int) -> Ticks:
+    def _ticks(self, peer: CoSimulator, step: int) -> Ticks:
         """The multiples of a peer's period, counted from step 0, at or after a step."""
         ticks = Ticks(peer.rate, self._step_ns, 0)
         ticks.pass_by(step - 1)

@@ -22,13 +22,13 @@ from sim_node.wire.qos import CLOCK, Qos
 
 ANY = "*"
 # As fast as possible, a reliable topic does not run further ahead of its subscribers than this.
-MOST_UNACKNOWLEDGED_BYTES = 32_000_000
+MAX_UNACKNOWLEDGED_BYTES = 32_000_000
 # A subscriber that does not acknowledge anything for so long has hung, and is not waited for any more.
 PATIENCE_S = 5.0
 SLICE = Duration(nanoseconds=50_000_000)
 
 
-class ReplayStage:
+class PlaybackTarget:
     """Publishes topics of a bag, given by their places in it, and the clock where that is wanted."""
 
     def __init__(self, node: Node, *, clock: bool, wait_for: Iterable[str], settle_s: float) -> None:
@@ -114,12 +114,12 @@ class ReplayStage:
 class _Reliable:
     """Sends on a reliable topic: where nothing may be lost, not more than its history holds for its subscribers."""
 
-    def __init__(self, stage: ReplayStage, publisher: Publisher, qos: Qos) -> None:
+    def __init__(self, stage: PlaybackTarget, publisher: Publisher, qos: Qos) -> None:
         self._stage = stage
         self._publisher = publisher
         self._publish = publisher.publish
         self._most = qos.depth if qos.latched else qos.depth // 2
-        self._most_bytes = MOST_UNACKNOWLEDGED_BYTES
+        self._max_bytes = MAX_UNACKNOWLEDGED_BYTES
         self._messages = self._bytes = 0
 
     def send(self, data: bytes) -> None:
@@ -128,14 +128,14 @@ class _Reliable:
             return
         self._messages += 1
         self._bytes += len(data)
-        if self._messages >= self._most or self._bytes >= self._most_bytes:
+        if self._messages >= self._most or self._bytes >= self._max_bytes:
             self._messages = self._bytes = 0
             deadline = time.monotonic() + PATIENCE_S
             while not self._publisher.wait_for_all_acked(SLICE) and not self._stage.over():
                 if time.monotonic() > deadline:
                     name = self._publisher.topic_name
                     self._stage.complain(f"{name}: a subscriber stands still; it is not waited for any more")
-                    self._most = self._most_bytes = sys.maxsize
+                    self._most = self._max_bytes = sys.maxsize
                     return
 
 

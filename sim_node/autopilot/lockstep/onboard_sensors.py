@@ -11,7 +11,7 @@ from sim_node.autopilot.lockstep.sample import Fix, Sample
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import atmosphere, groups_of
-from sim_node.sensors.tap import Tap
+from sim_node.sensors.subscription import SensorSubscription
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.autopilot_checks import sensors_on
@@ -22,7 +22,7 @@ _AT_ORIGIN = 1e-6
 _CELSIUS = 273.15
 
 
-class Instruments:
+class OnboardSensors:
     """Imu, magnetometer, barometer and gps, and airspeed where there is one; a Sample for every reading of the imu.
 
     Raises WorldError for an imu away from the origin of base_link. That there is one of each, the world has checked.
@@ -32,14 +32,14 @@ class Instruments:
         poses = simulation.snapshot().poses
         first = {sensor.type: sensor for sensor in reversed(sensors_on(simulation.world, vehicle.body))}
 
-        def heard(kind: str) -> tuple[Tap, FloatArray]:
+        def heard(kind: str) -> tuple[SensorSubscription, FloatArray]:
             name = first[kind].name
             mounting = simulation.frames.lookup(poses, vehicle.body, name)
             if kind == "imu" and np.linalg.norm(mounting[:3]) > _AT_ORIGIN:
                 place, where = first[kind].place, np.round(mounting[:3], 6).tolist()
                 away = f"is at {where} of {quoted(vehicle.body)}; an autopilot takes it to be at the origin"
                 raise WorldError([Problem(place.where, place.key, f"{quoted(name)} {away}")])
-            return simulation.tap(name), quaternions.to_matrix(mounting[3:])
+            return simulation.subscribe(name), quaternions.to_matrix(mounting[3:])
 
         self._imu, self._from_imu = heard("imu")
         self._magnetometer, self._from_magnetometer = heard("magnetometer")

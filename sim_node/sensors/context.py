@@ -66,7 +66,7 @@ class Cameras(Protocol):
         """
 
 
-class Surroundings(Protocol):
+class Environment(Protocol):
     """A world as it is at the present step of a run; vectors lie along the fixed frame's axes.
 
     A frame is named as in the world; what its own body is made of does not stand in its way.
@@ -95,7 +95,7 @@ class Surroundings(Protocol):
 
 
 class OpenAir:
-    """Surroundings without wind, shapes and joints."""
+    """Environment without wind, shapes and joints."""
 
     def wind(self, positions: FloatArray) -> FloatArray:
         """Still air."""
@@ -127,9 +127,9 @@ OPEN_AIR = OpenAir()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
-    """The frames (S,) that sensors of one type are, the world and its surroundings."""
+class SensorContext:
+    """The frames (S,) that sensors of one type are, the world and its environment."""
 
     world: World
     frames: tuple[str, ...] = ()
-    surroundings: Surroundings = OPEN_AIR
+    environment: Environment = OPEN_AIR

@@ -11,7 +11,7 @@ from sim_node.world.model import LATEST_NS, World
 
 
 @dataclass(frozen=True, eq=False)
-class Take:
+class PoseSource:
     """An assembled world from a time to another, and where its frames are in between.
 
     poses: of instants (rising) the poses (N, 7) of all frames of `lay_out(world)`, each in its parent. name: what it
@@ -26,11 +26,13 @@ class Take:
     name: str = "world"
 
 
-def run_of(world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek) -> Take:
+def source_of_run(
+    world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek
+) -> PoseSource:
     """A run of a world; seek: how it gets to an instant. Raises what a Simulation does."""
     simulation = Simulation(world, seed, sensors=False)
 
     def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
         return (seek(simulation, time_ns).poses for time_ns in times_ns)
 
-    return Take(simulation.world, poses, simulation.world.time.start_ns)
+    return PoseSource(simulation.world, poses, simulation.world.time.start_ns)

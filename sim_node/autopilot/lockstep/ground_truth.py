@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_node.autopilot.lockstep.ardupilot_json import MOST_RANGES
+from sim_node.autopilot.lockstep.ardupilot_json import MAX_RANGES
 from sim_node.autopilot.lockstep.sample import Sample
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
@@ -17,16 +17,16 @@ RATE = 1200.0
 _TOO_FAR = 1e4
 
 
-class Clairvoyance:
+class GroundTruthSource:
     """How base_link truly moves; up to six rangefinders as they read last; airspeed where there is a tube for it."""
 
     rate = RATE
 
     def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
         sensors = sensors_on(simulation.world, vehicle.body)
-        finders = [sensor.name for sensor in sensors if sensor.type == "rangefinder"][:MOST_RANGES]
+        finders = [sensor.name for sensor in sensors if sensor.type == "rangefinder"][:MAX_RANGES]
         self._ranges = [_TOO_FAR] * len(finders)
-        self._finders = [simulation.tap(name) for name in finders]
+        self._finders = [simulation.subscribe(name) for name in finders]
         self._has_tube = any(sensor.type == "airspeed" for sensor in sensors)
         self._wind = simulation.wind if simulation.world.wind is not None or self._has_tube else None
         self._truth = simulation.observer([vehicle.body])

@@ -1,4 +1,4 @@
-"""What pushes bodies: forces, rotors. A new kind is a new file here with one `@actor` entry."""
+"""What pushes bodies: forces, rotors. A new kind is a new file here with one `@force_element` entry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @runtime_checkable
-class Actor(Protocol):
+class ForceElement(Protocol):
     """Pushes some bodies. It acts before each timestep, on the same data all its life.
 
     What its future depends on, beside the bodies' own state, it declares as columns of state when it is opened.
@@ -35,64 +35,64 @@ class Actor(Protocol):
         """Add what it does in the next timestep to xfrc_applied, or write its own of qfrc_applied.
 
         Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
-        xfrc_applied already holds the column `wrench` and what actors before this one added.
+        xfrc_applied already holds the column `wrench` and what force elements before this one added.
         """
 
 
 @runtime_checkable
 class Flown(Protocol):
-    """An actor that moves vehicles which are commanded from outside."""
+    """A force element that moves vehicles which are commanded from outside."""
 
     @property
     def vehicles(self) -> Mapping[str, VehicleRecord]:
         """What the rest of a run may know of each, by name."""
 
 
-# Opens an actor on a world's bodies, in its wind, or says None where the world has nothing for it to do.
-Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], Actor | None]
+# Opens a force element on a world's bodies, in its wind, or says None where the world has nothing for it to do.
+Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], ForceElement | None]
 # In this order they act, and their forces are summed.
-ACTORS: Registry[str, Opener] = Registry(
-    "actor",
+FORCE_ELEMENTS: Registry[str, Opener] = Registry(
+    "force element",
     shipped=tuple(
         f"sim_node.physics.{name}" for name in ("ball_springs", "buoyancy", "constant_force", "drag", "vehicles")
     ),
     group="sim_node.forces",
 )
-# Registers what opens an actor.
-actor = ACTORS.add
+# Registers what opens a force element.
+force_element = FORCE_ELEMENTS.add
 
 
-def actors_for(
+def force_elements_for(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
-) -> tuple[dict[str, Actor], list[str]]:
-    """Open the actors that have something to do in a world; by name, in the order of the registry.
+) -> tuple[dict[str, ForceElement], list[str]]:
+    """Open the force elements that have something to do in a world; by name, in the order of the registry.
 
     Returns:
-        The actors, and the names of the columns that they declared.
+        The force elements, and the names of the columns that they declared.
     """
-    actors: dict[str, Actor] = {}
+    force_elements: dict[str, ForceElement] = {}
     declared: list[str] = []
-    for name, opener in ACTORS.items():
+    for name, opener in FORCE_ELEMENTS.items():
         own = columns.owned_by(f"force element {name!r}")
-        with ACTORS.blaming(name, WorldError):
+        with FORCE_ELEMENTS.blaming(name, WorldError):
             opened = opener(world, layout, compiled, data, wind, own)
-        ACTORS.expect(name, opened, (Actor, type(None)), "an Actor or None")
+        FORCE_ELEMENTS.expect(name, opened, (ForceElement, type(None)), "a ForceElement or None")
         if opened is not None:
-            actors[name] = opened if ACTORS.is_shipped(name) else Watched(name, opened, data)
+            force_elements[name] = opened if FORCE_ELEMENTS.is_shipped(name) else Watched(name, opened, data)
             declared += own.added
-    return actors, declared
+    return force_elements, declared
 
 
 class Watched:
-    """An actor of another package. What it does is looked at: MuJoCo could only say that a state is not finite."""
+    """A force element of another package, whose forces are checked: MuJoCo only says that a state is not finite."""
 
-    def __init__(self, name: str, actor: Actor, data: MjData) -> None:
-        self._name, self._actor = name, actor
+    def __init__(self, name: str, force_element: ForceElement, data: MjData) -> None:
+        self._name, self._force_element = name, force_element
         self._applied = data.xfrc_applied, data.qfrc_applied
-        self.reset = actor.reset
+        self.reset = force_element.reset
 
     def act(self) -> None:
         """Has it act. Raises PluginFault for forces that are not finite."""
-        self._actor.act()
+        self._force_element.act()
         if not all(np.isfinite(forces).all() for forces in self._applied):
-            ACTORS.refuse(self._name, "act() made forces that are not finite", self._actor)
+            FORCE_ELEMENTS.refuse(self._name, "act() made forces that are not finite", self._force_element)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sim_node.autopilot.builtin.craft import Craft
+from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.frames import Frame, convert_position
 from sim_node.geometry.arrays import FloatArray
 
@@ -14,15 +14,15 @@ from sim_node.geometry.arrays import FloatArray
 GLOBAL, RELATIVE = (0, 5), (3, 6)
 LOCAL_NED = 1
 # What is further away than this (m) is no place to fly to.
-FARTHEST = 1e6
+MAX_DISTANCE = 1e6
 
 
-class Places:
+class GeoReference:
     """The local frame (ENU, m) of a craft, and home in it, None before it is known."""
 
-    def __init__(self, craft: Craft) -> None:
+    def __init__(self, parameters: VehicleParameters) -> None:
         self.home: tuple[float, float, float] | None = None
-        self.origin, self._undulation = craft.origin, craft.undulation
+        self.origin, self._undulation = parameters.origin, parameters.undulation
 
     def local(self, frame: int, latitude: float, longitude: float, height: float) -> FloatArray | None:
         """Degrees and metres in a frame of MAVLink to ENU (3,); None for frames that are not known."""

@@ -12,7 +12,7 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
 
-def followed_rows(layout: Layout) -> tuple[int, ...]:
+def mocap_rows(layout: Layout) -> tuple[int, ...]:
     """The rows of the frames on keyframes that carry bodies, through frames that stand still on them."""
     moving = {row for row, _ in layout.moving}
     carriers = moving | {row for row, body in layout.bodies if body.type.parts}
@@ -20,7 +20,7 @@ def followed_rows(layout: Layout) -> tuple[int, ...]:
     return tuple(sorted(found & moving))
 
 
-class Followers:
+class MocapBodies:
     """The poses (K, 7) in the fixed frame of frames on keyframes, at any step of the world.
 
     It reads the rows of the column `pose` of these frames and what they hang on, at the instants of steps.

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.sensors import Channels, groups_of
 from sim_node.sensors.message import Index
-from sim_node.viewing.browser.senses import VIEWS
+from sim_node.viewing.browser.sensor_views import VIEWS
 from sim_node.wire.sensor_topics import messages_of
 from sim_node.world import FrameTable, World
 
@@ -21,7 +21,7 @@ _POINT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
-class Instrument(NamedTuple):
+class SensorTopicView(NamedTuple):
     """What sends messages of a type that VIEWS has.
 
     frame: where it is. fields: those of its messages that stay the same. of: which part of a reading is shown.
@@ -33,9 +33,9 @@ class Instrument(NamedTuple):
     of: Index = ...
 
 
-def instruments_of(world: World, frames: FrameTable) -> dict[str, Instrument]:
+def topic_views_of(world: World, frames: FrameTable) -> dict[str, SensorTopicView]:
     """The sensors of a world that have something to show, by their names: of each the first message that has a view."""
-    found: dict[str, Instrument] = {}
+    found: dict[str, SensorTopicView] = {}
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
             messages = [each.message for each in messages_of(group.kind, name, sensor, world.fixed_frame)]
@@ -45,14 +45,16 @@ def instruments_of(world: World, frames: FrameTable) -> dict[str, Instrument]:
                 frame = message.fields.get("header.frame_id", name)
                 changing = [value.of for value in message.fields.values() if isinstance(value, Channels)]
                 if message.type in VIEWS and changing and frame in frames.names:
-                    found.setdefault(name, Instrument(frame, message.type, {**said, **message.fields}, changing[0]))
+                    found.setdefault(
+                        name, SensorTopicView(frame, message.type, {**said, **message.fields}, changing[0])
+                    )
     return found
 
 
-def instrument_from(message: Any, type: str) -> Instrument:
+def topic_view_from(message: Any, type: str) -> SensorTopicView:
     """What a message of a topic comes from, by its first one; type: in MESSAGES."""
     fields = {key: getattr(message, key) for key in _SAID if hasattr(message, key)}
-    return Instrument(message.header.frame_id, type, fields)
+    return SensorTopicView(message.header.frame_id, type, fields)
 
 
 def values_of(message: Any) -> npt.NDArray[Any]:

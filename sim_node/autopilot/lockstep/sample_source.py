@@ -9,7 +9,7 @@ from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
 
-class Senses(Protocol):
+class SampleSource(Protocol):
     """Reads one vehicle of a run. rate: Samples per simulated second (Hz)."""
 
     rate: float

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.canvas import Canvas, Pixels
-from sim_node.viewing.framing import Content, ShotError, framing_for, size_of
+from sim_node.viewing.framebuffer import Framebuffer, Pixels
+from sim_node.viewing.framing import Content, RenderError, framing_for, size_of
 from sim_node.viewing.labels import write_names, write_time
 from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail
-from sim_node.viewing.stage import Stage
-from sim_node.viewing.takes import Take, run_of
+from sim_node.viewing.pose_sources import PoseSource, source_of_run
+from sim_node.viewing.renderer import Renderer
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import LATEST_NS, World
@@ -28,7 +28,7 @@ _TRAIL_STEP, _SPAN = 0.004, 0.5
 
 
 @dataclass(frozen=True)
-class Shot:
+class RenderRequest:
     """What is to be shown, and from where.
 
     camera: a sensor's or frame's name or a viewpoint, as `framing` reads it, or empty for a view of all that there is;
@@ -44,64 +44,68 @@ class Shot:
     frames: tuple[str, ...] | None = None
     trails: tuple[str, ...] = ()
     has_time: bool = False
-    suns: int = 1
+    sun_samples: int = 1
 
 
 def draw(
-    world: World, shot: Shot, times_ns: Sequence[int], seed: int = 0, watch: Watch = lambda times_ns, what: times_ns
+    world: World,
+    request: RenderRequest,
+    times_ns: Sequence[int],
+    seed: int = 0,
+    watch: Watch = lambda times_ns, what: times_ns,
 ) -> Generator[Pixels, None, None]:
     """Pictures (height, width, 3) of a world at instants of its time, in their order; the run goes before the drawing.
 
     Raises ShotError, UnknownFrame, NoOpenGL, WorldError and Diverged with the first picture.
     """
-    yield from draw_take(run_of(world, seed), shot, times_ns, watch)
+    yield from render_source(source_of_run(world, seed), request, times_ns, watch)
 
 
-def draw_take(
-    take: Take, shot: Shot, times_ns: Sequence[int], watch: Watch = lambda times_ns, what: times_ns
+def render_source(
+    source: PoseSource, request: RenderRequest, times_ns: Sequence[int], watch: Watch = lambda times_ns, what: times_ns
 ) -> Generator[Pixels, None, None]:
     """Pictures (height, width, 3) of a take at instants of it, in their order, as `draw` gives them of a world."""
-    world, layout = take.world, lay_out(take.world)
+    world, layout = source.world, lay_out(source.world)
     frames = layout.frames
-    _check(times_ns, take)
-    size = size_of(shot.camera, shot.size, world)
+    _check(times_ns, source)
+    size = size_of(request.camera, request.size, world)
     try:
-        stage = Stage(world, layout, size)
+        renderer = Renderer(world, layout, size)
     except ValueError as error:
-        raise ShotError(f"MuJoCo refuses what is to be drawn: {' '.join(str(error).split())}") from None
-    shown = _rows(shot.frames, frames, bare=stage.is_bare)
-    trails = [frames.index(name) for name in shot.trails]
-    with Canvas(size) as canvas:
-        earlier = np.linspace(take.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
-        history = list(take.poses(watch([*earlier, *times_ns], "simulated" if take.name == "world" else "read")))
+        raise RenderError(f"MuJoCo refuses what is to be drawn: {' '.join(str(error).split())}") from None
+    shown = _rows(request.frames, frames, bare=renderer.is_bare)
+    trails = [frames.index(name) for name in request.trails]
+    with Framebuffer(size) as framebuffer:
+        earlier = np.linspace(source.start_ns, times_ns[0], _EARLIER, endpoint=False).astype(np.int64).tolist()
+        history = list(source.poses(watch([*earlier, *times_ns], "simulated" if source.name == "world" else "read")))
         rooted = frames.in_root(np.stack(history))
         pictured = rooted[_EARLIER:]
-        content = Content(stage, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
-        framing = framing_for(shot.camera, shot.follow, size, world, content)
-        stage.lay_ground(pictured)
+        content = Content(renderer, frames, pictured, shown, rooted[:, trails, :3].reshape(-1, 3))
+        framing = framing_for(request.camera, request.follow, size, world, content)
+        renderer.lay_ground(pictured)
         first = framing(pictured[0])
-        canvas.prepare(stage.prepare(first))
+        framebuffer.prepare(renderer.prepare(first))
         lengths = axis_lengths(pictured[0, shown], _SPAN * first.distance)
         paths = [_Path(rooted[:, row, :3], _TRAIL_STEP * first.distance) for row in trails]
         for index, time_ns in enumerate(watch(times_ns, "drawn")):
             now = pictured[index]
             view = framing(now)
-            stage.place(now, view)
-            draw_axes(stage, now[shown], lengths)
+            renderer.place(now, view)
+            draw_axes(renderer, now[shown], lengths)
             for number, path in enumerate(paths):
-                draw_trail(stage, path.until(_EARLIER + index), view.distance, number)
-            pixels = _lit(stage, canvas, shot.suns)
+                draw_trail(renderer, path.until(_EARLIER + index), view.distance, number)
+            pixels = _lit(renderer, framebuffer, request.sun_samples)
             if shown:
                 pixels = write_names(pixels, [frames.names[row] for row in shown], *view.project(now[shown, :3]))
-            yield write_time(pixels, (time_ns - take.zero_ns) / 1e9) if shot.has_time else pixels
+            yield write_time(pixels, (time_ns - source.zero_ns) / 1e9) if request.has_time else pixels
 
 
-def _lit(stage: Stage, canvas: Canvas, suns: int) -> Pixels:
-    total = np.zeros((*canvas.size[::-1], 3), dtype=np.uint32)
-    for part in range(suns):
-        stage.shine(part, suns)
-        total += canvas.draw(stage.scene)
-    return ((total + suns // 2) // suns).astype(np.uint8)
+def _lit(renderer: Renderer, framebuffer: Framebuffer, sun_samples: int) -> Pixels:
+    total = np.zeros((*framebuffer.size[::-1], 3), dtype=np.uint32)
+    for part in range(sun_samples):
+        renderer.shine(part, sun_samples)
+        total += framebuffer.draw(renderer.scene)
+    return ((total + sun_samples // 2) // sun_samples).astype(np.uint8)
 
 
 class _Path:
@@ -119,15 +123,15 @@ class _Path:
         return self._way[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
-def _check(times_ns: Sequence[int], take: Take) -> None:
+def _check(times_ns: Sequence[int], source: PoseSource) -> None:
     for time_ns in (times_ns[0], times_ns[-1]):
-        said, start, end = ((each - take.zero_ns) / 1e9 for each in (time_ns, take.start_ns, take.end_ns))
-        if time_ns < take.start_ns:
-            raise ShotError(f"{said:g} s is before the {take.name}'s start at {start:g} s")
+        said, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
+        if time_ns < source.start_ns:
+            raise RenderError(f"{said:g} s is before the {source.name}'s start at {start:g} s")
         if time_ns > LATEST_NS:
-            raise ShotError(f"{said:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
-        if time_ns > take.end_ns:
-            raise ShotError(f"{said:g} s is after the {take.name}'s end at {end:g} s")
+            raise RenderError(f"{said:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
+        if time_ns > source.end_ns:
+            raise RenderError(f"{said:g} s is after the {source.name}'s end at {end:g} s")
 
 
 def _rows(names: tuple[str, ...] | None, frames: FrameTable, *, bare: bool) -> list[int]:

@@ -33,7 +33,7 @@ class View(Protocol):
 # By the type of a message: makes the view of one that sends such, below a node, given fields of the message that stay
 # the same and the scene's radius.
 VIEWS: Registry[str, Callable[[Any, str, Mapping[str, Any], float], View]] = Registry(
-    "view of messages", shipped=("sim_node.viewing.browser.senses",), group="sim_node.sensor_views"
+    "view of messages", shipped=("sim_node.viewing.browser.sensor_views",), group="sim_node.sensor_views"
 )
 
 

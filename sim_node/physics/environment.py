@@ -14,7 +14,7 @@ from sim_node.physics.cameras import Studio
 from sim_node.physics.joint_readings import joint_reader
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.physics.wind import WindField
-from sim_node.sensors.setting import Cameras, Echoes, Lens
+from sim_node.sensors.context import Cameras, Echoes, Lens
 from sim_node.world.frame_table import FrameTable
 
 # MuJoCo's viewers show the groups 0 to 2 unless told otherwise; models keep simplified shapes for contact in 3.
@@ -24,8 +24,8 @@ _HIDDEN = 5
 _LUMA = np.array([0.2126, 0.7152, 0.0722])
 
 
-class BodySurroundings:
-    """The surroundings of sensors in a world of bodies, as MuJoCo's `data` has them when asked.
+class BodyEnvironment:
+    """The environment of sensors in a world of bodies, as MuJoCo's `data` has them when asked.
 
     evaluate: works out all forces of the present state in `data`. What the next step computes stays as it is, to the
     bit. A frame's own body, and what is fixed to that without a joint, is invisible to its rays.

@@ -23,7 +23,7 @@ class Result(NamedTuple):
     value: Any = None
 
 
-class Exchange:
+class Transaction:
     """One conversation. key: exchanges of the same key take turns; name: what a person calls it."""
 
     key = ""
@@ -50,7 +50,7 @@ class Exchange:
         return []
 
 
-class Refusal(Exchange):
+class Refusal(Transaction):
     """What is refused before anything is sent."""
 
     def __init__(self, name: str, reason: str) -> None:

@@ -18,7 +18,7 @@ from sim_node.world.model import World
 from sim_node.world.vehicles import Multirotor
 
 # Shapes and marks that a picture may have: more are left out.
-MOST_SHAPES = 20_000
+MAX_SHAPES = 20_000
 _SAMPLES = 8
 _SHADOW_PIXELS = 4096
 # Of shapes that lie on the ground, m: what rounding and contacts make of that.
@@ -37,7 +37,7 @@ _GROUND = [0.77, 0.79, 0.80], [0.69, 0.71, 0.73]
 _HORIZON = [0.86, 0.91, 0.96, 1.0]
 
 
-class Stage:
+class Renderer:
     """The shapes of a laid-out world, drawn by poses and nothing else: a run's, or those that a bag has.
 
     scene: what is to be drawn, MuJoCo's, up to MOST_SHAPES. is_bare: whether the world has no shapes, or a ground only.
@@ -56,7 +56,7 @@ class Stage:
             )
         self.model = _lit(dressed(spec, size)).compile()
         self.origin = np.zeros(3)
-        self.scene = mujoco.MjvScene(self.model, MOST_SHAPES)
+        self.scene = mujoco.MjvScene(self.model, MAX_SHAPES)
         self._data = mujoco.MjData(self.model)
         self._options = mujoco.MjvOption()
         self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1

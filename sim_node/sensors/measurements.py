@@ -14,7 +14,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 
 
-class Reading(NamedTuple):
+class Measurement(NamedTuple):
     """What one sensor told: stamps_ns (K,) of when it measured, values (K, ...).
 
     Each is of its type's `shape`; where that is (D,), `channels` name the numbers.
@@ -35,7 +35,7 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Readings:
+class Measurements:
     """All sensors' readings that came out in the last step of a run, however long that was; often none of some."""
 
     batches: tuple[Batch, ...] = ()
@@ -44,15 +44,15 @@ class Readings:
         """The names of the sensors."""
         return (name for batch in self.batches for name in batch.names)
 
-    def __getitem__(self, name: str) -> Reading:
+    def __getitem__(self, name: str) -> Measurement:
         """What one sensor told. Raises KeyError, which names the nearest."""
         for batch in self.batches:
             if name in batch.names:
-                return Reading(batch.stamps_ns, batch.values[:, batch.names.index(name)])
+                return Measurement(batch.stamps_ns, batch.values[:, batch.names.index(name)])
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self)}")
 
 
-NO_READINGS = Readings()
+NO_MEASUREMENTS = Measurements()
 
 
 def batch_of(kind: str, names: tuple[str, ...], told: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:

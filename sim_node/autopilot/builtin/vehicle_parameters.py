@@ -15,7 +15,7 @@ Item = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Craft:
+class VehicleParameters:
     """A multirotor to be flown.
 
     centre (3,): of mass in its body (FLU), m. rate: of the simulator's readings, Hz; gravity: m/s², downwards.
@@ -33,7 +33,7 @@ class Craft:
     origin: tuple[float, float, float]
     undulation: float
     speed: float
-    most_speed: float
+    max_speed: float
     acceleration: float
     landing_speed: float
     yaw_rate: float
@@ -42,13 +42,13 @@ class Craft:
     links: tuple[str, ...] = ()
 
 
-def to_json(craft: Craft) -> str:
+def to_json(parameters: VehicleParameters) -> str:
     """One line that `from_json` reads; numbers keep all their digits."""
-    return json.dumps(asdict(craft), default=lambda array: array.tolist())
+    return json.dumps(asdict(parameters), default=lambda array: array.tolist())
 
 
-def from_json(text: str) -> Craft:
-    """Raises ValueError for a text that is no craft; says what is wrong."""
+def from_json(text: str) -> VehicleParameters:
+    """Raises ValueError for a text that is no vehicle parameters; says what is wrong."""
     try:
         values = json.loads(text)
         airframe: dict[str, Any] = values.pop("airframe")
@@ -56,6 +56,8 @@ def from_json(text: str) -> Craft:
         mission = values.pop("mission", None)
         values["centre"], values["origin"] = tuple(values["centre"]), tuple(values["origin"])
         values["links"] = tuple(values.get("links", ()))
-        return Craft(airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values)
+        return VehicleParameters(
+            airframe=Airframe(**airframe), mission=None if mission is None else tuple(mission), **values
+        )
     except (TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"no craft: {error}") from None
+        raise ValueError(f"no vehicle parameters: {error}") from None

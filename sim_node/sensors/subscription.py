@@ -7,7 +7,7 @@ from collections import deque
 from sim_node.geometry.arrays import FloatArray
 
 
-class Tap:
+class SensorSubscription:
     """What a sensor told and was not asked for yet; it keeps all of it until it is."""
 
     def __init__(self) -> None:
