@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sim_node.frames import Frame, Orientation, Position, Velocity, convert
     from sim_node.recording.opening import open_bag
+    from sim_node.session import Session
     from sim_node.simulation import Loop, Simulation, Snapshot, State
     from sim_node.tree import TransformTree
     from sim_node.world import World, WorldError
@@ -22,6 +23,7 @@ _ROOMS = {
     "Simulation": "sim_node.simulation",
     "Snapshot": "sim_node.simulation",
     "State": "sim_node.simulation",
+    "Session": "sim_node.session",
     "Loop": "sim_node.simulation",
     "TransformTree": "sim_node.tree",
     "Frame": "sim_node.frames",
@@ -37,6 +39,7 @@ __all__ = [
     "Loop",
     "Orientation",
     "Position",
+    "Session",
     "Simulation",
     "Snapshot",
     "State",

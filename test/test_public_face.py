@@ -60,6 +60,12 @@ def test_a_world_in_a_text_runs_from_the_public_names_alone() -> None:
     assert abs(simulation.snapshot().poses[row, 2] + 5.0) < 1e-9
 
 
+def test_a_simulation_takes_the_name_of_a_world() -> None:
+    assert sim_node.Simulation("orbit").world.name == "orbit"
+    with pytest.raises(sim_node.WorldError, match="int 3"):
+        sim_node.Simulation(3)  # type: ignore[arg-type]
+
+
 def test_errors_of_a_text_name_its_lines() -> None:
     with pytest.raises(sim_node.WorldError, match=r"<text>:2:\d+: .*fraems"):
         sim_node.loads("world: a\nfraems: []\n")

@@ -229,10 +229,9 @@ class Loop:
         if self._goal is not None:
             raise Refused("the loop runs for a duration already")
         simulation, grid = self.simulation, self.simulation.world.time
-        due_ns = simulation.remainder_ns + duration_ns
-        steps = max(0, (2 * due_ns + grid.step_ns) // (2 * grid.step_ns))
+        steps, remainder_ns = grid.nearest_steps(simulation.remainder_ns + duration_ns)
         within(simulation.time_ns + steps * grid.step_ns)
-        simulation.remainder_ns = due_ns - steps * grid.step_ns
+        simulation.remainder_ns = remainder_ns
         self._goal = simulation.steps + steps, arrived
         if steps:
             self._resume()

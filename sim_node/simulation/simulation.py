@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 
@@ -28,20 +29,22 @@ from sim_node.simulation.truth import Truth
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.instants import nanoseconds, within
 from sim_node.world.layout import lay_out
+from sim_node.world.load import load
 from sim_node.world.model import World
 
 
 class Simulation:
     """Steps a world, assembled first. The same world, seed and calls give the same bytes.
 
-    sensors: whether they read; a run without them steps over hours at once. Raises WorldError.
+    world: a World, a path, a package:// URI, or the name of a shipped world. sensors: whether they measure;
+    without them a run steps over hours at once. Raises WorldError.
     frames: the FrameTable, fixed for the run. columns: the state of the run, as named arrays. engines: what moves its
     frames, by name. bodies, joints, vehicles: handles by name, to read and set numbers between two steps.
     time_ns: start + steps * step, exactly. remainder_ns: what `run` was asked for beyond that, less than a step.
     """
 
-    def __init__(self, world: World, seed: int = 0, *, sensors: bool = True) -> None:
-        world = assemble(world)
+    def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
+        world = assemble(world if isinstance(world, World) else load(world))
         layout = lay_out(world)
         self.world = world
         self.frames: FrameTable = layout.frames
@@ -106,13 +109,12 @@ class Simulation:
         So calls add up: 40 times 0.01 s are 0.4 s at any step of the grid that divides it. `reset` drops the rest, a
         State has it. Raises ValueError for what is negative, not finite, or leads beyond int64 nanoseconds.
         """
-        duration_ns, step_ns = nanoseconds(duration), self.world.time.step_ns
+        duration_ns = nanoseconds(duration)
         if duration_ns < 0:
             raise ValueError(f"duration: {duration:g} s; time goes forward, reset() goes back to the start")
-        due_ns = self.remainder_ns + duration_ns
-        steps = max(0, (2 * due_ns + step_ns) // (2 * step_ns))
+        steps, remainder_ns = self.world.time.nearest_steps(self.remainder_ns + duration_ns)
         self.step(steps)
-        self.remainder_ns = due_ns - steps * step_ns
+        self.remainder_ns = remainder_ns
 
     def seek(self, time_ns: int) -> Snapshot:
         """The world at any time from its start on, between two steps too; a copy. The run stays at the step before.

@@ -21,7 +21,7 @@ class Snapshot:
     Attributes:
         time_ns: Simulation time.
         poses: (N, 7) [x y z qx qy qz qw]: each frame of the run's FrameTable in its parent. The column `pose`.
-        readings: What the sensors published in the step that led here.
+        measurements: What the sensors published in the step that led here.
         columns: The columns by name; `snapshot["rotor_speed"]` reads one.
     """
 

@@ -62,6 +62,11 @@ class TimeGrid:
             if not isinstance(getattr(self, key), (int, np.integer)):
                 raise ValueError(f"{key}: {getattr(self, key)!r} is not a whole number of nanoseconds")
 
+    def nearest_steps(self, duration_ns: int) -> tuple[int, int]:
+        """Return the whole number of steps, 0 or more, that is nearest to a duration, and what is left of it in ns."""
+        steps = max(0, (2 * duration_ns + self.step_ns) // (2 * self.step_ns))
+        return steps, duration_ns - steps * self.step_ns
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticFrame:
