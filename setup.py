@@ -35,7 +35,7 @@ setup(
     package_data={
         NAME: ["py.typed"],
         f"{NAME}.wire": ["standard_messages.txt"],
-        f"{NAME}.world.readers.openplx": ["openplx.lark", "bundles/**/*.openplx"],
+        f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
     },
     zip_safe=False,
     # What Ubuntu 24.04 packages, where a ROS 2 Jazzy workspace gets them from, is new enough.

@@ -23,9 +23,9 @@ import yaml
 from lark import Lark
 
 from bench.pairs import Pairs
+from sim_node.formats.openplx.indentation import Indentation
+from sim_node.formats.openplx.parse import GRAMMAR
 from sim_node.world import load
-from sim_node.world.readers.openplx.indentation import Indentation
-from sim_node.world.readers.openplx.parse import GRAMMAR
 
 FRAMES, KEYFRAMES, BODIES = 10_000, 100_000, 1_000
 CHAIN = """\

@@ -87,7 +87,7 @@ def read(path, shown, roots, report, including=()):
     "a format for worlds in XML": Example(
         """
 from sim_node.world import World
-from sim_node.world.readers.xml_roots import xml_reader
+from sim_node.formats.xml_roots import xml_reader
 @xml_reader("hall")
 def read(file):
     return World(file.path.stem)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from sim_node.formats.x_xy_writer import to_x_xy
 from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import (
@@ -31,7 +32,6 @@ from sim_node.world import (
 )
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.randomise import randomised
-from sim_node.world.writers.x_xy import to_x_xy
 
 # Those that the format's documentation lists.
 JOINT_TYPES = "free cor free_2d frozen spherical px py pz rx ry rz saddle p3d rr rr_imp rsaddle"

@@ -15,7 +15,7 @@ from sim_node.world.readers.report import Report
 
 # path, the path as shown to the user, what may be referenced, where faults go, the files being read above this one
 Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
-_SHIPPED = tuple(f"sim_node.world.readers.{name}" for name in ("yaml_world", "xml_roots", "openplx"))
+_SHIPPED = ("sim_node.world.readers.yaml_world", "sim_node.formats.xml_roots", "sim_node.formats.openplx")
 READERS: Registry[str, Reader] = Registry("reader", shipped=_SHIPPED, group="sim_node.readers")
 # Registers a reader for file suffixes such as ".yaml".
 reader = READERS.add

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from sim_node.formats.openplx.evaluate import evaluate
+from sim_node.formats.openplx.library import BUILT_IN, Definition, Library, Namespace
+from sim_node.formats.openplx.models import Models
+from sim_node.formats.openplx.objects import Instances, Object
+from sim_node.formats.openplx.parse import parse
+from sim_node.formats.openplx.reader import check
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.openplx.evaluate import evaluate
-from sim_node.world.readers.openplx.library import BUILT_IN, Definition, Library, Namespace
-from sim_node.world.readers.openplx.models import Models
-from sim_node.world.readers.openplx.objects import Instances, Object
-from sim_node.world.readers.openplx.parse import parse
-from sim_node.world.readers.openplx.reader import check
 from sim_node.world.readers.report import Report
 
 

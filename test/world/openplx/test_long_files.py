@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from sim_node.formats.openplx.library import Library
+from sim_node.formats.openplx.models import DEEPEST_LINEAGE, MAX_INHERITED, Fault, Models
 from sim_node.world import WorldError, load
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.openplx.library import Library
-from sim_node.world.readers.openplx.models import DEEPEST_LINEAGE, MAX_INHERITED, Fault, Models
 from sim_node.world.readers.report import Report
 
 Write = Callable[..., Path]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from sim_node.formats.openplx.values import Vec3
 from sim_node.world import WorldError, WorldWarning, load
-from sim_node.world.readers.openplx.values import Vec3
 
 
 def test_a_path_is_the_blocks_around_it(objects: Callable[..., dict[str, Any]]) -> None:

@@ -30,7 +30,7 @@ class XmlFile:
 XmlReader = Callable[[XmlFile], "World | None"]
 XML_READERS: Registry[str, XmlReader] = Registry(
     "reader of XML",
-    shipped=("sim_node.world.readers.x_xy", "sim_node.world.readers.mjcf", "sim_node.world.readers.urdf"),
+    shipped=("sim_node.formats.x_xy", "sim_node.formats.mjcf", "sim_node.formats.urdf"),
     group="sim_node.readers",
 )
 # Registers a reader for a root element.

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.formats.x_xy_attributes import Attributes
+from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry, Marker, Physics
@@ -16,9 +18,7 @@ from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.settings import Setting
-from sim_node.world.readers.x_xy_attributes import Attributes
 from sim_node.world.readers.xml_elements import Attribute, Element
-from sim_node.world.readers.xml_roots import XmlFile, xml_reader
 
 BODY = (
     ("name", "joint", "pos", "euler", "quat", "pos_min", "pos_max")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from sim_node.formats.xml_roots import XmlFile
 from sim_node.world.locate import LocateError
 from sim_node.world.readers.files import MAX_BYTES
 from sim_node.world.readers.xml_elements import Element
-from sim_node.world.readers.xml_roots import XmlFile
 
 MAX_BYTES = 4 * MAX_BYTES
 

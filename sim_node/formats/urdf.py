@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
+from sim_node.formats.assets import Assets
+from sim_node.formats.mjcf import FIXED_FRAME, model_of
+from sim_node.formats.urdf_text import with_uris
+from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
 from sim_node.world.model import World
 from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.problems import WorldError, quoted
 from sim_node.world.readers import rotations
-from sim_node.world.readers.assets import Assets
-from sim_node.world.readers.mjcf import FIXED_FRAME, model_of
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.urdf_text import with_uris
 from sim_node.world.readers.xml_elements import Attribute, Element
-from sim_node.world.readers.xml_roots import XmlFile, xml_reader
 
 # Of a robot, what moves, weighs and touches: transmissions, plugins and the like are for others.
 PARTS = ("link", "joint", "material")

@@ -22,6 +22,6 @@ def read_openplx(
     model: the name of the system; without one it is the last in the file. Every model of the file is checked.
     """
     # Here and not above: other worlds start without a language of their own.
-    from sim_node.world.readers.openplx.reader import read_world
+    from sim_node.formats.openplx.reader import read_world
 
     return read_world(path, shown, roots, report, model)

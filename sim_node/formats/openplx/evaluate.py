@@ -6,15 +6,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.coerce import coerced
+from sim_node.formats.openplx.functions import FUNCTIONS, METHODS, Function, new_spelling
+from sim_node.formats.openplx.library import find, known_bundle, nearest
+from sim_node.formats.openplx.models import Fault
+from sim_node.formats.openplx.objects import Object, Scope
+from sim_node.formats.openplx.values import MAX_INT, OPAQUE, Method, Undefined, is_real, kind_of, members
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.coerce import coerced
-from sim_node.world.readers.openplx.functions import FUNCTIONS, METHODS, Function, new_spelling
-from sim_node.world.readers.openplx.library import find, known_bundle, nearest
-from sim_node.world.readers.openplx.models import Fault
-from sim_node.world.readers.openplx.objects import Object, Scope
-from sim_node.world.readers.openplx.values import MAX_INT, OPAQUE, Method, Undefined, is_real, kind_of, members
 from sim_node.world.readers.report import LineColumn
 
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import numpy as np
 
+from sim_node.formats.openplx.evaluate import evaluate
+from sim_node.formats.openplx.library import Definition, Library
+from sim_node.formats.openplx.models import Fault, Models
+from sim_node.formats.openplx.objects import Instances, Object
+from sim_node.formats.openplx.parts import value_of
+from sim_node.formats.openplx.physics3d import SYSTEM, system_of
+from sim_node.formats.openplx.values import components
 from sim_node.text import did_you_mean
 from sim_node.world.bodies import Physics
 from sim_node.world.model import World
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.openplx.evaluate import evaluate
-from sim_node.world.readers.openplx.library import Definition, Library
-from sim_node.world.readers.openplx.models import Fault, Models
-from sim_node.world.readers.openplx.objects import Instances, Object
-from sim_node.world.readers.openplx.parts import value_of
-from sim_node.world.readers.openplx.physics3d import SYSTEM, system_of
-from sim_node.world.readers.openplx.values import components
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.settings import Setting
 

@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.geometry import quaternions
-from sim_node.world.readers import rotations
-from sim_node.world.readers.openplx.values import (
+from sim_node.formats.openplx.values import (
     AffineTransform,
     Line,
     Matrix3x3,
@@ -23,6 +21,8 @@ from sim_node.world.readers.openplx.values import (
     Vec3,
     components,
 )
+from sim_node.geometry import quaternions
+from sim_node.world.readers import rotations
 from sim_node.world.systems import MateConnector
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sim_node.formats.openplx.models import UNKNOWN, Fault, Kind, Model
+from sim_node.formats.openplx.values import OPAQUE, VALUES, Undefined, is_real, kind_of, members, with_article
 from sim_node.world.problems import Place
-from sim_node.world.readers.openplx.models import UNKNOWN, Fault, Kind, Model
-from sim_node.world.readers.openplx.values import OPAQUE, VALUES, Undefined, is_real, kind_of, members, with_article
 
 _NO = object()
 

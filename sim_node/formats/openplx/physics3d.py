@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim_node.world.readers.openplx.models import Fault
-from sim_node.world.readers.openplx.objects import Object
-from sim_node.world.readers.openplx.parts import (
+from sim_node.formats.openplx.models import Fault
+from sim_node.formats.openplx.objects import Object
+from sim_node.formats.openplx.parts import (
     SHAPES,
     connector_of,
     contact_geometry,
@@ -20,7 +20,7 @@ from sim_node.world.readers.openplx.parts import (
     pose_of,
     value_of,
 )
-from sim_node.world.readers.openplx.values import OPAQUE, Undefined, with_article
+from sim_node.formats.openplx.values import OPAQUE, Undefined, with_article
 from sim_node.world.readers.report import Report
 from sim_node.world.systems import ContactGeometry, Mate, MateConnector, RedirectedMateConnector, RigidBody, System
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from lark import Token, Transformer
 
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.syntax import SyntaxFault
-from sim_node.world.readers.openplx.values import MAX_INT
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.syntax import SyntaxFault
+from sim_node.formats.openplx.values import MAX_INT
 from sim_node.world.readers.report import LineColumn
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.parse import parse
 from sim_node.text import did_you_mean
 from sim_node.world.locate import LocateError
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.files import Roots, is_file, is_folder, read_text
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.parse import parse
 from sim_node.world.readers.report import LineColumn, Report
 
 SUFFIX = ".openplx"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from lark import Token
 
-from sim_node.world.readers.openplx.syntax import SyntaxFault
+from sim_node.formats.openplx.syntax import SyntaxFault
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_BLOCKS, DEEPEST_BRACKETS = 50, 50

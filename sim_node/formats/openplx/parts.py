@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from sim_node.formats.openplx.models import Entry, Fault
+from sim_node.formats.openplx.objects import Object
+from sim_node.formats.openplx.values import OPAQUE, AffineTransform, Undefined, components
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.world.bodies import Geometry
 from sim_node.world.problems import Place
-from sim_node.world.readers.openplx.models import Entry, Fault
-from sim_node.world.readers.openplx.objects import Object
-from sim_node.world.readers.openplx.values import OPAQUE, AffineTransform, Undefined, components
 from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 
 # Cylinders and capsules lie along y in OpenPLX, along z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
 Shape = Callable[[Object], Geometry]
-SHAPES: Registry[str, Shape] = Registry("shape", shipped=("sim_node.world.readers.openplx.parts",))
+SHAPES: Registry[str, Shape] = Registry("shape", shipped=("sim_node.formats.openplx.parts",))
 
 
 def shape(name: str) -> Callable[[Shape], Shape]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.library import Definition, Library, Source, find, known_bundle, nearest
+from sim_node.formats.openplx.values import PRIMITIVES, VALUES
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.library import Definition, Library, Source, find, known_bundle, nearest
-from sim_node.world.readers.openplx.values import PRIMITIVES, VALUES
 from sim_node.world.readers.report import LineColumn
 
 DEEPEST_LINEAGE = 60

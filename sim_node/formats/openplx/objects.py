@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.coerce import coerced
+from sim_node.formats.openplx.library import Definition
+from sim_node.formats.openplx.models import UNKNOWN, Entry, Fault, Kind, Model, Models, SlotType
+from sim_node.formats.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.coerce import coerced
-from sim_node.world.readers.openplx.library import Definition
-from sim_node.world.readers.openplx.models import UNKNOWN, Entry, Fault, Kind, Model, Models, SlotType
-from sim_node.world.readers.openplx.values import OPAQUE, Undefined, members, with_article, with_member
 from sim_node.world.readers.report import LineColumn
 
 MAX_OBJECTS = 200_000

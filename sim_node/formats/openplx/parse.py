@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from sim_node.formats.openplx import syntax
+from sim_node.formats.openplx.syntax import SyntaxFault
 from sim_node.world.problems import quoted
-from sim_node.world.readers.openplx import syntax
-from sim_node.world.readers.openplx.syntax import SyntaxFault
 from sim_node.world.readers.report import LineColumn, Report
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def parse(text: str, report: Report) -> syntax.Document | None:
 def _parser() -> Lark:
     from lark import Lark
 
-    from sim_node.world.readers.openplx.build import Builder
-    from sim_node.world.readers.openplx.indentation import Indentation
+    from sim_node.formats.openplx.build import Builder
+    from sim_node.formats.openplx.indentation import Indentation
 
     grammar = GRAMMAR.read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", postlex=Indentation(), transformer=Builder(), maybe_placeholders=False)

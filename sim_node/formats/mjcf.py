@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim_node.formats.assets import Assets, stem
+from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.mujoco_import import mujoco_fault
 from sim_node.world.mujoco_source import Source, default_options, integrator_number, refusals, spec_of
 from sim_node.world.problems import Place, Where, WorldError, quoted
-from sim_node.world.readers.assets import Assets, stem
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.xml_elements import DEEPEST, Attribute, Element, compose_xml
-from sim_node.world.readers.xml_roots import XmlFile, xml_reader
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
