@@ -42,8 +42,8 @@ def sent(world):
         for sink in sinks:
             sink.write(snapshot)
         simulation.run(0.05)
-    for name, state in simulation.state.engines.items():
-        outlet.sum.update(name.encode() + state)
+    for name, column in simulation.state.columns.items():
+        outlet.sum.update(name.encode() + column.tobytes())
     outlet.sum.update(rviz_config(simulation.world).encode())
     return outlet.sum.hexdigest(), outlet.topics
 

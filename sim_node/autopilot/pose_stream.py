@@ -71,7 +71,7 @@ class PoseStream:
         """An attitude in the map."""
         self.attitudes.add(stamp_ns, attitude)
 
-    def latest_ns(self) -> int | None:
+    def newest_ns(self) -> int | None:
         """Up to when poses can be told without looking ahead; None while one of the two is missing."""
         if not self.positions.stamps or not self.attitudes.stamps:
             return None

@@ -224,8 +224,8 @@ class Vehicle:
             wanted.append(request_message(_GPS_GLOBAL_ORIGIN))
         # Asked again where positions do not flow: the autopilot was restarted, or the first request was lost.
         starved = (
-            self.telemetry.poses.latest_ns() is None
-            or self.telemetry.arrival_ns - (self.telemetry.poses.latest_ns() or 0) > 2 * SECOND
+            self.telemetry.poses.newest_ns() is None
+            or self.telemetry.arrival_ns - (self.telemetry.poses.newest_ns() or 0) > 2 * SECOND
         )
         if self._stream_rate > 0.0 and self.telemetry.autopilot == ARDUPILOT and (first or starved):
             wanted += [

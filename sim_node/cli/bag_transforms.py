@@ -53,7 +53,7 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
             return ""
         return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
 
-    print(f"{path} at {transforms.latest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
+    print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
     print(as_text(tree.describe(), said))
     return 0
 
@@ -80,7 +80,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
     answered = 0
     for found in transforms.lookups(target, source, _stamps(start, round(arguments.every * 1e9), transforms)):
         if isinstance(found.pose, TransformError):
-            if found.stamp_ns <= transforms.latest_ns:
+            if found.stamp_ns <= transforms.newest_ns:
                 missing.append(found)
             continue
         answered += 1
@@ -98,7 +98,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
 
 def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
     """Every step from the first on, up to the bag's end, which is known once it is read."""
-    while stamp <= LAST_NS and not (transforms.is_read and stamp > transforms.latest_ns):
+    while stamp <= LAST_NS and not (transforms.is_read and stamp > transforms.newest_ns):
         yield stamp
         stamp += step
 

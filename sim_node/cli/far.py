@@ -20,7 +20,7 @@ _TRIAL_S, _SLICE_S = 1.0, 0.1
 def seek(simulation: Simulation, time_ns: int) -> Snapshot:
     """The world at an instant, with a bar on a terminal while it is on its way. Ctrl-C ends it.
 
-    Raises UsageError for an instant that the run does not have, and for one that takes more than MOST_HOURS.
+    Raises UsageError for an instant that the run does not have, and for one that takes more than MAX_HOURS.
     """
     grid = simulation.world.time
     try:

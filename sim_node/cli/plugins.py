@@ -25,7 +25,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.displays": ("sim_node.viewing.rviz_displays:DISPLAYS",),
     "sim_node.engines": ("sim_node.physics.engine:ENGINES",),
     "sim_node.films": ("sim_node.viewing.films:FILMS",),
-    "sim_node.forces": ("sim_node.physics.force_elements:ACTORS", "sim_node.world.readers.yaml_forces:FORCES"),
+    "sim_node.forces": ("sim_node.physics.force_elements:FORCE_ELEMENTS", "sim_node.world.readers.yaml_forces:FORCES"),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
     "sim_node.links": ("sim_node.autopilot.links.link:LINKS",),
     "sim_node.loops": ("sim_node.physics.mujoco_loops:LOOPS",),

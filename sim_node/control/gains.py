@@ -42,7 +42,7 @@ class Gains(NamedTuple):
 
 
 def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
-    """The gains of an airframe that is asked for at most `most_speed` m/s and `most_yaw` rad/s.
+    """The gains of an airframe that is asked for at most `max_speed` m/s and `max_yaw` rad/s.
 
     Raises ValueError where its rotors do not command it.
     """

@@ -81,7 +81,7 @@ class Attributes:
         return default
 
     def vector_or_none(self, name: str, size: int, low: float = -MAX_DISTANCE) -> FloatArray | None:
-        """`size` numbers in [low, FARTHEST], white space between them; None where there are none or faulty ones."""
+        """`size` numbers in [low, MAX_DISTANCE], white space between them; None where there are none or faulty ones."""
         if name not in self._attributes:
             return None
         words = self.text(name).split()

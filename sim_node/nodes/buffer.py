@@ -254,7 +254,7 @@ class Buffer:
             if frame.parent is None:
                 continue
             static = frame.kind != "dynamic"
-            oldest, newest = (0, 0) if static else (frame.oldest_ns or 0, frame.latest_ns or 0)
+            oldest, newest = (0, 0) if static else (frame.oldest_ns or 0, frame.newest_ns or 0)
             rate = frame.stored / max((newest - oldest) / 1e9, 1e-4)
             lines += [
                 f"{frame.name}: ",

@@ -28,7 +28,7 @@ class McapBag:
     """Reads by the file's index; by all of its records where the index is missing or damaged.
 
     Each chunk's checksum is verified; a chunk that fails it is left out and named in `damage`. Its file and layout
-    are there for who needs more of it than messages. most_bytes: what a chunk may take in memory.
+    are there for who needs more of it than messages. max_bytes: what a chunk may take in memory.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:

@@ -38,7 +38,7 @@ _MAX_DOUBTFUL = 1 << 24
 def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> Layout:
     """Walks over the file; what is broken is named in the layout's damage and stepped over.
 
-    most_bytes: what a chunk may take in memory.
+    max_bytes: what a chunk may take in memory.
     """
     return _Scan(file, max_bytes).layout
 

@@ -20,7 +20,7 @@ _COMPRESSED = (".zstd", ".zst")
 def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
     """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
 
-    most_bytes: what a chunk, or a message that is compressed by itself, may take in memory.
+    max_bytes: what a chunk, or a message that is compressed by itself, may take in memory.
 
     Raises BagError: what is wrong with which file, and what to try.
     """

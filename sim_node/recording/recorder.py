@@ -105,13 +105,13 @@ class Recorder:
 
         if self._patient:  # a run, whose ticks go back as a whole
             return send
-        latest_ns = -1
+        newest_ns = -1
 
         def send_forward(time_ns: int, data: bytes) -> None:
-            nonlocal latest_ns
-            if time_ns < latest_ns:
+            nonlocal newest_ns
+            if time_ns < newest_ns:
                 self._end_batch()
-            latest_ns = time_ns
+            newest_ns = time_ns
             send(time_ns, data)
 
         return send_forward

@@ -41,7 +41,7 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, max_byte
     """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
 
     Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
-    so is the order of the file. most_bytes: of a chunk, as open_bag has it. Raises BagError where nothing can be
+    so is the order of the file. max_bytes: of a chunk, as open_bag has it. Raises BagError where nothing can be
     read, or where the folder is there already; then nothing is left behind.
     """
     if folder.exists():

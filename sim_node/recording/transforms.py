@@ -49,7 +49,7 @@ class BagTransforms:
         self.tree = TransformTree(cache_duration=_KEPT_S, static_patterns=())
         self.refused: list[str] = []
         self.is_read = False
-        self.first_ns, self.latest_ns = self._first()
+        self.first_ns, self.newest_ns = self._first()
         for message in bag.messages(self._static) if self._static else ():
             self._store(message, static=True)
 
@@ -66,8 +66,8 @@ class BagTransforms:
         stamp = next(stamps, None)
         for message in self._messages():
             self._store(message, static=False)
-            while stamp is not None and self.latest_ns >= stamp:
-                if self.tree.can_lookup(target, source, stamp, tolerance_ns=0) or self.latest_ns > stamp + _GIVEN_UP_NS:
+            while stamp is not None and self.newest_ns >= stamp:
+                if self.tree.can_lookup(target, source, stamp, tolerance_ns=0) or self.newest_ns > stamp + _GIVEN_UP_NS:
                     yield self._found(target, source, stamp)
                 else:
                     break
@@ -87,10 +87,10 @@ class BagTransforms:
         stamp, waiting = next(stamps, None), list(pairs)
         for message in self._messages():
             self._store(message, static=False)
-            while stamp is not None and self.latest_ns >= stamp:
+            while stamp is not None and self.newest_ns >= stamp:
                 while waiting and self.tree.can_lookup(*waiting[-1], stamp, tolerance_ns=0):
                     waiting.pop()
-                if waiting and self.latest_ns <= stamp + _GIVEN_UP_NS:
+                if waiting and self.newest_ns <= stamp + _GIVEN_UP_NS:
                     break
                 yield np.array([self._held(*pair, stamp) for pair in pairs]).reshape(-1, 7)
                 stamp, waiting = next(stamps, None), list(pairs)
@@ -139,7 +139,7 @@ class BagTransforms:
         try:
             names, stamps, poses = self._reader.read(message.data)
             if len(stamps) and not static:
-                self.latest_ns = max(self.latest_ns, int(stamps.max()))
+                self.newest_ns = max(self.newest_ns, int(stamps.max()))
             self.tree.set_transforms(names.parents, names.children, stamps, poses, static)
         except (InvalidTransform, ValueError) as error:
             self.refused.append(f"{self._bag.topics[message.topic].name} at {message.time_ns / 1e9:.3f} s: {error}")

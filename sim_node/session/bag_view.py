@@ -32,7 +32,7 @@ APART_S = 0.05
 class BagView:
     """Plays a bag on a viewer's page, again and again; a Transport, and the stage of a Player.
 
-    tell: what the user should know. most_bytes: of a chunk, as open_bag has it. Raises BagError.
+    tell: what the user should know. max_bytes: of a chunk, as open_bag has it. Raises BagError.
     """
 
     def __init__(

@@ -25,7 +25,7 @@ class Pace:
 
     rate: ticks per second; lateness_p50, lateness_p99: seconds behind the deadline; real_time_factor:
     simulated seconds per second; behind: seconds of wall time given up so far because they were missed by
-    more than MOST_BEHIND_S.
+    more than MAX_BEHIND_S.
     """
 
     ticks: int
@@ -63,7 +63,7 @@ class Pacer:
     """A stop-watch of simulation time: it runs at real_time_factor against the wall clock, deadlines are absolute.
 
     A factor of 0 means as fast as possible: everything is due at once, and it is the time of the last tick.
-    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or above MOST_FACTOR.
+    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or above MAX_FACTOR.
     """
 
     def __init__(self, real_time_factor: float, wall: Callable[[], float] = time.monotonic) -> None:

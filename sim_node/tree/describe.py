@@ -20,7 +20,7 @@ class FrameInfo(NamedTuple):
     kind: str
     stored: int
     oldest_ns: int | None
-    latest_ns: int | None
+    newest_ns: int | None
     rate_hz: float | None
 
 
@@ -36,7 +36,7 @@ def remark(frame: FrameInfo) -> str:
     if frame.kind != "dynamic":
         return frame.kind
     rate = f"{frame.rate_hz:.1f} Hz, " if frame.rate_hz is not None else ""
-    return f"{rate}newest {seconds(frame.latest_ns or 0)}"
+    return f"{rate}newest {seconds(frame.newest_ns or 0)}"
 
 
 def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark) -> str:

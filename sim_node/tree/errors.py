@@ -59,18 +59,18 @@ class Extrapolation(TransformError):
         frame: str,
         requested_ns: int,
         oldest_ns: int,
-        latest_ns: int,
+        newest_ns: int,
         tolerance_ns: int,
     ) -> None:
-        super().__init__(target, source, frame, requested_ns, oldest_ns, latest_ns, tolerance_ns)
+        super().__init__(target, source, frame, requested_ns, oldest_ns, newest_ns, tolerance_ns)
         self.target, self.source, self.frame = target, source, frame
-        self.requested_ns, self.oldest_ns, self.latest_ns = requested_ns, oldest_ns, latest_ns
+        self.requested_ns, self.oldest_ns, self.newest_ns = requested_ns, oldest_ns, newest_ns
         self.tolerance_ns = tolerance_ns
 
     @property
     def by_ns(self) -> int:
         """How far outside the history the stamp lies, in nanoseconds, above zero."""
-        return max(self.oldest_ns - self.requested_ns, self.requested_ns - self.latest_ns)
+        return max(self.oldest_ns - self.requested_ns, self.requested_ns - self.newest_ns)
 
     def __str__(self) -> str:
         past = self.requested_ns < self.oldest_ns
@@ -78,7 +78,7 @@ class Extrapolation(TransformError):
         return (
             f"extrapolation into the {'past' if past else 'future'}: '{self.source}' in '{self.target}' at "
             f"{seconds(self.requested_ns)} is {seconds(self.by_ns)} {end} transform of '{self.frame}' "
-            f"(history {seconds(self.oldest_ns)} to {seconds(self.latest_ns)}, "
+            f"(history {seconds(self.oldest_ns)} to {seconds(self.newest_ns)}, "
             f"tolerance {seconds(self.tolerance_ns)})"
         )
 

@@ -40,7 +40,7 @@ _HORIZON = [0.86, 0.91, 0.96, 1.0]
 class Renderer:
     """The shapes of a laid-out world, drawn by poses and nothing else: a run's, or those that a bag has.
 
-    scene: what is to be drawn, MuJoCo's, up to MOST_SHAPES. is_bare: whether the world has no shapes, or a ground only.
+    scene: what is to be drawn, MuJoCo's, up to MAX_SHAPES. is_bare: whether the world has no shapes, or a ground only.
     Coordinates in the scene are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too
     coarse. Raises ValueError where MuJoCo refuses a shape.
     """

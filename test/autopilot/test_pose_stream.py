@@ -53,7 +53,7 @@ def turning() -> PoseStream:
 
 def test_nothing_is_told_beyond_what_is_known() -> None:
     stream = turning()
-    assert stream.latest_ns() == 1000 * MS
+    assert stream.newest_ns() == 1000 * MS
     assert stream.at(1000 * MS) is not None
     assert stream.at(1000 * MS + 1) is None
     assert stream.at(-1) is None

@@ -79,5 +79,5 @@ def test_gains_do_not_depend_on_size() -> None:
     one, other = gains(small, 5.0, 1.0)._asdict(), gains(large, 5.0, 1.0)._asdict()
     assert (one.pop("mass"), other.pop("mass")) == (1.5, 12.0)
     # The moments for an angular acceleration grow by 32 and those of thrust by 16: braking is half as strong.
-    assert one.pop("most_turn") == pytest.approx(2 * other.pop("most_turn"))
+    assert one.pop("max_turn") == pytest.approx(2 * other.pop("max_turn"))
     assert one == pytest.approx(other)

@@ -117,7 +117,7 @@ class Altimeter(SensorType):
 from sim_node.simulation import Simulation
 sensors = "sensors: [{name: a, type: altimeter, pose: {position: [0, 0, 7]}, parent: map}]"
 simulation = Simulation(world(sensors))
-assert simulation.snapshot().readings["a"].values.tolist() == [[7.0]]
+assert simulation.snapshot().measurements["a"].values.tolist() == [[7.0]]
 """,
     ),
     "something that moves frames": Example(
@@ -334,7 +334,7 @@ class Nobody:
 from sim_node.recording.mcap_bag import McapBag
 from sim_node.recording.storages import storage
 @storage("mine", ".mine")
-def open_mine(path, most_bytes):
+def open_mine(path, max_bytes):
     return McapBag(path)
 """,
         """
@@ -386,10 +386,10 @@ def needle(scene, node, fields, radius): ...
 """,
         """
 from sim_node.simulation import Simulation
-from sim_node.viewing.browser.sensor_topic_views import instruments_of
+from sim_node.viewing.browser.sensor_topic_views import topic_views_of
 text = "origin: {latitude: 47, longitude: 8, altitude: 0}\\n"
 simulation = Simulation(world(text + "sensors: [{name: a, type: magnetometer, parent: map}]"))
-assert instruments_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"
+assert topic_views_of(simulation.world, simulation.frames)["a"].type == "sensor_msgs/msg/MagneticField"
 """,
     ),
     "what a type of sensor sees, as lines": Example(

@@ -267,7 +267,7 @@ def test_the_clock_does_not_go_back_after_a_delay_that_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine that stood still goes on from where it stood: the clock has not been told the time in between."""
-    monkeypatch.setattr("sim_node.simulation.pacing.MOST_BEHIND_S", 0.05)
+    monkeypatch.setattr("sim_node.simulation.pacing.MAX_BEHIND_S", 0.05)
     with open_bag(flight(tmp_path, 10_000)) as bag:
         stage = Stage([topic.name for topic in bag.topics])
         (row,) = (row for row, topic in enumerate(bag.topics) if topic.name == "/pose")

@@ -300,7 +300,7 @@ def test_a_slow_disk_holds_up_a_patient_recording(tmp_path: Path, monkeypatch: p
     """Nothing is lost: commits wait once much is on its way."""
     from sim_node.recording import recorder as module
 
-    monkeypatch.setattr(module, "MOST_WAITING", 10_000)
+    monkeypatch.setattr(module, "MAX_WAITING", 10_000)
     filled(tmp_path / "bag", range(0, 5 * SECOND, SECOND // 1000), size=1000)
     with Reader(tmp_path / "bag") as reader:
         assert sum(1 for _ in reader.messages()) == 5001
@@ -309,7 +309,7 @@ def test_a_slow_disk_holds_up_a_patient_recording(tmp_path: Path, monkeypatch: p
 def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from sim_node.recording import recorder as module
 
-    monkeypatch.setattr(module, "MOST_WAITING", 10_000)
+    monkeypatch.setattr(module, "MAX_WAITING", 10_000)
     made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=print, patient=False)
     send = made.advertise(NUMBERS)
     made.open()

@@ -63,9 +63,9 @@ def test_a_call_gives_its_result_and_runs_between_two_ticks(loop: Loop, times: T
         return threading.current_thread().name, times.ticking, loop.simulation.time_ns, times.ns[-1]
 
     for _ in range(50):
-        thread, ticking, now_ns, latest_ns = loop.call(read)
+        thread, ticking, now_ns, newest_ns = loop.call(read)
         assert (thread, ticking) == ("simulation", False)
-        assert now_ns == latest_ns
+        assert now_ns == newest_ns
 
 
 def test_an_exception_of_a_call_is_the_callers_alone(loop: Loop, times: Times) -> None:

@@ -94,6 +94,6 @@ def test_a_taken_port_starts_nothing(tmp_path: Path) -> None:
         world.write_text(WORLD.format(instance=instance))
         for options in ([], ["--no-ros"]):
             with program(sim_node("run", world, *options)) as node:
-                assert node.wait() == 2
+                assert node.wait() == 1
                 assert "w.yaml:5:5: vehicles[0].autopilot: cannot wait for ArduPilot" in node.output
                 assert "Traceback" not in node.output

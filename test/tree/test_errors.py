@@ -42,7 +42,7 @@ def test_extrapolation_tells_past_from_future_to_the_nanosecond(tree: TransformT
     newest = 1_700_000_000_123_456_789
     with pytest.raises(FutureExtrapolation) as future:
         tree.lookup("map", "gripper_left", newest + 2 * SECOND + 1)
-    assert (future.value.requested_ns, future.value.latest_ns) == (newest + 2 * SECOND + 1, newest)
+    assert (future.value.requested_ns, future.value.newest_ns) == (newest + 2 * SECOND + 1, newest)
     assert (future.value.by_ns, future.value.frame) == (2 * SECOND + 1, "base_link")
     assert str(future.value) == (
         "extrapolation into the future: 'gripper_left' in 'map' at 1700000002.12345679 s is 2.000000001 s after the "

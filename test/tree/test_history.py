@@ -59,7 +59,7 @@ def test_any_order_of_stores_leaves_the_sorted_recent_ones(
         assert refused == expired
     (info,) = (frame for frame in tree.describe() if frame.name == "car")
     kept = sorted(model)
-    assert (info.stored, info.oldest_ns, info.latest_ns) == (len(kept), kept[0] * MILLI, kept[-1] * MILLI)
+    assert (info.stored, info.oldest_ns, info.newest_ns) == (len(kept), kept[0] * MILLI, kept[-1] * MILLI)
     for stamp in range(kept[0], kept[-1] + 1):
         i = bisect_left(kept, stamp)
         expected = model[kept[i]] if kept[i] == stamp else np.interp(stamp, kept, [model[k] for k in kept])

@@ -61,7 +61,7 @@ def test_a_ring_that_began_small_keeps_the_whole_history(rate: int) -> None:
     for stamp in stamps.tolist():
         tree.set_transform("map", "car", stamp, (stamp / 1e9, *IDENTITY[1:]))
     (car,) = (frame for frame in tree.describe() if frame.name == "car")
-    assert car.latest_ns == stamps[-1]
+    assert car.newest_ns == stamps[-1]
     assert car.oldest_ns is not None
     # Counted back from the newest one: stamps at most the history's length before it.
     assert car.oldest_ns <= stamps[stamps >= stamps[-1] - 5_000_000_000][0]

@@ -204,7 +204,7 @@ def test_lookup_equals_the_matrix_product(case: Case, stamp: int, data: st.DataO
         assert isinstance(found.value, Disconnected) == is_disconnected
         if isinstance(found.value, Extrapolation):
             history = case.oracle.entries[found.value.frame]
-            assert (found.value.oldest_ns, found.value.latest_ns) == (history[0][0], history[-1][0])
+            assert (found.value.oldest_ns, found.value.newest_ns) == (history[0][0], history[-1][0])
             assert case.oracle.end(found.value.frame, stamp, tolerance) is type(found.value)
         return
     assert case.tree.can_lookup(target, source, stamp, tolerance)

@@ -20,7 +20,7 @@ class VehicleParameters:
 
     centre (3,): of mass in its body (FLU), m. rate: of the simulator's readings, Hz; gravity: m/s², downwards.
     origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame; undulation: of
-    the geoid there, m. speed and most_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
+    the geoid there, m. speed and max_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
     yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
     seconds after its start; None to wait for orders. links: URLs of its further ground links.
     """
