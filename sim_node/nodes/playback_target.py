@@ -29,7 +29,10 @@ SLICE = Duration(nanoseconds=50_000_000)
 
 
 class PlaybackTarget:
-    """Publishes topics of a bag, given by their places in it, and the clock where that is wanted."""
+    """Publishes topics of a bag, given by their places in it, and the clock where that is wanted.
+
+    clock_ns: what /clock said last; None before, and where it is not published.
+    """
 
     def __init__(self, node: Node, *, clock: bool, wait_for: Iterable[str], settle_s: float) -> None:
         self.sends: dict[int, Callable[[bytes], None]] = {}
@@ -38,6 +41,7 @@ class PlaybackTarget:
         self.over: Callable[[], bool] = lambda: False
         self._node = node
         self._publishers: dict[str, Publisher] = {}
+        self.clock_ns: int | None = None
         self._clock: Publisher | None = None
         self._clock_bytes = clock_writer()
         if clock:
@@ -72,6 +76,7 @@ class PlaybackTarget:
         """On /clock."""
         if self._clock is not None:
             self._clock.publish(self._clock_bytes(time_ns))
+            self.clock_ns = time_ns
 
     def ready(self) -> bool:
         """Whether whoever is waited for is there, and nobody has been found for a while."""

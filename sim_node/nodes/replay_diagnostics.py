@@ -5,6 +5,7 @@ from __future__ import annotations
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.time import Time
 
 from sim_node.nodes import qos
 from sim_node.nodes.playback_target import PlaybackTarget
@@ -55,5 +56,8 @@ class ReplayDiagnostics:
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
         array = DiagnosticArray(status=[status])
-        array.header.stamp = self._node.get_clock().now().to_msg()
+        # As the replayed topics are, for those who take their time from our /clock.
+        clock_ns = self._stage.clock_ns
+        now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
+        array.header.stamp = now.to_msg()
         self._publisher.publish(array)

@@ -292,10 +292,15 @@ def test_our_clock_instead_of_the_recorded_one(tmp_path: Path) -> None:
     written = [Row("/clock", T0 + 10 * MS * i, make("rosgraph_msgs/msg/Clock", stamp(10 * MS * i))) for i in range(200)]
     bag = write_bag(tmp_path / "bag", topics, [*written, Row("/status", T0 + 2000 * MS, text("end"))])
 
+    health: list[int] = []
+
     def heard(*arguments: str) -> list[int]:
         with replaying(bag, "--wait", "/clock", *arguments) as (running, ears):
+            diagnoses = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
             clock = ears.subscribe(Clock, "/clock", RELIABLE)
             ears.spin_until(lambda: running.process.poll() is not None, what=running.output)
+            stamps = [m.header.stamp for _, m in diagnoses]
+            health[:] = [stamp.sec * 10**9 + stamp.nanosec for stamp in stamps]
             return [m.clock.sec * 10**9 + m.clock.nanosec for _, m in clock]
 
     assert heard() == [10 * MS * i for i in range(200)]
@@ -303,6 +308,8 @@ def test_our_clock_instead_of_the_recorded_one(tmp_path: Path) -> None:
     assert all(T0 <= time_ns <= T0 + 2000 * MS for time_ns in ours)
     # 20 a second for 2 s, not the 100 a second of the default; fewer on a busy machine.
     assert 2 <= len(ours) < 100
+    # Diagnoses are stamped by our clock as soon as it runs.
+    assert any(T0 <= time_ns <= T0 + 2000 * MS for time_ns in health)
 
 
 @pytest.mark.usefixtures("ros_domain")
