@@ -113,8 +113,8 @@ def _fuzz(
         began = time.monotonic()
         # What a burst has left over is taken by the exchanges after it.
         for _ in range(3):
-            simulator.tell(_sample(number))
-            commands = simulator.hear()
+            simulator.send(_sample(number))
+            commands = simulator.receive()
             if commands is not None:
                 assert len(commands) == MOTORS, commands
                 assert all(0.0 <= command <= 1.0 for command in commands), commands

@@ -47,7 +47,7 @@ class Child:
             text=True,
         )
 
-    def hear(self) -> str:
+    def receive(self) -> str:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
@@ -82,9 +82,9 @@ def child(program: str) -> Iterator[Child]:
 @pytest.mark.parametrize("number", EACH)
 def test_a_signal_ends_the_wait_and_not_the_process(number: Signals) -> None:
     with child(WAITS) as waiting:
-        assert waiting.hear() == "ready"
+        assert waiting.receive() == "ready"
         waiting.signal(number)
-        assert waiting.hear() == "over"
+        assert waiting.receive() == "over"
         waiting.tell()
         assert waiting.end() == (0, ["clean"], "")
 
@@ -94,10 +94,10 @@ def test_a_signal_ends_the_wait_and_not_the_process(number: Signals) -> None:
 def test_a_doubled_signal_is_one(first: Signals, second: Signals) -> None:
     """A terminal and `timeout` both send it: the second comes while the program ends."""
     with child("sim_node.interrupt.PATIENCE_S = 3600.0\n" + WAITS) as waiting:
-        assert waiting.hear() == "ready"
+        assert waiting.receive() == "ready"
         waiting.signal(first)
         waiting.signal(second)
-        assert waiting.hear() == "over"
+        assert waiting.receive() == "over"
         waiting.signal(second)
         waiting.tell()
         assert waiting.end() == (0, ["clean"], "")
@@ -105,10 +105,10 @@ def test_a_doubled_signal_is_one(first: Signals, second: Signals) -> None:
 
 def test_nohup_keeps_a_hangup_away() -> None:
     with child("signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + WAITS) as waiting:
-        assert waiting.hear() == "ready"
+        assert waiting.receive() == "ready"
         waiting.signal(signal.SIGHUP)
         waiting.signal(signal.SIGTERM)
-        assert waiting.hear() == "over"
+        assert waiting.receive() == "over"
         waiting.signal(signal.SIGHUP)
         waiting.tell()
         assert waiting.end() == (0, ["clean"], "")
@@ -117,9 +117,9 @@ def test_nohup_keeps_a_hangup_away() -> None:
 def test_an_impatient_signal_is_a_keyboard_interrupt() -> None:
     """One that comes longer after the first than patience lasts ends what hangs at the end."""
     with child("sim_node.interrupt.PATIENCE_S = 0.0\n" + WAITS) as waiting:
-        assert waiting.hear() == "ready"
+        assert waiting.receive() == "ready"
         waiting.signal(signal.SIGINT)
-        assert waiting.hear() == "over"
+        assert waiting.receive() == "over"
         waiting.signal(signal.SIGINT)
         code, said, error = waiting.end()
         assert (code, said, error) == (-signal.SIGINT, [], "KeyboardInterrupt")
@@ -138,9 +138,9 @@ with Told():
     sys.stdin.readline()
 """
     with child(hangs) as starting:
-        assert starting.hear() == "ready"
+        assert starting.receive() == "ready"
         starting.signal(signal.SIGTERM)
-        assert starting.hear() == "signal"
+        assert starting.receive() == "signal"
         starting.signal(signal.SIGTERM)
         assert starting.end()[2] == "KeyboardInterrupt"
 
@@ -188,10 +188,10 @@ with Interrupt() as interrupt:
     say("told" if told else "too soon")
 """
     with child(others) as waiting:
-        assert waiting.hear() == "ready"
+        assert waiting.receive() == "ready"
         for _ in range(3):
             waiting.signal(signal.SIGUSR1)
-            assert waiting.hear() == "usr1"
+            assert waiting.receive() == "usr1"
         waiting.tell()
         assert waiting.end() == (0, ["told"], "")
 

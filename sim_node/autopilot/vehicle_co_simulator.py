@@ -88,18 +88,18 @@ class VehicleCoSimulator:
                 ) from None
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 
-    def tell(self, step: int, time_ns: int) -> None:
+    def send(self, step: int, time_ns: int) -> None:
         """Tells the autopilot how its vehicle is."""
         sample = self._senses.sample(step, time_ns)
         self._told = sample is not None
         if sample is not None:
-            self._autopilot.tell(sample)
+            self._autopilot.send(sample)
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Has the motors do what it commands."""
         if not self._told:
             return
-        commands = self._autopilot.hear()
+        commands = self._autopilot.receive()
         if commands is not None:
             self._vehicle.command[:] = commands
         stands = self.wait.peer, self.wait.lockstep

@@ -125,7 +125,7 @@ class Bank:
             subscribe.took(self.schedule.next_out, values[column])
         self.schedule.took((time_ns, values))
 
-    def tell(self, step: int, *, wait: bool) -> Batch:
+    def publish(self, step: int, *, wait: bool) -> Batch:
         """What came out by a step since this was last asked."""
         out = self.schedule.out(step)
         return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
@@ -141,8 +141,8 @@ class Bank:
         ]
         return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
 
-    def save(self, told: Batch) -> Sequence[Array]:
-        """All that later readings depend on, and those told last."""
+    def save(self, published: Batch) -> Sequence[Array]:
+        """All that later readings depend on, and those published last."""
         taken, held = self.schedule.state()
         kept = [
             array for part in (self._noise(), *(each.state() for each in self._memories)) for array in part.values()
@@ -152,13 +152,13 @@ class Bank:
             np.array([step for step, _ in held], np.int64),
             np.array([time_ns for _, (time_ns, _) in held], np.int64),
             _stacked([values for _, (_, values) in held], self._row, np.float64),
-            told.stamps_ns,
-            np.asarray(told.values, np.float64),
+            published.stamps_ns,
+            np.asarray(published.values, np.float64),
             *kept,
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Goes on from what `save` gave; the readings told last."""
+        """Goes on from what `save` gave; the readings published last."""
         taken, steps, stamps, values, told_stamps, told_values, *kept = saved
         held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
         self.schedule.restore((int(taken[0]), tuple(held)))
@@ -208,26 +208,26 @@ class CameraBank:
         self.dropped += (exposure is None) * len(self._group.names)
         self.schedule.took((time_ns, exposure))
 
-    def tell(self, step: int, *, wait: bool) -> Batch:
+    def publish(self, step: int, *, wait: bool) -> Batch:
         """What came out by a step since this was last asked."""
         self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
-        told: list[tuple[int, npt.NDArray[Any]]] = []
+        published: list[tuple[int, npt.NDArray[Any]]] = []
         while self._due and (wait or self._due[0][1].done()):
             stamp, exposure = self._due.popleft()
             pictures = exposure.take()
             if pictures is None:
                 self.dropped += len(self._group.names)
             else:
-                told.append((stamp, pictures))
-        return batch_of(self._group.kind, self._group.names, told) if told else self._nothing
+                published.append((stamp, pictures))
+        return batch_of(self._group.kind, self._group.names, published) if published else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """The layout of what `save` gives."""
         dropped = Column(f"sensor/{label}/dropped", ("pictures",), dtype=np.int64, meaning="pictures left out")
         return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
 
-    def save(self, told: Batch) -> Sequence[Array]:
-        """Waits for what is in the making; what is due and was not told yet is so after a restore, too."""
+    def save(self, published: Batch) -> Sequence[Array]:
+        """Waits for what is in the making; what is due and was not published yet is so after a restore, too."""
         taken, held = self.schedule.state()
         waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
@@ -238,13 +238,13 @@ class CameraBank:
             np.array([step for step, _, _ in kept], np.int64),
             np.array([time_ns for _, time_ns, _ in kept], np.int64),
             _stacked([pictures for _, _, pictures in kept], self._row, self._nothing.values.dtype),
-            told.stamps_ns,
-            told.values,
+            published.stamps_ns,
+            published.values,
             np.array([self.dropped]),
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Goes on from what `save` gave; the readings told last."""
+        """Goes on from what `save` gave; the readings published last."""
         taken, steps, stamps, values, told_stamps, told_values, dropped = saved
         held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
         self.schedule.restore((int(taken[0]), tuple((s, (ns, Taken(pictures))) for s, ns, pictures in held)))

@@ -82,9 +82,9 @@ class Gps(SensorType):
         origin = (context.world.origin.latitude, context.world.origin.longitude, context.world.origin.altitude)
 
         def tell(measured: FloatArray) -> FloatArray:
-            told = np.array(measured)
-            told[:, :3] = convert_position(measured[:, :3], Frame.ENU, Frame.LLA, origin)
-            return told
+            published = np.array(measured)
+            published[:, :3] = convert_position(measured[:, :3], Frame.ENU, Frame.LLA, origin)
+            return published
 
         return tell
 

@@ -74,7 +74,7 @@ class JointStates(SensorType):
 
         def read(state: FrameState) -> FloatArray:
             # From (quantity, sensor, joint) to a row for each sensor.
-            told: FloatArray = joints().reshape(3, len(sensors), -1).transpose(1, 0, 2)
-            return told.reshape(len(sensors), -1)
+            published: FloatArray = joints().reshape(3, len(sensors), -1).transpose(1, 0, 2)
+            return published.reshape(len(sensors), -1)
 
         return read

@@ -1,4 +1,4 @@
-"""Readings: what the sensors of a run told."""
+"""Measurements: what the sensors of a run published."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.world.problems import quoted
 
 
 class Measurement(NamedTuple):
-    """What one sensor told: stamps_ns (K,) of when it measured, values (K, ...).
+    """What one sensor published: stamps_ns (K,) of when it measured, values (K, ...).
 
     Each is of its type's `shape`; where that is (D,), `channels` name the numbers.
     """
@@ -26,7 +26,7 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What sensors of one type, rate and latency told: stamps_ns (K,), values (K, S, ...), a column per name."""
+    """What sensors of one type, rate and latency published: stamps_ns (K,), values (K, S, ...), a column per name."""
 
     kind: str
     names: tuple[str, ...]
@@ -45,7 +45,7 @@ class Measurements:
         return (name for batch in self.batches for name in batch.names)
 
     def __getitem__(self, name: str) -> Measurement:
-        """What one sensor told. Raises KeyError, which names the nearest."""
+        """What one sensor published. Raises KeyError, which names the nearest."""
         for batch in self.batches:
             if name in batch.names:
                 return Measurement(batch.stamps_ns, batch.values[:, batch.names.index(name)])
@@ -55,9 +55,9 @@ class Measurements:
 NO_MEASUREMENTS = Measurements()
 
 
-def batch_of(kind: str, names: tuple[str, ...], told: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
+def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
     """A batch from one or more (stamp, values (S, ...)) in order."""
-    return Batch(kind, names, np.array([stamp for stamp, _ in told]), np.array([values for _, values in told]))
+    return Batch(kind, names, np.array([stamp for stamp, _ in pairs]), np.array([values for _, values in pairs]))
 
 
 def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:

@@ -124,7 +124,7 @@ class _DeadReckoning:
         self._drift.add(poses.compose(self._pose, poses.exp(0.5 * way)), twist, seconds)
         self._pose[:] = poses.compose(self._pose, poses.exp(way))
         self._pose[:, 3:] = quaternions.normalise(self._pose[:, 3:])
-        told = np.empty((len(measured), 19))
-        told[:, :7], told[:, 7:13] = self._pose, twist
-        told[:, 13:] = np.diagonal(self._drift.at(self._pose[:, :3]), axis1=1, axis2=2)
-        return told
+        published = np.empty((len(measured), 19))
+        published[:, :7], published[:, 7:13] = self._pose, twist
+        published[:, 13:] = np.diagonal(self._drift.at(self._pose[:, :3]), axis1=1, axis2=2)
+        return published

@@ -98,7 +98,7 @@ class SensorType(ABC):
 
     @classmethod
     def report(cls, sensors: Sequence[Any], context: SensorContext) -> Report:
-        """The function that makes of a measurement what is told; the same, unless a type says otherwise."""
+        """Return the function from a measurement to what is published; the identity unless overridden."""
         return lambda measured: measured
 
 

@@ -1,4 +1,4 @@
-"""A Tap: hears one sensor of a run while it steps, beside those who are told what came out after."""
+"""SensorSubscription: receives the measurements of one sensor while a run steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim_node.geometry.arrays import FloatArray
 
 
 class SensorSubscription:
-    """What a sensor told and was not asked for yet; it keeps all of it until it is."""
+    """What a sensor published and nobody has read yet; all of it is kept until then."""
 
     def __init__(self) -> None:
         self._held: deque[tuple[int, FloatArray]] = deque()

@@ -81,7 +81,7 @@ class Suite:
     """Reads all sensors of a world, each when it is due.
 
     frames: the names of those that they are; state: how these move, in this order, for others to fill before
-    `measure`. environment: what else they perceive; gravity: as a FrameState has it. told: what came out last.
+    `measure`. environment: what else they perceive; gravity: as a FrameState has it. published: what came out last.
     Raises WorldError as groups_of does. Errors inside a plug-in's sensor are raised as PluginFault.
     """
 
@@ -89,7 +89,7 @@ class Suite:
         self.groups = groups_of(world)
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
-        self.told = Measurements()
+        self.published = Measurements()
         self.due: float = math.inf
         self._banks: list[Bank | CameraBank] = []
         at = 0
@@ -128,13 +128,13 @@ class Suite:
                     raise
         self._find_due()
 
-    def tell(self, step: int, *, wait: bool = True) -> Measurements:
+    def publish(self, step: int, *, wait: bool = True) -> Measurements:
         """What came out by a step since this was last asked.
 
         wait: for pictures in the making; else they come out when this is asked after they are done.
         """
-        self.told = Measurements(tuple([bank.tell(step, wait=wait) for bank in self._banks]))
-        return self.told
+        self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
+        return self.published
 
     def subscribe(self, name: str) -> SensorSubscription:
         """Hears one sensor, no camera, from now on. Raises KeyError for a name that is none of one."""
@@ -144,7 +144,7 @@ class Suite:
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
 
     def declare(self, columns: Columns) -> None:
-        """Declare all that later readings depend on beside the world and its seed, and what was told last.
+        """Declare all that later readings depend on beside the world and its seed, and what was published last.
 
         Restore it by `reset` with the seed, then by putting the columns back.
         """
@@ -158,13 +158,13 @@ class Suite:
     def _save(self, place: int) -> Sequence[Array]:
         bank = self._banks[place]
         with SENSORS.blaming(bank.kind):
-            return bank.save(self.told.batches[place])
+            return bank.save(self.published.batches[place])
 
     def _restore(self, place: int, saved: Sequence[Array]) -> None:
-        bank, batches = self._banks[place], list(self.told.batches)
+        bank, batches = self._banks[place], list(self.published.batches)
         with SENSORS.blaming(bank.kind):
             batches[place] = bank.restore(saved)
-        self.told = Measurements(tuple(batches))
+        self.published = Measurements(tuple(batches))
         self._find_due()
 
     def _find_due(self) -> None:

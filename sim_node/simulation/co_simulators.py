@@ -1,4 +1,4 @@
-"""Peers: what exchanges with a run at steps of its own, an autopilot in another process for one."""
+"""Co-simulators: what exchanges with a run at steps of its own, such as an autopilot in another process."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class CoSimulator(Protocol):
     def rate(self) -> float | Fraction:
         """Exchanges per simulated second (Hz), at most one per step."""
 
-    def tell(self, step: int, time_ns: int) -> None:
-        """The run is at a step, that many ns after its start; what is due to be read by then has been.
+    def send(self, step: int, time_ns: int) -> None:
+        """Take the state of the run at a step, `time_ns` after its start; the sensors due by then have measured.
 
-        An earlier time than the last means a reset. Whoever has to think about it may begin to: nothing is waited for.
+        An earlier time than the last means a reset. This must not wait: `receive` does.
         """
 
-    def hear(self) -> None:
-        """Takes the answer to what was told last, and waits for it."""
+    def receive(self) -> None:
+        """Wait for the answer to the last `send`, and apply it."""
 
     def interrupt(self) -> None:
         """Ends any waiting at once and for good. May be called from any thread."""
@@ -51,13 +51,13 @@ class CoSimulators:
         self._find_due()
 
     def exchange(self, step: int) -> None:
-        """With all whose turn it is at a step: all are told before any is waited for, so that they think at once."""
+        """Exchange with all whose turn it is: send to all before waiting for any, so that they run in parallel."""
         turn = [(peer, ticks) for peer, ticks in self._all if ticks.due <= step]
         for peer, ticks in turn:
-            peer.tell(step, step * self._step_ns)
+            peer.send(step, step * self._step_ns)
             ticks.pass_by(step)
         for peer, _ in turn:
-            peer.hear()
+            peer.receive()
         self._find_due()
 
     def restart(self, step: int) -> None:

@@ -65,7 +65,7 @@ class History:
         if self._remove is not None:
             self._remove(self)
 
-    def tell(self, step: int, time_ns: int) -> None:
+    def send(self, step: int, time_ns: int) -> None:
         """Record the present instant; called by the run."""
         time_ns += self._start_ns
         at = self._count
@@ -79,7 +79,7 @@ class History:
             kept[at] = self._columns[name]
         self._count = at + 1
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Nothing is answered."""
 
     def interrupt(self) -> None:

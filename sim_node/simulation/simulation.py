@@ -101,7 +101,7 @@ class Simulation:
                 peers.exchange(self.steps)
         if end > self.steps:
             self._advance(end - self.steps)
-        suite.tell(end, wait=wait)
+        suite.publish(end, wait=wait)
 
     def run(self, duration: float) -> None:
         """Advances by the whole steps nearest to `duration` seconds; the rest is carried over to the next call.
@@ -129,7 +129,7 @@ class Simulation:
             self.reset()
         self.step(steps - self.steps)
         self._write(self._poses, ahead_ns)
-        return Snapshot(time_ns, self._poses.copy(), self._suite.told)
+        return Snapshot(time_ns, self._poses.copy(), self._suite.published)
 
     def reset(self, seed: int | None = None) -> None:
         """Goes back to the start, with another seed if one is given."""
@@ -242,13 +242,13 @@ class Simulation:
     def present(self) -> Snapshot:
         """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
         self._write(self._poses, 0)
-        return Snapshot(self.time_ns, self._poses, self._suite.told, self.columns)
+        return Snapshot(self.time_ns, self._poses, self._suite.published, self.columns)
 
     def snapshot(self, *columns: str) -> Snapshot:
         """The present instant, to keep: poses and readings, and copies of the columns that are named."""
         self._write(self._poses, 0)
         kept = {name: np.array(self.columns[name]) for name in columns} if columns else NO_COLUMNS
-        return Snapshot(self.time_ns, self._poses.copy(), self._suite.told, kept)
+        return Snapshot(self.time_ns, self._poses.copy(), self._suite.published, kept)
 
     def _advance(self, steps: int) -> None:
         engine = None

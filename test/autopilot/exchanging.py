@@ -6,5 +6,5 @@ from sim_node.autopilot.lockstep import Autopilot, Commands, Sample
 
 
 def take_turns(autopilot: Autopilot, sample: Sample) -> Commands | None:
-    autopilot.tell(sample)
-    return autopilot.hear()
+    autopilot.send(sample)
+    return autopilot.receive()

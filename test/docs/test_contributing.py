@@ -256,8 +256,8 @@ AUTOPILOT_TYPES.add("still")(AutopilotType((), 8))
 @autopilot("still")
 class Still(ArduPilot):
     def open(self): print("opened")
-    def tell(self, sample): ...
-    def hear(self): return None
+    def send(self, sample): ...
+    def receive(self): return None
     def close(self): ...
 """,
         """

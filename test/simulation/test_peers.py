@@ -24,11 +24,11 @@ class Diary:
         self.log: list[Any] = [] if log is None else log
         self.interrupted = self.closed = False
 
-    def tell(self, step: int, time_ns: int) -> None:
+    def send(self, step: int, time_ns: int) -> None:
         told = None if self.subscribe is None else self.subscribe.newest(step)
         self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         pass
 
     def interrupt(self) -> None:
@@ -45,7 +45,7 @@ class Stuck(Diary):
         super().__init__(10.0)
         self.waits, self._stop = threading.Event(), threading.Event()
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         self.waits.set()
         self._stop.wait()
 
@@ -78,12 +78,12 @@ def test_all_are_told_before_any_is_waited_for() -> None:
     waited = []
 
     class Thinker(Diary):
-        def tell(self, step: int, time_ns: int) -> None:
-            super().tell(step, time_ns)
+        def send(self, step: int, time_ns: int) -> None:
+            super().send(step, time_ns)
             self.thread = threading.Thread(target=lambda: waited.append(both.wait(PATIENCE)))
             self.thread.start()
 
-        def hear(self) -> None:
+        def receive(self) -> None:
             self.thread.join(PATIENCE)
             assert not self.thread.is_alive()
             assert not both.broken

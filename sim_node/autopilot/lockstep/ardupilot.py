@@ -63,7 +63,7 @@ class ArduPilot:
             self._socket.close()
         self._socket, self._peer = None, None
 
-    def tell(self, sample: Sample) -> None:
+    def send(self, sample: Sample) -> None:
         """Answers the last packet."""
         if sample.time_ns < self._now_ns:
             # The world began anew; ArduPilot's clock must not go back with it.
@@ -73,7 +73,7 @@ class ArduPilot:
             self._answer = reply(sample, sample.time_ns - self._began_ns)
             self._send()
 
-    def hear(self) -> Commands | None:
+    def receive(self) -> Commands | None:
         """Waits for the next one."""
         if self._peer is None:
             return self._commands() if self._next(0.0) else None

@@ -40,10 +40,10 @@ class Autopilot(Protocol):
     def open(self) -> None:
         """Listens. Raises OSError with the address where it is taken."""
 
-    def tell(self, sample: Sample) -> None:
+    def send(self, sample: Sample) -> None:
         """Tells it of an instant, without waiting for the answer."""
 
-    def hear(self) -> Commands | None:
+    def receive(self) -> Commands | None:
         """Takes what it commands from the instant on that it was told of; None for nothing new.
 
         In lockstep it waits for the answer; while nobody has answered yet, and once nobody does any more, it does not.

@@ -66,15 +66,15 @@ class MavlinkBuiltin(Px4):
         if self._process is not None:
             self._process.stop()
 
-    def tell(self, sample: Sample) -> None:
+    def send(self, sample: Sample) -> None:
         """Tells what the sensors read, at once where the process is there."""
         self._reset = self._reset or sample.time_ns < self._now_ns
         # A run is told of from its first step on, and so is one that was reset.
         self._sample = sample if sample.time_ns else None
         if self._sample is not None and self._peer is not None:
-            super().tell(sample)
+            super().send(sample)
 
-    def hear(self) -> Commands | None:
+    def receive(self) -> Commands | None:
         """Waits for the process where it is not there, and for the controls."""
         sample = self._sample
         if sample is None:
@@ -83,8 +83,8 @@ class MavlinkBuiltin(Px4):
             if self._peer is None:
                 if not self.wait.until(self._there, PATIENCE):
                     continue
-                super().tell(sample)
-            commands = super().hear()
+                super().send(sample)
+            commands = super().receive()
             if self._peer is not None:
                 self._reset = False
                 return commands

@@ -80,7 +80,7 @@ class Px4:
                 each.close()
         self._server = self._peer = None
 
-    def tell(self, sample: Sample) -> None:
+    def send(self, sample: Sample) -> None:
         """Tells what the sensors read."""
         self._keep_time(sample.time_ns)
         self._fix = sample.fix or self._fix
@@ -95,7 +95,7 @@ class Px4:
         except ConnectionError:
             self._drop()
 
-    def hear(self) -> Commands | None:
+    def receive(self) -> Commands | None:
         """In lockstep, waits for the controls of the time that was told."""
         if self._peer is None:
             return (0.0,) * self._motors if self._hung_up else None
