@@ -111,6 +111,7 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
+        # Not that of the loop's messages: wall stamps remember their last, in one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
         if values["bridge"]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.transforms import TYPE
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch
 from sim_node.wire.unreadable import Unreadable
@@ -80,11 +78,6 @@ class BagFrames:
             row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
             raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {MAX_DISTANCE:g} m away")
         return batch
-
-    def take_all(self, messages: Iterable[Message]) -> None:
-        """Moves them by one message after the other."""
-        for message in messages:
-            self.take(message.data)
 
     def _read(self, data: bytes, topic: str) -> TransformBatch | None:
         try:

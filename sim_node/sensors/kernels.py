@@ -28,15 +28,6 @@ def _into(pose, row, x, y, z):
     return rotate(-pose[row, 3], -pose[row, 4], -pose[row, 5], pose[row, 6], x, y, z)
 
 
-@kernel(_NEW(_ROWS, _ROWS))
-def into_frames(pose, vectors):
-    """Vectors (S, 3) along the fixed frame's axes, along those of frames with poses (S, 7)."""
-    turned = np.empty((pose.shape[0], 3))
-    for row in range(pose.shape[0]):
-        turned[row] = _into(pose, row, vectors[row, 0], vectors[row, 1], vectors[row, 2])
-    return turned
-
-
 @kernel(_NEW(_ROWS, _ROWS, _ROWS, _ROWS))
 def rate_and_force(pose, twist, acceleration, gravity):
     """[angular rate, specific force] (S, 6) along each frame's axes; specific force is acceleration less gravity."""

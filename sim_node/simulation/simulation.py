@@ -251,33 +251,28 @@ class Simulation:
         return Snapshot(self.time_ns, self._poses.copy(), self._suite.published, kept)
 
     def _advance(self, steps: int) -> None:
-        engine = None
+        moving = ""
         try:
-            for engine in self.engines.values():
+            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
                 engine.step(steps)
         except Exception as error:
-            self._blame(engine, error)
+            ENGINES.blame(moving, error)
             raise
         self.steps += steps
 
     def _write(self, poses: FloatArray, ahead_ns: int) -> None:
-        engine = None
+        moving = ""
         try:
-            for engine in self.engines.values():
+            for moving, engine in self.engines.items():  # noqa: B007  who failed, if one does
                 engine.write(poses, ahead_ns)
         except Exception as error:
-            self._blame(engine, error)
+            ENGINES.blame(moving, error)
             raise
         if self._foreign and not np.isfinite(poses).all():
             row = int(np.argmin(np.isfinite(poses).all(axis=1)))
             for name in self._foreign:  # a shipped engine says so itself
                 message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
                 ENGINES.refuse(name, message, self.engines[name])
-
-    def _blame(self, failed: Engine | None, error: Exception) -> None:
-        for name, engine in self.engines.items():
-            if engine is failed:
-                ENGINES.blame(name, error)
 
     def _rewind(self) -> None:
         """All that draws or remembers goes back to the start, with the run's seed."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.tree.layout import ALWAYS, DYNAMIC, ENTRY, FRAME, NO_PARENT, PROMOTED, STATIC
+from sim_node.tree.layout import ALWAYS, DYNAMIC, ENTRY, FRAME, NO_PARENT, PROMOTED
 
 Entries = npt.NDArray[Any]
 
@@ -133,10 +133,6 @@ class Rings:
     def clear(self) -> None:
         """Drop all dynamic entries; static and promoted frames stay."""
         self.frames["count"][self.frames["kind"] == DYNAMIC] = 0
-
-    def is_timeless(self, frame: int) -> bool:
-        """Whether the frame's pose holds at every time."""
-        return int(self.frames[frame]["kind"]) in (STATIC, PROMOTED)
 
     def _put(self, frame: int, ring: Entries) -> None:
         self._rings[frame] = ring

@@ -30,10 +30,6 @@ class Plan:
     items: tuple[Item, ...]
 
 
-class NoPlan(ValueError):
-    """What an autopilot sent that is no plan; says where."""
-
-
 def read_plan(text: str, name: str) -> Plan:
     """The plan of a file's text; JSON is YAML too. Raises WorldError with every fault."""
     report = Report(name)
