@@ -16,7 +16,7 @@ from xml.etree.ElementTree import parse
 import pytest
 from waiting import PATIENCE
 
-from sim_node.nodes import discovery
+from sim_node.nodes import environment
 from sim_node.world.locate import PACKAGE, share
 
 PICTURES = 40
@@ -24,7 +24,7 @@ PICTURES = 40
 # Each large one is sent once, when the one before it has arrived: a hearer that is late loses none by it.
 SENDER = f"""
 import sys
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -48,7 +48,7 @@ for number in range({PICTURES}):
 sys.stdin.read()
 """
 HEARER = f"""
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -72,7 +72,7 @@ print("all")
 # Pictures one after the other until a line comes on standard input, whether or not they arrive.
 FLOOD = """
 import select, sys, time
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -104,9 +104,9 @@ def test_the_segment_goes_by_the_free_space(
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(free, 0, free))
-    for name in discovery._PROFILE_FILES:
+    for name in environment._PROFILE_FILES:
         monkeypatch.setenv(name, "")
-    discovery.prepare(profiles)
+    environment.prepare(profiles)
     path = Path(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
     assert path.name == f"{profiles}{file}.xml"
     found = parse(path).getroot().findtext(".//{*}segment_size")
@@ -116,7 +116,7 @@ def test_the_segment_goes_by_the_free_space(
 def test_profiles_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
     monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "")
-    discovery.prepare()
+    environment.prepare()
     assert os.environ["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
     assert not os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"]
 
@@ -143,7 +143,7 @@ def test_profiles_differ_in_their_transports_alone() -> None:
 def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:
     if not can_have_a_small_one():
         pytest.skip("a small /dev/shm needs the right to mount one (unshare --mount)")
-    environment = {name: value for name, value in os.environ.items() if name not in discovery._PROFILE_FILES}
+    variables = {name: value for name, value in os.environ.items() if name not in environment._PROFILE_FILES}
     pair = f"""
 import subprocess, sys
 hearer = subprocess.Popen([sys.executable, "-c", {HEARER!r}])
@@ -154,7 +154,7 @@ sys.exit(code or sender.returncode)
 """
     with subprocess.Popen(
         [*SMALL, sys.executable, "-c", pair],
-        env=environment,
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -173,15 +173,15 @@ def test_what_a_live_recording_misses_is_told_by_topic(ros_domain: int, tmp_path
     folder = share(PACKAGE)
     assert folder is not None
     profile = str(folder / "config" / "dds" / "fastdds.xml")
-    environment = {**os.environ, **dict.fromkeys(discovery._PROFILE_FILES, profile)}
+    variables = {**os.environ, **dict.fromkeys(environment._PROFILE_FILES, profile)}
     recording = subprocess.Popen(
         [sys.executable, "-m", "sim_node.cli.main", "record", str(tmp_path / "bag"), "--live", "/picture"],
-        env=environment,
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    sending = subprocess.Popen([sys.executable, "-c", FLOOD], env=environment, stdin=subprocess.PIPE)
+    sending = subprocess.Popen([sys.executable, "-c", FLOOD], env=variables, stdin=subprocess.PIPE)
     assert recording.stdout is not None
     lines = []
     for line in recording.stdout:
