@@ -22,7 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
-    parser.add_argument("--recipes", action="store_true", help="start the programs of the world's recipes too")
+    parser.add_argument(
+        "--processes", "--recipes", action="store_true", help="start the processes of the world, and stop them with the run"
+    )
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)
     parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"

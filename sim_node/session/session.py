@@ -47,7 +47,7 @@ class Session:
         record: A new folder for a rosbag2 bag of all that the run publishes.
         recording: How it is recorded.
         view: Whether the run is shown in the browser, or at which port; see `viewer.url`.
-        recipes: Whether the programs of the world's recipes are started; False has `tell` say that they are not.
+        processes: Whether to start the processes of the world. False reports that they are not started, None does not.
         bridged: Whether this process will run the bridges of the autopilots, whose ports must be free then, too.
         network: Whether autopilot links of the world may leave this machine.
         sinks: Take each tick too, after those that publish and record, before the viewer's.
@@ -68,7 +68,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
-        recipes: bool | None = None,
+        processes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
         sinks: Sequence[Sink] = (),
@@ -86,7 +86,7 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._recipes = view, recipes
+        self._view, self._processes = view, processes
         self._bridged, self._network = bridged, network
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._tell, self._complain = tell, complain
@@ -126,7 +126,7 @@ class Session:
         """Open all of the run but its sinks, which open when time begins.
 
         Raises:
-            WorldError: Where the world, a vehicle's autopilot or a recipe is at fault.
+            WorldError: Where the world, a vehicle's autopilot or a process is at fault.
             BagError: For a folder that is there already.
             PagePortTaken: For a viewer's port that cannot be listened at.
             PortTaken: For an autopilot's port that somebody else has.
@@ -153,8 +153,8 @@ class Session:
             for sink in view:
                 sink.steer(loop)
             # Last: who listens for the programs is there. They take the longest to end, so they are asked to first.
-            if self._recipes is not None:
-                self.programs = supervised(self.world, self._recipes, self._tell)
+            if self._processes is not None:
+                self.programs = supervised(self.world, self._processes, self._tell)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
