@@ -23,7 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_randomised(parser)
     add_view(parser)
     parser.add_argument(
-        "--processes", "--recipes", action="store_true", help="start the processes of the world, and stop them with the run"
+        "--processes",
+        "--recipes",
+        action="store_true",
+        help="start the world's processes, and stop them with the run",
     )
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)

@@ -66,9 +66,7 @@ SPECS = {
     "randomised": Spec(
         False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
     ),
-    "processes": Spec(
-        False, "Start the processes of the world with the node, and stop them with it.", fixed=True
-    ),
+    "processes": Spec(False, "Start the processes of the world with the node, and stop them with it.", fixed=True),
     "recipes": Spec(False, "Former name of processes.", fixed=True),
     "allow_network": Spec(
         False, "Let the world's autopilots and processes use other addresses than loopback.", fixed=True

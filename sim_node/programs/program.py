@@ -53,7 +53,7 @@ class Program:
 
     Attributes:
         name: Unique in a supervisor; messages and the default log file use it.
-        command: The program and its arguments. A program without a slash is looked up on PATH, a relative path in `cwd`.
+        command: The program and its arguments. A name without a slash is looked up on PATH, a relative path in `cwd`.
         cwd: The working folder; None for the current one.
         env: Environment variables to add to those of this process.
         restart: When to restart the program: `never`, `on-failure` (any exit code but 0) or `always`.

@@ -141,7 +141,7 @@ class Simulation:
     @property
     def state(self) -> State:
         """The run as it stands, to go back to: copies, to be pickled."""
-        kept = self.columns.kept()
+        kept = self.columns.state()
         entities = {name: self.columns.column(name).entities for name in kept}
         return State(self.seed, self.steps, kept, entities, self.remainder_ns)
 
@@ -155,7 +155,7 @@ class Simulation:
             raise ValueError(f"the state is not of this world: column {', column '.join(misfits[:5])}{more}")
         self.seed = state.seed
         self._rewind()
-        self.columns.put(state.columns)
+        self.columns.restore(state.columns)
         self.steps, self.remainder_ns = state.steps, state.remainder_ns
         self._peers.restart(state.steps + 1)
 

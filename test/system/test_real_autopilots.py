@@ -1,4 +1,4 @@
-"""PX4 and ArduPilot themselves, started by processes and flown through the bridge alone, against the simulation's truth.
+"""PX4 and ArduPilot themselves, started as processes of a world and flown through the bridge, against ground truth.
 
 They are too large to come with the project: PX4_DIR and ARDUPILOT_DIR name checkouts in which they are built for
 software in the loop; without one, what needs it is skipped.

@@ -58,11 +58,14 @@ def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read: Callable[..., 
             "{px4: {command: a, restart: allways}}",
             "38: processes.px4.restart: found 'allways'; allowed: never, on-failure, always; did you mean always?",
         ),
-        ("{px4: {command: a, env: {A-B: c}}}", "35: processes.px4.env.A-B: is not a valid name of an environment variable"),
+        (
+            "{px4: {command: a, env: {A-B: c}}}",
+            "35: processes.px4.env.A-B: is not a valid name of an environment variable",
+        ),
         ("{px4: {command: a, delay: -1}}", "36: processes.px4.delay: -1 is out of range; allowed: 0 to 3600"),
         (
             "{../px4: {command: a}}",
-            "11: processes.../px4: is not a valid process name; use letters, digits and, after the first character, _ . -",
+            "11: processes.../px4: is not a process name; use letters, digits and, after the first character, _ . -",
         ),
         (
             '{px4: {command: ["a\\0b"]}}',

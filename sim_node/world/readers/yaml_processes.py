@@ -6,10 +6,10 @@ import re
 import shlex
 
 from sim_node.world.problems import quoted, shown_key
+from sim_node.world.processes import MAX_DELAY_S, RESTARTS, Process
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import NULL, Value
-from sim_node.world.processes import MAX_DELAY_S, RESTARTS, Process
 
 PROCESS_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
 # Names of processes, which also name log files, and of environment variables.
@@ -27,7 +27,7 @@ def read_processes(value: Value, context: Context) -> None:
         errors = len(value.report.errors)
         if not _NAME.fullmatch(name):
             at = Value(key, value.report, shown_key(name), value)
-            at.error("is not a valid process name; use letters, digits and, after the first character, _ . -")
+            at.error("is not a process name; use letters, digits and, after the first character, _ . -")
         entry = Value(node, value.report, shown_key(name), value)
         process = _process(name, entry)
         if len(value.report.errors) == errors:
@@ -75,7 +75,7 @@ def _environment(value: Value) -> tuple[tuple[str, str], ...]:
     variables = []
     for name, (key, node) in value.node.entries.items():
         if not _VARIABLE.fullmatch(name):
-            Value(key, value.report, shown_key(name), value).error("is not a valid name of an environment variable")
+            Value(key, value.report, shown_key(name), value).error("is not a name of an environment variable")
         variables.append((name, _word(Value(node, value.report, shown_key(name), value))))
     return tuple(variables)
 
