@@ -102,13 +102,16 @@ class Rings:
                 record["since"] = entries["stamp"][others[-1] + 1]
 
     def promote(self, frame: int) -> None:
-        """Keep only the newest pose, for all times. The record's oldest and newest are the stamps at which it was observed."""
+        """Keep only the newest pose, for all times.
+
+        The record's oldest and newest are the stamps between which it was observed.
+        """
         entries = self.entries(frame)
         self.refill(frame, PROMOTED, entries[-1:])
         self.frames[frame]["oldest"] = entries["stamp"][0]
 
     def demote(self, frame: int, history_ns: int) -> None:
-        """Make a promoted frame dynamic again, with its pose from the first to the last stamp at which it was observed."""
+        """Make a promoted frame dynamic again, with its pose at the first and the last stamp that it was observed."""
         record = self.frames[frame]
         first, last = int(record["oldest"]), int(record["newest"])
         entries = np.repeat(self.entries(frame), 1 if first == last else 2)

@@ -108,7 +108,7 @@ class Storage:
         if not self.is_full:
             self.is_full = True
             _log.warning(
-                "the tree is full with %d frames (max_frames); '%s' and all further frames are refused",
+                "the tree is full: max_frames is %d; refusing '%s' and all further frames",
                 self.max_frames,
                 name,
             )
@@ -210,7 +210,10 @@ class Storage:
         return FrameInfo(self.names[row], self.names[record["parent"]], _KINDS[kind], count, oldest, newest, rate)
 
     def _make_room(self, children: Indices, why: int, static: bool) -> None:
-        """Prepare the ring of the first child. If it is full, enlarge those of all following children that are full, too."""
+        """Prepare the ring of the first child.
+
+        If it is full, enlarge those of all following children that are full, too.
+        """
         if why == RING_FULL:
             self.rings.grow(self._full(children), self.history_ns)
             return
@@ -246,9 +249,7 @@ class Storage:
     def _restart(self, children: Indices, stamps: Stamps, faults: Faults) -> None:
         expired = faults == EXPIRED
         back_to = int(stamps[expired].min())
-        _log.warning(
-            "time jumped back to %s: restarting the history of %d frames", seconds(back_to), int(expired.sum())
-        )
+        _log.warning("time went back to %s: restarting %d histories", seconds(back_to), int(expired.sum()))
         self.rings.forget_after(back_to, children[expired].astype(np.int64))
         self._report[:] = 0
         self._report[CHANGED_PAST] = 1
@@ -274,14 +275,14 @@ class Storage:
                     NO_SUCH_FRAME: "the name of a frame is empty or its index is not one of this tree",
                     SELF_PARENT: "a frame cannot be its own parent",
                     NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
-                    NOT_UNIT: f"the norm of the quaternion is {norm:.6g}, needs 1",
+                    NOT_UNIT: f"the quaternion's norm is {norm:.6g}, a rotation needs 1",
                     EXPIRED: f"older than the cache duration of {seconds(self.history_ns)}",
                 }[fault]
             refusals.append(Refusal(row, parent, child, stamp, reason))
         return InvalidTransform(tuple(refusals), len(children))
 
     def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
-        """Describe the loop that a refused transform would close: from its child down to its parent, and to the child."""
+        """Describe the loop that a refused transform would close, from its child to its parent and back to the child."""
         at = store_kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
         chain, row = [child, parent], parent
         while row != child:

@@ -109,7 +109,10 @@ def _fill(entry, parent, stamp, pose):
 
 @kernel()
 def _forget(frame, history):
-    """Drop entries that are older than the newest one by more than `history`. Called before an entry is added, as in tf2."""
+    """Drop entries that are older than the newest one by more than `history`.
+
+    Called before an entry is added, as in tf2.
+    """
     if frame.count == 0 or frame.oldest >= frame.newest - history:
         return
     ring = ring_of(frame)

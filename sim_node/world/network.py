@@ -43,7 +43,10 @@ def network_problems(world: World) -> Iterator[Problem]:
 
 
 def is_local(word: str) -> bool:
-    """Return whether a word is not a link, or a link on this machine. Of host names, only localhost is on this machine."""
+    """Return whether a word is not a link, or a link on this machine.
+
+    Of host names, only localhost is known to be on this machine.
+    """
     found = _LINK.fullmatch(word)
     if found is None:
         return True
