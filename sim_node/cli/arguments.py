@@ -54,22 +54,22 @@ def since_start(text: str) -> float:
     return number
 
 
-def positive(text: str, most: float = 1e12) -> float:
+def positive(text: str, limit: float = 1e12) -> float:
     """A number above zero."""
     number = finite(text)
-    if not 0.0 < number <= most:
-        raise argparse.ArgumentTypeError(f"{text}: a number above zero, up to {most:g}, is needed")
+    if not 0.0 < number <= limit:
+        raise argparse.ArgumentTypeError(f"{text}: a number above zero, up to {limit:g}, is needed")
     return number
 
 
-def speed(text: str, most: float = MAX_FACTOR) -> float:
+def speed(text: str, limit: float = MAX_FACTOR) -> float:
     """Seconds per second, or max, which is 0."""
     if text == "max":
         return 0.0
     try:
-        return positive(text, most)
+        return positive(text, limit)
     except argparse.ArgumentTypeError:
-        needed = f"a number above zero, up to {most:g}, or max, is needed"
+        needed = f"a number above zero, up to {limit:g}, or max, is needed"
         raise argparse.ArgumentTypeError(f"{text!r} is no speed; {needed}") from None
 
 

@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MAX_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
-    craft = _craft(arguments)
+    craft = _vehicle(arguments)
     here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
     try:
         links = [link_to(url) for url in arguments.mavlink or craft.links]
@@ -83,9 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
         links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
     connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
     ground = ", ".join(link.url for link in links)
-    tell = partial(print, f"{craft.name}:", flush=True)
+    report = partial(print, f"{craft.name}:", flush=True)
     memory = Memory(arguments.memory)
-    autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, tell)
+    autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, report)
     print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
@@ -143,11 +143,11 @@ def _simulator(url: str) -> tuple[str, int]:
     return link.address
 
 
-def _craft(arguments: argparse.Namespace) -> VehicleParameters:
+def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.vehicle_parameters import from_json
 
     if arguments.craft is None:
-        return _craft_of_world(arguments)
+        return _vehicle_of_world(arguments)
     refuse(arguments, "--craft", ("world", "vehicle"))
     try:
         # One line, since standard input stays open.
@@ -164,7 +164,7 @@ def _craft(arguments: argparse.Namespace) -> VehicleParameters:
     return craft
 
 
-def _craft_of_world(arguments: argparse.Namespace) -> VehicleParameters:
+def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.world import parameters_in
     from sim_node.text import did_you_mean
     from sim_node.world import load

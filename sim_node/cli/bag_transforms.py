@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.bags import shown, tell_damage
+from sim_node.cli.bags import report_damage, shown
 from sim_node.cli.terminal import pose_lines, short_pose
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag
@@ -43,18 +43,18 @@ def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
     with open_bag(path, max_bytes) as bag:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
-        _tell(bag, transforms)
+        _report(bag, transforms)
     if as_json:
         print(json.dumps(tree.as_dict()))
         return 0
 
-    def said(frame: FrameInfo) -> str:
+    def remark_and_pose(frame: FrameInfo) -> str:
         if frame.parent is None:
             return ""
         return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
 
     print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
-    print(as_text(tree.describe(), said))
+    print(as_text(tree.describe(), remark_and_pose))
     return 0
 
 
@@ -67,7 +67,7 @@ def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | No
         if isinstance(answer.pose, TransformError):
             raise answer.pose
         found = answer.stamp_ns, answer.pose
-    _tell(bag, transforms)
+    _report(bag, transforms)
     return found
 
 
@@ -89,7 +89,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
         else:
             seconds = f"{found.stamp_ns // 10**9}.{found.stamp_ns % 10**9:09d}"
             print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
-    _tell(bag, transforms)
+    _report(bag, transforms)
     if missing:
         times = f"{len(missing)} of {len(missing) + answered} times have no answer"
         print(f"warning: {times}, the first at {missing[0].stamp_ns / 1e9:.3f} s: {missing[0].pose}", file=sys.stderr)
@@ -108,8 +108,8 @@ def _stamp(transforms: BagTransforms, at: float) -> int:
     return stamp + transforms.first_ns if stamp < WALL_CLOCK_NS <= transforms.first_ns else stamp
 
 
-def _tell(bag: Bag, transforms: BagTransforms) -> None:
-    tell_damage(bag)
+def _report(bag: Bag, transforms: BagTransforms) -> None:
+    report_damage(bag)
     if transforms.refused:
         more = f", and {len(transforms.refused) - 1} more" if len(transforms.refused) > 1 else ""
         print(f"warning: {transforms.refused[0]}{more}", file=sys.stderr)

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from sim_node.cli.arguments import positive
 from sim_node.cli.parser import add_list
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.text import did_you_mean
@@ -35,7 +35,7 @@ def add_chunk_limit(parser: argparse.ArgumentParser) -> None:
 
 
 def _megabytes(text: str) -> int:
-    return round(positive(text, most=1e6) * 2**20)
+    return round(positive(text, limit=1e6) * 2**20)
 
 
 def add_topics(parser: argparse.ArgumentParser) -> None:
@@ -59,7 +59,7 @@ def shown(
     topics: Collection[str] | None = None,
     start_ns: int | None = None,
     stop_ns: int | None = None,
-) -> Iterator[Message]:
+) -> Iterator[BagMessage]:
     """The bag's messages, with a bar on a terminal."""
     messages = bag.messages(topics, start_ns, stop_ns)
     if not sys.stderr.isatty():
@@ -73,14 +73,14 @@ def shown(
             yield message
 
 
-def tell_damage(bag: Bag) -> None:
+def report_damage(bag: Bag) -> None:
     """What was found broken, on standard error."""
     for line in bag.damage:
         warn(line)
 
 
 @contextmanager
-def told_of() -> Iterator[Unreadable]:
+def counted_unreadable() -> Iterator[Unreadable]:
     """Counts messages that cannot be read: the first of a topic is told of at once, how many there were at the end."""
     unreadable = Unreadable(warn)
     yield unreadable

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TypeVar
 
-from sim_node.plugins import PluginFault, described, offered, told
+from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
 
 # In the order of help: what runs, what looks at worlds, bags and graphs, what reads and writes world files, what reads
@@ -65,14 +65,14 @@ class Commands(Registry[str, Command]):
             try:
                 point.load()
             except (Exception, SystemExit) as error:
-                raise PluginFault(f"plug-in {plugin} cannot be loaded: {told(error, root)}") from error
+                raise PluginFault(f"plug-in {plugin} cannot be loaded: {error_line(error, root)}") from error
             if not self.added(word):
                 raise PluginFault(f"plug-in {plugin} adds no command {word!r}, which its entry point is named after")
         else:
             return None
         return self._entries[word][1]
 
-    def _make_way(self, names: Iterable[str], module: str) -> None:
+    def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
         """Shipped words are known without importing their modules."""
         for name in names:
             if name in SHIPPED and module != _MODULE.format(name):

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from sim_node.cli.arguments import UsageError, finite
-from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
 from sim_node.recording.comparing import TopicDifference, compare
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         topics = fitting({topic.name for bag in (one, other) for topic in bag.topics}, arguments.topics)
         messages = shown(one, "comparing", topics), other.messages(topics)
         found = compare(one, other, topics, arguments.tolerance, messages)
-        tell_damage(one)
-        tell_damage(other)
+        report_damage(one)
+        report_damage(other)
     print(table(("topic", "first", "second", "differing"), [_row(topic) for topic in found]))
     for topic in found:
         for line in _lines(topic):

@@ -65,13 +65,13 @@ def installed_plugins() -> Iterator[str]:
             loaded = [registry.plugins() for registry in registries]
         for row, point in enumerate(points):
             if not registries:
-                said = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
+                status = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
             else:
                 faults = [plugins[row].fault for plugins in loaded if plugins[row].fault]
                 each = zip(registries, loaded, strict=True)
                 added = [f"{registry.noun} {name}" for registry, plugins in each for name in plugins[row].names]
-                said = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
-            yield f"{described(point)}: {said}"
+                status = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
+            yield f"{described(point)}: {status}"
 
 
 def registry_at(where: str) -> Registry[str, object]:

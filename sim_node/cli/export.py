@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, counted_unreadable, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
@@ -32,10 +32,10 @@ def run(arguments: argparse.Namespace) -> int:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
         if not arguments.topics:
             topics = _readable(bag)
-        with told_of() as unreadable:
+        with counted_unreadable() as unreadable:
             paths = write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet, unreadable)
         print("\n".join(map(str, paths)))
-        tell_damage(bag)
+        report_damage(bag)
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
-from sim_node.recording.bag import Attachment, Bag, BagTopic
+from sim_node.recording.bag import Bag, BagAttachment, BagTopic
 from sim_node.recording.opening import open_bag
 from sim_node.wire.topic import INFINITE_NS, Qos
 from sim_node.world.problems import counted
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if bag.damage else 0
 
 
-def _as_text(path: object, bag: Bag, attachments: list[Attachment]) -> str:
+def _as_text(path: object, bag: Bag, attachments: list[BagAttachment]) -> str:
     duration = (bag.end_ns - bag.start_ns) / 1e9
     span = f"{_time(bag.start_ns)} to {_time(bag.end_ns)}, {duration:.3f} s" if bag.count else "empty"
     lines = [f"{path}: {counted(bag.count, 'message')} on {counted(len(bag.topics), 'topic')}, {span}"]
@@ -51,7 +51,7 @@ def _as_text(path: object, bag: Bag, attachments: list[Attachment]) -> str:
     return "\n".join(lines)
 
 
-def _as_dict(bag: Bag, attachments: list[Attachment]) -> dict[str, Any]:
+def _as_dict(bag: Bag, attachments: list[BagAttachment]) -> dict[str, Any]:
     return {
         "start_ns": bag.start_ns,
         "end_ns": bag.end_ns,

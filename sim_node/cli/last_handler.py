@@ -31,10 +31,10 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _tell(_said(error))
+        _print_error(_reason(error))
         return FAILED
     if 1 in closed and needs_output and code == 0:
-        _tell("standard output is closed")
+        _print_error("standard output is closed")
         return FAILED
     return code
 
@@ -50,7 +50,7 @@ def _flushed(run: Callable[[list[str]], tuple[int, bool]], words: list[str]) -> 
     return done
 
 
-def _said(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """What there is to say of it."""
     if isinstance(error, OSError) and error.filename is None and _output_fails():
         return f"standard output cannot be written: {error.strerror}"
@@ -80,7 +80,7 @@ def _output_fails() -> bool:
     return False
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     with suppress(OSError):
         print(f"sim_node: {text}", file=sys.stderr, flush=True)
 

@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         self.register("action", "store_true", _Flag)
         self.register("action", "append", _Append)
         self.set_defaults(given=frozenset())
-        self._taken: dict[str, list[str]] = {}
+        self._consumed: dict[str, list[str]] = {}
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -56,12 +56,12 @@ class Parser(argparse.ArgumentParser):
         super().error(message + (self._hint() if message.startswith(_NEEDED) else ""))
 
     def _hint(self) -> str:
-        taken = [f"{option} took {', '.join(words)}" for option, words in self._taken.items() if words]
-        return f" ({'; '.join(taken)}: write positional arguments first, or after --)" if taken else ""
+        consumed = [f"{option} took {', '.join(words)}" for option, words in self._consumed.items() if words]
+        return f" ({'; '.join(consumed)}: write positional arguments first, or after --)" if consumed else ""
 
     def _ended(self, words: list[str]) -> list[str]:
         """The words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
-        self._taken.clear()
+        self._consumed.clear()
         ended: list[str] = []
         at = 0
         while at < len(words):
@@ -73,16 +73,16 @@ class Parser(argparse.ArgumentParser):
             if not isinstance(action, (_List, _Optional)):
                 ended.append(word)
                 continue
-            taken: list[str] = []
-            most = 1 if isinstance(action, _Optional) else len(words)
-            while at < len(words) and len(taken) < most and not words[at].startswith("-"):
-                if not action.fits(words[at]) and (taken or action.nargs != "+"):
+            consumed: list[str] = []
+            limit = 1 if isinstance(action, _Optional) else len(words)
+            while at < len(words) and len(consumed) < limit and not words[at].startswith("-"):
+                if not action.fits(words[at]) and (consumed or action.nargs != "+"):
                     break
-                taken.append(words[at])
+                consumed.append(words[at])
                 at += 1
-            self._taken.setdefault(word, []).extend(taken)
+            self._consumed.setdefault(word, []).extend(consumed)
             # One that needs a word and has none is left to argparse, which says so.
-            ended += [f"{word}={each}" for each in taken] or [word if action.nargs == "+" else f"{word}="]
+            ended += [f"{word}={each}" for each in consumed] or [word if action.nargs == "+" else f"{word}="]
         return ended
 
 

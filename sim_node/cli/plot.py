@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sim_node.cli.arguments import seconds, span
-from sim_node.cli.bags import add_bag, add_chunk_limit, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, counted_unreadable, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.recording.opening import open_bag
 from sim_node.recording.series import Read, draw, read_series, signals
@@ -35,11 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
         start_ns = bag.start_ns + nanoseconds(arguments.start)
         stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)
         found = signals(bag, arguments.signals)
-        with told_of() as unreadable:
+        with counted_unreadable() as unreadable:
             read: Read = lambda topics: shown(bag, "reading", topics, start_ns, stop_ns)  # noqa: E731
             series = read_series(bag, found, read, unreadable)
         draw(series, bag.start_ns / 1e9, arguments.output)
-        tell_damage(bag)
+        report_damage(bag)
     for each in series:
         low, high = each.values.min(), each.values.max()
         print(f"{each.signal}: {len(each.values)} values from {low:g} to {high:g}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sim_node.cli.arguments import UsageError, refuse_twice
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list
-from sim_node.cli.recording import add_files, options_of, snapshots_on_signal, tell_of
+from sim_node.cli.recording import add_files, options_of, report_recording, snapshots_on_signal
 from sim_node.cli.views import session_faults
 from sim_node.packages import how_to_install
 from sim_node.recording.settings import from_options, is_topic_pattern
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     def make() -> LiveRecordingNode:
         node = LiveRecordingNode(Path(arguments.record), settings, simulated=arguments.use_sim_time)
         print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
-        signals.callback(_tell_missed, node)
-        signals.callback(tell_of, node.recorder)
+        signals.callback(_report_missed, node)
+        signals.callback(report_recording, node.recorder)
         signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 
@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
         return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
 
 
-def _tell_missed(node: LiveRecordingNode) -> None:
+def _report_missed(node: LiveRecordingNode) -> None:
     for topic, number in sorted(node.missed.items()):
         print(f"missed {counted(number, 'message')} of {topic}: lost on the way, not by the recording")

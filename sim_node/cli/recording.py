@@ -98,13 +98,13 @@ def snapshots_on_signal(recorder: Any) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def tell_of(recorder: Any) -> None:
+def report_recording(recorder: Any) -> None:
     """What has become of a recording, where one was begun."""
     if recorder is not None and recorder.folder.exists():
         lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
 
 
-def complain(text: str) -> None:
+def print_error(text: str) -> None:
     """Why a recording stopped, on stderr."""
     print(f"sim_node: {text}", file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from sim_node.cli.arguments import UsageError, seconds, span
-from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list, anything, goes_with, refuse
 from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
-    with _take(arguments) as source:
+    with _source(arguments) as source:
         times_ns, fps = _times(source, arguments)
         pictures = render_source(source, request, times_ns, _with_bar)
         try:
@@ -107,12 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {_told(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
+    print(f"{path}: {_described(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 
 @contextmanager
-def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
+def _source(arguments: argparse.Namespace) -> Iterator[PoseSource]:
     """What is drawn: a run of a world, or a bag."""
     from sim_node.session.bag_world import source_of_bag
     from sim_node.viewing.render_requests import source_of_run
@@ -123,9 +123,12 @@ def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
-        with told_of() as unreadable, source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source:
+        with (
+            counted_unreadable() as unreadable,
+            source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source,
+        ):
             yield source
-        tell_damage(bag)
+        report_damage(bag)
 
 
 def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
@@ -179,7 +182,7 @@ def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
     return tqdm(times_ns, desc=what, unit="instant", disable=hidden, leave=False)
 
 
-def _told(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:
+def _described(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:
     first = (times_ns[0] - source.zero_ns) / 1e9
     if not film:
         return f"at {first:g} s"

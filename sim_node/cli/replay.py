@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_TOPICS = 12
 # As the node's parameters of these names have it.
-_rate, _clock_rate = partial(speed, most=1000.0), partial(positive, most=1000.0)
+_rate, _clock_rate = partial(speed, limit=1000.0), partial(positive, limit=1000.0)
 # What the arrows change the rate by, as in `ros2 bag play`.
 FASTER = 1.1
 
@@ -111,7 +111,7 @@ def _keys(node: ReplayNode) -> dict[str, Any]:
 def _banner(node: ReplayNode) -> list[str]:
     name, bag = node.get_fully_qualified_name(), node.bag
     rate = node.get_parameter("rate").value
-    topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.stage.sends]
+    topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.target.sends]
     more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
     return [
         f"{node.get_parameter('bag').value}: node {name}, {(bag.end_ns - bag.start_ns) / 1e9:.9g} s, "

@@ -7,7 +7,7 @@ import sys
 
 from sim_node.assembly import assemble
 from sim_node.cli.arguments import add_output, put_out
-from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
@@ -58,7 +58,7 @@ def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.session.rviz_bag import bag_config
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
-    with open_bag(arguments.world, arguments.chunk_limit) as bag, told_of() as unreadable:
+    with open_bag(arguments.world, arguments.chunk_limit) as bag, counted_unreadable() as unreadable:
         config = bag_config(bag, unreadable)
-        tell_damage(bag)
+        report_damage(bag)
         return config

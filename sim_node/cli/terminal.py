@@ -132,9 +132,9 @@ class ReplayProgress:
                 layout = "{desc} {bar:30} {n:.1f}/{total:.1f} s{postfix}"
                 self._bar = tqdm(total=total, bar_format=layout, mininterval=0.0)
             self._bar.n = position
-            self._bar.set_description_str(player.said().partition(" ")[0], refresh=False)
+            self._bar.set_description_str(player.status().partition(" ")[0], refresh=False)
             loops = f", loop {player.loops + 1}" if player.loops else ""
             self._bar.set_postfix_str(f"{player.pace().real_time_factor:.2f}x, {player.sent} messages{loops}")
         elif time.monotonic() >= self._next_line:
             self._next_line += LINE_EVERY_S
-            print(f"{player.said()} of {total:.1f} s, {player.sent} messages", file=sys.stderr, flush=True)
+            print(f"{player.status()} of {total:.1f} s, {player.sent} messages", file=sys.stderr, flush=True)

@@ -10,7 +10,7 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import opened, port_number, session_faults, told_where
+from sim_node.cli.views import opened, port_number, print_page, session_faults
 from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session
@@ -53,10 +53,10 @@ def _world(arguments: argparse.Namespace) -> int:
         network=arguments.allow_network,
         paused=arguments.paused,
         view=True if arguments.port is None else arguments.port,
-        tell=partial(print, flush=True),
+        report=partial(print, flush=True),
     )
     with session_faults(), session:
-        told_where(session)
+        print_page(session)
         session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
     return 0

@@ -13,7 +13,7 @@ from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
 from sim_node.session.errors import needing
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 
 if TYPE_CHECKING:
     from sim_node.session import Session
@@ -35,7 +35,7 @@ def view_of(arguments: argparse.Namespace) -> bool | int:
     return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
 
 
-def told_where(session: Session) -> None:
+def print_page(session: Session) -> None:
     """Prints where the page of a session is, if it has one."""
     if session.viewer is not None:
         print(f"viewer: {session.viewer.url}", flush=True)
@@ -65,5 +65,5 @@ def session_faults() -> Iterator[None]:
         yield
     except (BagError, SettingsFault) as fault:
         raise UsageError(f"--record: {fault}") from None
-    except (MissingExtra, PagePortTaken) as fault:
+    except (MissingExtra, PagePortInUse) as fault:
         raise UsageError(str(fault)) from None

@@ -43,7 +43,7 @@ class BagTopic:
         return "\nIDL: " in self.definition[:200]
 
 
-class Message(NamedTuple):
+class BagMessage(NamedTuple):
     """One message. topic: its place in the bag's topics; time_ns: when it was recorded (log time); data: its CDR."""
 
     topic: int
@@ -51,7 +51,7 @@ class Message(NamedTuple):
     data: bytes
 
 
-class Attachment(NamedTuple):
+class BagAttachment(NamedTuple):
     """A file kept inside a bag: world files, versions, seeds."""
 
     name: str
@@ -74,10 +74,10 @@ class Bag(Protocol):
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
+    ) -> Iterator[BagMessage]:
         """The messages of some topics (all, unless named) from a time on, up to and without another."""
 
-    def attachments(self) -> Iterator[Attachment]:
+    def attachments(self) -> Iterator[BagAttachment]:
         """The files kept inside; none in SQLite bags."""
 
     def close(self) -> None:
@@ -104,8 +104,8 @@ def opener(name: str, where: Path) -> Opener:
     """What opens files of this identifier or suffix. Raises BagError, which `where` is named in."""
     if name not in STORAGES:
         known = sorted(name for name in STORAGES if not name.startswith("."))
-        said = f"storage {name!r}" if not name.startswith(".") else f"{name} files"
-        raise BagError(f"{where}: {said} cannot be read{did_you_mean(name, known)} (known: {', '.join(known)})")
+        what = f"storage {name!r}" if not name.startswith(".") else f"{name} files"
+        raise BagError(f"{where}: {what} cannot be read{did_you_mean(name, known)} (known: {', '.join(known)})")
     return STORAGES[name]
 
 

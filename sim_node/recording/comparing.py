@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.recording.bag import Bag, BagError, BagTopic, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import Decoder, leaves
 
 # Of a topic that one bag has far more of, this much is kept of what waits for its counterpart.
@@ -26,7 +26,7 @@ class Difference(NamedTuple):
     other: str
 
 
-class Largest(NamedTuple):
+class LargestDifference(NamedTuple):
     """The largest difference of numbers."""
 
     amount: float
@@ -46,7 +46,7 @@ class TopicDifference:
     compared: int = 0
     differing: int = 0
     first: Difference | None = None
-    largest: Largest | None = None
+    largest: LargestDifference | None = None
     note: str = ""
 
     @property
@@ -60,7 +60,7 @@ def compare(
     other: Bag,
     topics: Collection[str],
     tolerance: float,
-    messages: tuple[Iterator[Message], Iterator[Message]],
+    messages: tuple[Iterator[BagMessage], Iterator[BagMessage]],
 ) -> list[TopicDifference]:
     """The topics of both bags, by name. messages: of both, of these topics, in time order.
 
@@ -77,7 +77,7 @@ def compare(
         if message is None:
             is_open[side] = False
             continue
-        waiting += compared[names[side][message.topic]].take(side, message)
+        waiting += compared[names[side][message.topic]].add(side, message)
     return [topic.difference for topic in compared.values()]
 
 
@@ -87,7 +87,7 @@ class _Topic:
     one: BagTopic | None
     other: BagTopic | None
     tolerance: float
-    held: deque[Message] = field(default_factory=deque)
+    held: deque[BagMessage] = field(default_factory=deque)
     held_side: int = 0
     held_bytes: int = 0
     decode: tuple[Decoder, Decoder] | None = None
@@ -99,7 +99,7 @@ class _Topic:
         if one is not None and other is not None and one.type != other.type:
             self._stop(f"types differ: {one.type} and {other.type}")
 
-    def take(self, side: int, message: Message) -> int:
+    def add(self, side: int, message: BagMessage) -> int:
         """Compares a message or lets it wait; returns how many more of the first bag wait than before."""
         counts = self.difference.counts
         self.difference.counts = (counts[0] + (side == 0), counts[1] + (side == 1))
@@ -125,7 +125,7 @@ class _Topic:
         self.held.clear()
         self.difference.note = note
 
-    def _compare(self, one: Message, other: Message) -> None:
+    def _compare(self, one: BagMessage, other: BagMessage) -> None:
         if one.data == other.data:
             return
         if self.decode is None:
@@ -146,9 +146,9 @@ class _Topic:
             self._add(one, *different)
         for path, amount in _amounts(*pair):
             if self.difference.largest is None or amount > self.difference.largest.amount:
-                self.difference.largest = Largest(amount, one.time_ns, path)
+                self.difference.largest = LargestDifference(amount, one.time_ns, path)
 
-    def _note_bytes(self, one: Message, other: Message, why: str) -> None:
+    def _note_bytes(self, one: BagMessage, other: BagMessage, why: str) -> None:
         self.difference.note = f"compared as bytes: {why}"
         at = next((i for i, (a, b) in enumerate(zip(one.data, other.data, strict=False)) if a != b), None)
         if at is None:
@@ -156,7 +156,7 @@ class _Topic:
         else:
             self._add(one, f"byte {at}", f"0x{one.data[at]:02x}", f"0x{other.data[at]:02x}")
 
-    def _add(self, message: Message, path: str, one: str, other: str) -> None:
+    def _add(self, message: BagMessage, path: str, one: str, other: str) -> None:
         self.difference.differing += 1
         if self.difference.first is None:
             self.difference.first = Difference(self.difference.compared, message.time_ns, path, one, other)

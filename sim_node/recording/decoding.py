@@ -47,8 +47,8 @@ class Decoder:
         try:
             return self.store.deserialize_cdr(data, self.topic.type)
         except Exception as error:
-            said = str(error) or type(error).__name__
-            raise UnreadableMessage(f"{len(data)} bytes are no {self.topic.type}: {said}") from None
+            reason = str(error) or type(error).__name__
+            raise UnreadableMessage(f"{len(data)} bytes are no {self.topic.type}: {reason}") from None
 
 
 def field_names(message: Any) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ class BrokenContent(ValueError):
     """Compressed bytes that cannot be read, or not within the limit; the message says why."""
 
 
-def content_of(compression: str, data: memoryview, stated: int, most: int) -> bytes:
+def content_of(compression: str, data: memoryview, stated: int, limit: int) -> bytes:
     """The content, which has exactly the stated size. Raises BrokenContent."""
-    if stated > most:
-        raise BrokenContent(f"it has {stated} bytes, more than the limit of {most}; {HINT}")
+    if stated > limit:
+        raise BrokenContent(f"it has {stated} bytes, more than the limit of {limit}; {HINT}")
     content = BytesIO()
     for part in pieces(compression, data):
         if content.tell() + len(part) > stated:
@@ -42,38 +42,38 @@ def content_of(compression: str, data: memoryview, stated: int, most: int) -> by
     return content.getvalue()
 
 
-def beginning_of(compression: str, data: memoryview, most: int) -> bytes:
+def beginning_of(compression: str, data: memoryview, limit: int) -> bytes:
     """What can be decompressed of data whose end is missing, up to a limit."""
     content = BytesIO()
     try:
         for part in pieces(compression, data):
-            content.write(part[: most - content.tell()])
-            if content.tell() >= most:
+            content.write(part[: limit - content.tell()])
+            if content.tell() >= limit:
                 break
     except BrokenContent:
         pass
     return content.getvalue()
 
 
-def message_of(data: bytes, most: int) -> bytes:
+def message_of(data: bytes, limit: int) -> bytes:
     """A message that is compressed by itself, with zstd. Raises BrokenContent."""
     content = BytesIO()
     for part in pieces("zstd", memoryview(data)):
         content.write(part)
-        if content.tell() > most:
-            raise BrokenContent(f"a message has more than the limit of {most} bytes; {HINT}")
+        if content.tell() > limit:
+            raise BrokenContent(f"a message has more than the limit of {limit} bytes; {HINT}")
     return content.getvalue()
 
 
-def decompress_file(packed: Path, plain: Path, most: int) -> None:
+def decompress_file(packed: Path, plain: Path, limit: int) -> None:
     """Writes the content of a zstd file to another. Raises BrokenContent, OSError."""
     free = shutil.disk_usage(plain.parent).free - SPARE_BYTES
     written = 0
     with packed.open("rb") as source, plain.open("wb") as target:
         for part in _zstd(source):
             written += len(part)
-            if written > most * FILE_FACTOR:
-                raise BrokenContent(f"it has more than {most * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
+            if written > limit * FILE_FACTOR:
+                raise BrokenContent(f"it has more than {limit * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
             if written > free:
                 raise BrokenContent(f"{plain.parent} has no room for it: {max(free, 0) // 1_000_000} MB may be used")
             target.write(part)

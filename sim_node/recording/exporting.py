@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.recording.bag import Bag, BagError, BagTopic, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
 from sim_node.wire.tf_message_reader import Unreadable
 
@@ -27,12 +27,12 @@ _ROWS, _BYTES = 5000, 16 << 20
 
 
 class _Table(Protocol):
-    def add(self, message: Message, decoded: Any) -> None: ...
+    def add(self, message: BagMessage, decoded: Any) -> None: ...
 
     def close(self) -> None: ...
 
 
-def export_csv(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
+def export_csv(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
     """Writes `folder`/TOPIC.csv of each topic that has messages; returns them. Memory is bounded.
 
     unreadable: counts the messages that are skipped.
@@ -41,7 +41,7 @@ def export_csv(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: 
     return _export(bag, messages, folder, unreadable, ".csv", _CsvTable)
 
 
-def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
+def export_parquet(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
     """As `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
     try:
         import pyarrow.parquet  # noqa: F401
@@ -52,7 +52,7 @@ def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path, unreadab
 
 def _export(
     bag: Bag,
-    messages: Iterable[Message],
+    messages: Iterable[BagMessage],
     folder: Path,
     unreadable: Unreadable,
     suffix: str,
@@ -113,7 +113,7 @@ class _CsvTable:
         self._whole: set[str] = set()
         self._split: set[str] = set()
 
-    def add(self, message: Message, decoded: Any) -> None:
+    def add(self, message: BagMessage, decoded: Any) -> None:
         row: list[Any] = [""] * len(self._columns)
         row[0] = message.time_ns
         for column, value in self._cells(decoded):
@@ -179,7 +179,7 @@ class _ParquetTable:
         self._values: list[list[Any]] = [[] for _ in columns]
         self._bytes = 0
 
-    def add(self, message: Message, decoded: Any) -> None:
+    def add(self, message: BagMessage, decoded: Any) -> None:
         self._times.append(message.time_ns)
         for steps, values in zip(self._steps, self._values, strict=True):
             values.append(_plain(reduce(getattr, steps, decoded)))

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.transforms import TYPE
 from sim_node.wire.encoding import encode
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Unreadable
@@ -29,7 +29,7 @@ class Statics:
     Raises ValueError for bytes that are no TFMessage.
     """
 
-    def __init__(self, messages: Iterable[Message]) -> None:
+    def __init__(self, messages: Iterable[BagMessage]) -> None:
         reader = TfMessageReader()
         self._times: list[int] = []
         rows: list[tuple[bytes, dict[str, _Transform]]] = []
@@ -37,19 +37,19 @@ class Statics:
         for message in messages:
             names, stamps_ns, poses = reader.read(message.data)
             transforms = zip(names.parents, stamps_ns.tolist(), map(tuple, poses.tolist()), strict=True)
-            told = dict(zip(names.children, transforms, strict=True))
-            rows.append((message.data, told))
+            updated = dict(zip(names.children, transforms, strict=True))
+            rows.append((message.data, updated))
             self._times.append(message.time_ns)
-            first = {**told, **first}
+            first = {**updated, **first}
         self._states: list[bytes] = []
         state = first
         merged = _serialised(first)
         self._initial = merged if rows else None
-        for data, told in rows:
-            if any(state[child] != transform for child, transform in told.items()):
-                state = {**state, **told}
+        for data, updated in rows:
+            if any(state[child] != transform for child, transform in updated.items()):
+                state = {**state, **updated}
                 merged = _serialised(state)
-            self._states.append(data if len(told) == len(first) else merged)
+            self._states.append(data if len(updated) == len(first) else merged)
         if rows and len(rows[0][1]) == len(first):
             self._initial = self._states[0]
 
@@ -115,7 +115,7 @@ class BagFrames:
         self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
         self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
 
-    def take(self, data: bytes) -> None:
+    def update(self, data: bytes) -> None:
         """Moves frames to where a TFMessage says; what is none is skipped."""
         try:
             names, _, poses = self._sound(data)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from mcap.records import Attachment as AttachmentRecord
+from mcap.records import BagAttachment as AttachmentRecord
 from mcap.records import Metadata
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
-from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
+from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, scanned
 from sim_node.recording.qos import profiles
@@ -47,7 +47,7 @@ class McapBag:
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
+    ) -> Iterator[BagMessage]:
         """In the order of their times; those of equal times in the order of the file. One chunk at a time is held."""
         start = _ALL_TIMES[0] if start_ns is None else start_ns
         stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
@@ -64,7 +64,7 @@ class McapBag:
             and (block.channels is None or not block.channels.isdisjoint(wanted))
         ]
         blocks.sort(key=lambda block: block.start_ns)
-        held: list[Message] = []
+        held: list[BagMessage] = []
         for i, block in enumerate(blocks):
             held += self._read(block, wanted, start, stop)
             # Both what is left and what was added are nearly in order, which is when this sort is quick.
@@ -79,12 +79,12 @@ class McapBag:
             del held[:ready]
         yield from held
 
-    def attachments(self) -> Iterator[Attachment]:
+    def attachments(self) -> Iterator[BagAttachment]:
         """Those whose checksum holds; others are named in `damage`."""
         for place in self.layout.attachments:
             record = self.attachment(place)
             if record is not None:
-                yield Attachment(record.name, record.media_type, record.log_time, record.data)
+                yield BagAttachment(record.name, record.media_type, record.log_time, record.data)
 
     def raw_messages(self, block: Block) -> Iterator[RawMessage]:
         """The messages of a block as they stand; none, and a line in `damage`, where it cannot be trusted."""
@@ -125,7 +125,7 @@ class McapBag:
     def __exit__(self, *of: object) -> None:
         self.close()
 
-    def _laid_out(self) -> Layout:
+    def _laid_out(self) -> McapLayout:
         file = self.file
         if file.size == 0:
             raise BagError(f"{file.path}: is empty")
@@ -147,7 +147,7 @@ class McapBag:
                 f"rosbags-convert --src {self.file.path} --dst NEW_FOLDER"
             )
 
-    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[Message]:
+    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[BagMessage]:
         try:
             return messages_in(block_bytes(self.file, block, self._max_bytes), wanted, start, stop)
         except BrokenChunk as broken:
@@ -161,7 +161,7 @@ class McapBag:
             self.damage.append(f"{self.file.path}: byte {at}: {what}")
 
 
-def _topics(layout: Layout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
+def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
     """The topics by name, and which of them each channel is: a topic of several publishers may have several."""
     found: dict[tuple[str, str, str], BagTopic] = {}
     of_channel: dict[int, tuple[str, str, str]] = {}

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mcap.opcode import Opcode
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.decompression import HINT, MAX_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
 
@@ -53,16 +53,16 @@ class BrokenChunk(Exception):
         self.content = content
 
 
-def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
+def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes:
     """The records of a block, uncompressed. Raises BrokenChunk for what is not as it was written.
 
     most: how many bytes they may be.
     """
     # What is compressed is hardly ever longer than its content: 1/255 of it in lz4, less in zstd.
-    longest = most + most // 128 + _MAX_FRAME
+    longest = limit + limit // 128 + _MAX_FRAME
     size = max(block.size, block.end - block.at)
     if size > longest and not block.cut:
-        raise BrokenChunk(f"it has {size} bytes, more than the limit of {most}; {HINT}")
+        raise BrokenChunk(f"it has {size} bytes, more than the limit of {limit}; {HINT}")
     if block.size < 0:
         return file.read(block.at, block.end - block.at)
     body = file.read(block.at + HEADER.size, min(block.end - block.at - HEADER.size, longest))
@@ -71,13 +71,13 @@ def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
     compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _MAX_NAME)]).decode(errors="replace")
     data = memoryview(body)[name_end + 8 :]
     if block.cut:
-        return _whole_records(beginning_of(compression, data, min(size, most)))
-    said = int.from_bytes(body[name_end : name_end + 8], "little")
+        return _whole_records(beginning_of(compression, data, min(size, limit)))
+    stated = int.from_bytes(body[name_end : name_end + 8], "little")
     # Where there is a checksum, it is what decides.
-    if size != block.size or name_end + 8 > len(body) or (said != len(data) and not crc):
+    if size != block.size or name_end + 8 > len(body) or (stated != len(data) and not crc):
         raise BrokenChunk("its header is damaged")
     try:
-        content = content_of(compression, data, size, most)
+        content = content_of(compression, data, size, limit)
     except BrokenContent as broken:
         raise BrokenChunk(str(broken)) from None
     if crc and zlib.crc32(content) != crc:
@@ -85,12 +85,12 @@ def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
     return content
 
 
-def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int) -> list[Message]:
+def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int) -> list[BagMessage]:
     """The messages of wanted channels in [start_ns, stop_ns), as they stand; Message.topic is topic_of[channel].
 
     Raises BrokenChunk where a record reaches beyond the end.
     """
-    found: list[Message] = []
+    found: list[BagMessage] = []
     at, end = 0, len(data)
     unpack, is_message = MESSAGE.unpack_from, int(Opcode.MESSAGE)
     while at < end:
@@ -106,7 +106,7 @@ def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns
             raise BrokenChunk(f"a message of {length} bytes reaches beyond its end")
         topic = topic_of.get(channel)
         if topic is not None and start_ns <= time_ns < stop_ns:
-            found.append(Message(topic, time_ns, data[body:at]))
+            found.append(BagMessage(topic, time_ns, data[body:at]))
     return found
 
 

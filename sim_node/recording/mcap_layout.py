@@ -16,7 +16,7 @@ _FOOTER_BYTES = HEADER.size + 20
 
 
 @dataclass
-class Layout:
+class McapLayout:
     """profile: ros2, ros1 or empty; counts: of messages by channel; attachments, metadata: where they stand.
 
     blocks: in the order of the file; damage: what was found on the way, a line each, without the file's name.
@@ -38,7 +38,7 @@ class NoIndex(Exception):
     """A file whose index is missing, damaged or leaves something out; the message is empty where that is no fault."""
 
 
-def indexed(file: RecordFile) -> Layout:
+def indexed(file: RecordFile) -> McapLayout:
     """The layout from the summary at the file's end. Raises NoIndex where all records have to be looked at."""
     if file.read(file.size - len(MAGIC), len(MAGIC)) != MAGIC:
         raise NoIndex(f"byte {file.size}: the file has no end: whoever wrote it was stopped, or it was cut off")
@@ -61,8 +61,8 @@ def indexed(file: RecordFile) -> Layout:
         raise NoIndex(f"byte {footer.summary_start}: its index is damaged: {error}") from None
 
 
-def _from_summary(file: RecordFile, summary: bytes) -> Layout:
-    layout = Layout()
+def _from_summary(file: RecordFile, summary: bytes) -> McapLayout:
+    layout = McapLayout()
     statistics: Statistics | None = None
     for record in records_in(summary):
         body = summary[record.body : record.end]
@@ -100,7 +100,7 @@ def _block(index: ChunkIndex) -> Block:
     return Block(index.chunk_start_offset, end, start_ns, end_ns, index.uncompressed_size, channels)
 
 
-def _check_complete(layout: Layout, statistics: Statistics) -> None:
+def _check_complete(layout: McapLayout, statistics: Statistics) -> None:
     """All of it can be left out of a summary; then the records themselves have to tell."""
     counted = sum(statistics.channel_message_counts.values()) == statistics.message_count
     complete = (
@@ -117,7 +117,7 @@ def _check_complete(layout: Layout, statistics: Statistics) -> None:
         raise NoIndex
 
 
-def _check_places(file: RecordFile, layout: Layout) -> None:
+def _check_places(file: RecordFile, layout: McapLayout) -> None:
     """An index without a checksum must at least lead to what it says."""
     for block in layout.blocks:
         if not len(MAGIC) <= block.at <= block.at + HEADER.size + CHUNK.size <= block.end <= file.size:
@@ -127,7 +127,7 @@ def _check_places(file: RecordFile, layout: Layout) -> None:
             raise ValueError(f"it leads to byte {place.at}, where something else stands")
 
 
-def _profile(file: RecordFile, layout: Layout) -> str:
+def _profile(file: RecordFile, layout: McapLayout) -> str:
     start = file.read(0, len(MAGIC))
     if start != MAGIC:
         layout.damage.append("byte 0: the mark of MCAP files is damaged; everything else is there")

@@ -131,10 +131,10 @@ def inner_length(file: RecordFile, record: Record) -> int | None:
         if part > 0:
             at += part
             continue
-        said = file.read(at, -part)
-        if len(said) < -part:
+        stated = file.read(at, -part)
+        if len(stated) < -part:
             return None
-        at += -part + int.from_bytes(said, "little")
+        at += -part + int.from_bytes(stated, "little")
     return at - record.body
 
 

@@ -12,7 +12,7 @@ from mcap.records import Channel, DataEnd, Header, Schema
 
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
-from sim_node.recording.mcap_layout import Layout
+from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import (
     CHUNK,
     MAGIC,
@@ -35,7 +35,7 @@ _NEVER = 2**64
 _MAX_DOUBTFUL = 1 << 24
 
 
-def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> Layout:
+def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> McapLayout:
     """Walks over the file; what is broken is named in the layout's damage and stepped over.
 
     max_bytes: what a chunk may take in memory.
@@ -47,7 +47,7 @@ class _Scan:
     def __init__(self, file: RecordFile, max_bytes: int) -> None:
         self._file = file
         self._max_bytes = max_bytes
-        self.layout = Layout(start_ns=_NOT_YET)
+        self.layout = McapLayout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
         # Definitions in broken chunks, which are taken where there are no others.
         self._doubtful: list[tuple[int, list[tuple[int, bytes]]]] = []
@@ -56,7 +56,7 @@ class _Scan:
         self._has_end = False
         self._walk()
         self._close_run()
-        self._take_doubtful()
+        self._add_doubtful()
         for channel in sorted(self._counts.keys() - self.layout.channels.keys()):
             lost = self._counts.pop(channel)
             self.layout.damage.append(f"{lost} messages of channel {channel} are lost: nothing says what they are")
@@ -72,7 +72,7 @@ class _Scan:
             record = self._record(at)
             if record is None:
                 break
-            self._take(record)
+            self._add(record)
             at = record.end
 
     def _record(self, at: int) -> Record | None:
@@ -86,7 +86,7 @@ class _Scan:
                 at, f"a chunk's length is damaged ({record.length if record else 0} bytes); its content is used"
             )
             return mended
-        if record is not None and self._take_cut_chunk(record):
+        if record is not None and self._add_cut_chunk(record):
             return None
         behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
@@ -105,13 +105,13 @@ class _Scan:
                 return mended
         return None
 
-    def _take_cut_chunk(self, record: Record) -> bool:
+    def _add_cut_chunk(self, record: Record) -> bool:
         """Uses the beginning of a chunk that the file ends in; says whether there was any."""
         is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
-        kept = self._take_content(block, block_bytes(self._file, block, self._max_bytes))
+        kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)
@@ -122,16 +122,16 @@ class _Scan:
             return ""
         return f"; {indexed_messages(self._file, behind.at)} messages are lost"
 
-    def _take(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         if record.opcode != Opcode.MESSAGE and self._run is not None:
             self._close_run()
         try:
             if record.opcode == Opcode.MESSAGE:
-                self._take_message(record)
+                self._add_message(record)
             elif record.opcode == Opcode.CHUNK:
-                self._take_chunk(record)
+                self._add_chunk(record)
             elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                self._take_definition(record.opcode, self._file.body(record))
+                self._add_definition(record.opcode, self._file.body(record))
             elif record.opcode == Opcode.HEADER:
                 header: Header = parsed(Header, self._file.body(record))
                 self.layout.profile = header.profile
@@ -145,7 +145,7 @@ class _Scan:
         except ValueError as error:
             self._damage(record.at, f"a record {error}")
 
-    def _take_definition(self, opcode: int, body: bytes) -> None:
+    def _add_definition(self, opcode: int, body: bytes) -> None:
         if opcode == Opcode.SCHEMA:
             schema: Schema = parsed(Schema, body)
             self.layout.schemas.setdefault(schema.id, schema)
@@ -153,7 +153,7 @@ class _Scan:
             channel: Channel = parsed(Channel, body)
             self.layout.channels.setdefault(channel.id, channel)
 
-    def _take_message(self, record: Record) -> None:
+    def _add_message(self, record: Record) -> None:
         _, _, channel, _, time_ns, _ = MESSAGE.unpack(self._file.read(record.at, MESSAGE.size))
         if self._run is None or record.at - self._run.at > _RUN_BYTES:
             self._close_run()
@@ -167,10 +167,10 @@ class _Scan:
             self.layout.blocks.append(self._run.block())
             self._run = None
 
-    def _take_chunk(self, record: Record) -> None:
+    def _add_chunk(self, record: Record) -> None:
         block = self._block(record)
         try:
-            self._take_content(block, block_bytes(self._file, block, self._max_bytes))
+            self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         except BrokenChunk as broken:
             self._damage(record.at, chunk_damage(self._file, block, str(broken)))
             self._keep_definitions(record.at, broken.content)
@@ -188,13 +188,13 @@ class _Scan:
         if found:
             self._doubtful.append((at, found))
 
-    def _take_doubtful(self) -> None:
+    def _add_doubtful(self) -> None:
         """Fills up definitions from broken chunks."""
         for at, definitions in self._doubtful:
             known = len(self.layout.channels)
             with suppress(ValueError):
                 for opcode, body in definitions:
-                    self._take_definition(opcode, body)
+                    self._add_definition(opcode, body)
             if len(self.layout.channels) > known:
                 self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
 
@@ -202,7 +202,7 @@ class _Scan:
         start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
         return Block(record.at, record.end, start_ns, end_ns, size)
 
-    def _take_content(self, block: Block, content: bytes) -> int:
+    def _add_content(self, block: Block, content: bytes) -> int:
         """Enters the block with the times and channels of its messages; returns how many there are."""
         counts: Counter[int] = Counter()
         start_ns, end_ns = _NEVER, -1
@@ -213,7 +213,7 @@ class _Scan:
                     counts[channel] += 1
                     start_ns, end_ns = min(start_ns, time_ns), max(end_ns, time_ns)
                 elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                    self._take_definition(record.opcode, content[record.body : record.end])
+                    self._add_definition(record.opcode, content[record.body : record.end])
         except (ValueError, struct.error) as error:
             raise BrokenChunk(f"inside it {error}") from None
         if counts:

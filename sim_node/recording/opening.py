@@ -68,7 +68,7 @@ def _suffix(path: Path) -> str:
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
-def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, most: int) -> SplitBag:
+def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, limit: int) -> SplitBag:
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
@@ -81,31 +81,31 @@ def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, most: 
             name = metadata.storage if metadata else _suffix(file)
             open_file = opener(name, file)
             try:
-                bag = open_file(_plain(file, owned, most), most)
+                bag = open_file(_plain(file, owned, limit), limit)
             except OSError as error:
                 raise BagError(f"{file}: cannot be read: {error.strerror}") from None
             owned.callback(bag.close)
             bags.append(bag)
-        decompress = _decompressor(metadata, bag_path, most)
+        decompress = _decompressor(metadata, bag_path, limit)
         return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
 
 
-def _plain(file: Path, owned: ExitStack, most: int) -> Path:
+def _plain(file: Path, owned: ExitStack, limit: int) -> Path:
     """The file, or where it is compressed as a whole, a copy of what is in it that goes with the bag."""
     if file.suffix not in _COMPRESSED:
         return file
     folder = owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_"))
     copy = Path(folder, file.stem)
     try:
-        decompress_file(file, copy, most)
+        decompress_file(file, copy, limit)
     except BrokenContent as broken:
         raise BagError(f"{file}: cannot be decompressed: {broken}") from None
     return copy
 
 
-def _decompressor(metadata: Metadata | None, where: Path, most: int) -> Decompress | None:
+def _decompressor(metadata: Metadata | None, where: Path, limit: int) -> Decompress | None:
     if metadata is None or metadata.compression_mode != "message":
         return None
     if metadata.compression_format != "zstd":
         raise BagError(f"{where}: messages are compressed with {metadata.compression_format!r}; known: zstd")
-    return lambda data: message_of(data, most)
+    return lambda data: message_of(data, limit)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from sim_node.recording.bag import Bag, Message
+from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.frames import Statics
 from sim_node.recording.qos import offer
 
@@ -33,11 +33,11 @@ class Playback:
         for row in self._statics:
             del self._depths[row]
 
-    def before(self, time_ns: int) -> list[Message]:
+    def before(self, time_ns: int) -> list[BagMessage]:
         """What late subscribers would have got at a time: static transforms, then the newest of each latched topic."""
         found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
-        first = [Message(row, time_ns, data) for row, data in found if data is not None]
-        newest = {row: deque[Message](maxlen=depth) for row, depth in self._depths.items()}
+        first = [BagMessage(row, time_ns, data) for row, data in found if data is not None]
+        newest = {row: deque[BagMessage](maxlen=depth) for row, depth in self._depths.items()}
         if newest and time_ns > self.bag.start_ns:
             names = [self.bag.topics[row].name for row in newest]
             for message in self.bag.messages(names, stop_ns=time_ns):
@@ -45,7 +45,7 @@ class Playback:
         kept = [message for messages in newest.values() for message in messages]
         return first + sorted(kept, key=lambda message: message.time_ns)
 
-    def after(self, time_ns: int) -> Iterator[Message]:
+    def after(self, time_ns: int) -> Iterator[BagMessage]:
         """The messages from a time on.
 
         Static transforms that `before` has told already are not told again with the first message; merged ones only
@@ -54,11 +54,11 @@ class Playback:
         messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
         return self._with_statics(messages, time_ns) if self._statics else messages
 
-    def _with_statics(self, messages: Iterator[Message], time_ns: int) -> Iterator[Message]:
+    def _with_statics(self, messages: Iterator[BagMessage], time_ns: int) -> Iterator[BagMessage]:
         statics = self._statics
         counts = {row: topic.count_before(time_ns) for row, topic in statics.items()}
-        told = {row: statics[row].after(count) for row, count in counts.items()}
-        unheard = set(statics)
+        sent = {row: statics[row].after(count) for row, count in counts.items()}
+        unsent = set(statics)
         for message in messages:
             row = message.topic
             if row not in statics:
@@ -67,10 +67,10 @@ class Playback:
             counts[row] += 1
             data = statics[row].after(counts[row])
             assert data is not None
-            if data != told[row] or (row not in unheard and data == message.data):
+            if data != sent[row] or (row not in unsent and data == message.data):
                 yield message._replace(data=data)
-            told[row] = data
-            unheard.discard(row)
+            sent[row] = data
+            unsent.discard(row)
 
     def _read_statics(self, latched: list[int]) -> dict[int, Statics]:
         found: dict[int, Statics] = {}

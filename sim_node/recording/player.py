@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.playback import Playback
 from sim_node.recording.stamps import NoDefinition, Shift, shift_of
 from sim_node.simulation.pacing import Pace, Pacer
@@ -25,11 +25,11 @@ STANDING_CLOCK_S = 1.0
 ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
 BEGINNING_NS = 1_000_000_000
 # How long those who asked for reliability may take for the last messages.
-LAST_WORDS_S = 5.0
+DELIVERY_TIMEOUT_S = 5.0
 LISTEN_S = 0.02
 
 
-class Stage(Protocol):
+class PlaybackTarget(Protocol):
     """Where a bag is played."""
 
     @property
@@ -45,7 +45,7 @@ class Stage(Protocol):
     def delivered(self) -> bool:
         """Whether all that was sent reliably has arrived. May take a moment, well below a second."""
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """Something that the user should know."""
 
 
@@ -65,7 +65,7 @@ class Player:
     def __init__(
         self,
         playback: Playback,
-        stage: Stage,
+        target: PlaybackTarget,
         *,
         rate: float = 1.0,
         loop: bool = False,
@@ -81,7 +81,7 @@ class Player:
         self.loops = 0
         self.sent = 0
         self.began = False
-        self._stage = stage
+        self._target = target
         self._continuous = continuous
         self._clock_period_s = 1.0 / clock_rate if clock_rate else None
         self._next_clock = 0.0
@@ -92,9 +92,9 @@ class Player:
         self._now_ns = playback.start_ns
         self._ahead_ns = 0
         self._shifts: dict[int, Shift | None] = {}
-        self._damage_told = 0
-        self._messages: Iterator[Message] = iter(())
-        self._next: Message | None = None
+        self._damage_reported = 0
+        self._messages: Iterator[BagMessage] = iter(())
+        self._next: BagMessage | None = None
         self._sending = False
         # Whether there is nothing at all to play, so that a loop would go round without end.
         self._empty = False
@@ -161,7 +161,7 @@ class Player:
             now_ns = max(now_ns, self._pacer.now_ns())
         return min(now_ns, self.playback.stop_ns) - self.playback.bag.start_ns
 
-    def said(self) -> str:
+    def status(self) -> str:
         """Its state and position in words."""
         state = "waiting" if not self.began else "paused" if self.paused else "ended" if self.stopping else "playing"
         return f"{state} at {self.position_ns / 1e9:.9g} s"
@@ -173,7 +173,7 @@ class Player:
     # What the thread does
 
     def _work(self) -> None:
-        while not self.stopping and not self._stage.ready():
+        while not self.stopping and not self._target.ready():
             self._worker.serve(LISTEN_S)
         if not self.stopping:
             self._cue(self.playback.start_ns)
@@ -183,7 +183,7 @@ class Player:
 
     def _turn(self) -> None:
         """What is due: messages, the time, the end; else a wait for whatever comes first."""
-        self._tell_time()
+        self._publish_time()
         if self.paused:
             self._worker.serve(STANDING_CLOCK_S)
             return
@@ -198,24 +198,24 @@ class Player:
             self._play(None if self._pacer.free else self._pacer.now_ns())
         self._worker.serve()
 
-    def _play(self, until_ns: int | None, most: int = BURST) -> None:
+    def _play(self, until_ns: int | None, limit: int = BURST) -> None:
         """Sends the messages up to a time (whatever comes next, where None) and at most so many of them."""
-        message, messages, sends, ahead_ns = self._next, self._messages, self._stage.sends, self._ahead_ns
+        message, messages, sends, ahead_ns = self._next, self._messages, self._target.sends, self._ahead_ns
         self._sending = True
         try:
-            while message is not None and most and (until_ns is None or message.time_ns <= until_ns):
+            while message is not None and limit and (until_ns is None or message.time_ns <= until_ns):
                 sends[message.topic](self._moved(message) if ahead_ns else message.data)
                 self.sent += 1
                 self._now_ns = message.time_ns
                 message = next(messages, None)
-                most -= 1
+                limit -= 1
                 if self._worker.requests or self._worker.stopping:
                     break
         finally:
             self._sending = False
         self._next = message
         if message is None:
-            self._tell_damage()
+            self._report_damage()
 
     def _finish(self) -> None:
         """The end of the range: the next loop, or the end of all."""
@@ -234,24 +234,24 @@ class Player:
 
     def _await_delivery(self) -> None:
         """Until the last messages have arrived, unless somebody asks for something meanwhile."""
-        deadline = time.monotonic() + LAST_WORDS_S
-        while not self.stopping and not self._worker.requests and not self._stage.delivered():
+        deadline = time.monotonic() + DELIVERY_TIMEOUT_S
+        while not self.stopping and not self._worker.requests and not self._target.delivered():
             if time.monotonic() > deadline:
-                self._stage.complain(f"the last messages were not acknowledged within {LAST_WORDS_S:g} s")
+                self._target.warn(f"the last messages were not acknowledged within {DELIVERY_TIMEOUT_S:g} s")
                 break
 
     def _cue(self, time_ns: int) -> None:
         """Goes to a time: latched messages at once, the others from there on, a moment later if others came before."""
-        told_ns = self._now_ns + self._ahead_ns
+        published_ns = self._now_ns + self._ahead_ns
         gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
         if self._continuous:
-            self._ahead_ns = max(self._ahead_ns, told_ns + gap_ns - time_ns)
+            self._ahead_ns = max(self._ahead_ns, published_ns + gap_ns - time_ns)
         self._messages = self.playback.after(time_ns)
         self._now_ns = time_ns
         self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
-        self._tell(time_ns if self.paused else time_ns - gap_ns)
+        self._publish_clock(time_ns if self.paused else time_ns - gap_ns)
         self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
-        latched, sends = self.playback.before(time_ns), self._stage.sends
+        latched, sends = self.playback.before(time_ns), self._target.sends
         self._sending = True
         try:
             for message in latched:
@@ -288,12 +288,12 @@ class Player:
         else:
             assert self._next is not None
             until_ns = self._next.time_ns
-        self._tell(until_ns)
+        self._publish_clock(until_ns)
         if self.step_ns:
             while self._next is not None and self._next.time_ns <= until_ns and not self.stopping:
                 self._play(until_ns)
         else:
-            self._play(until_ns, most=1)
+            self._play(until_ns, limit=1)
         self._now_ns = until_ns
         self._pacer.anchor(until_ns)
 
@@ -314,18 +314,18 @@ class Player:
             self._pacer.anchor(self._now_ns)
         self._pacer.set_real_time_factor(rate)
 
-    def _tell_time(self) -> None:
+    def _publish_time(self) -> None:
         """On the clock, when it is due."""
         if self._clock_period_s is None or not self._clock_is_due():
             return
         if self.paused:
-            self._tell(self._now_ns)
+            self._publish_clock(self._now_ns)
         elif self._pacer.free:
-            self._tell(self._now_ns if self._next is None else self._next.time_ns)
+            self._publish_clock(self._now_ns if self._next is None else self._next.time_ns)
         else:
             # Not ahead of what has yet to be sent: the next message sets time back where a long delay is given up.
             next_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
-            self._tell(min(self._pacer.now_ns(), next_ns))
+            self._publish_clock(min(self._pacer.now_ns(), next_ns))
 
     def _clock_is_due(self) -> bool:
         now = time.monotonic()
@@ -337,11 +337,11 @@ class Player:
         self._next_clock = max(self._next_clock + period, now)
         return True
 
-    def _tell(self, time_ns: int) -> None:
+    def _publish_clock(self, time_ns: int) -> None:
         if self._clock_period_s is not None:
-            self._stage.clock(time_ns + self._ahead_ns)
+            self._target.clock(time_ns + self._ahead_ns)
 
-    def _moved(self, message: Message) -> bytes:
+    def _moved(self, message: BagMessage) -> bytes:
         """A message with its stamps moved; as it is where they cannot be found, which is told once."""
         topic = self.playback.bag.topics[message.topic]
         try:
@@ -354,11 +354,11 @@ class Player:
             return shift(message.data, self._ahead_ns, zeros)
         except (NoDefinition, ValueError) as fault:
             self._shifts[message.topic] = None
-            self._stage.complain(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")
+            self._target.warn(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")
             return message.data
 
-    def _tell_damage(self) -> None:
+    def _report_damage(self) -> None:
         damage = self.playback.bag.damage
-        for line in damage[self._damage_told :]:
-            self._stage.complain(line)
-        self._damage_told = len(damage)
+        for line in damage[self._damage_reported :]:
+            self._target.warn(line)
+        self._damage_reported = len(damage)

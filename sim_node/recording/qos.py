@@ -60,7 +60,7 @@ def _duration(given: Any) -> int:
 
 
 # By a topic's last name, where a bag does not say.
-UNTOLD = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description": LATCHED}
+DEFAULTS = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description": LATCHED}
 # Kept for readers that fall behind. History is a publisher's own affair: it takes no part in matching.
 DEPTH = 1000
 # Of latched topics of which a bag does not say how many messages a late subscriber got; rosbag2 leaves it out.
@@ -73,7 +73,7 @@ def offer(topic: BagTopic) -> Qos:
     What subscribers match by (reliability, durability, deadline, liveliness): the strictest promise. Depth of latched
     topics: the sum of their publishers', as each of them kept its own.
     """
-    recorded = topic.qos or (UNTOLD.get(topic.name.rpartition("/")[2], Qos()),)
+    recorded = topic.qos or (DEFAULTS.get(topic.name.rpartition("/")[2], Qos()),)
     latched = any(qos.latched for qos in recorded)
     return Qos(
         depth=_latched_depth(recorded) if latched else max(DEPTH, *(qos.depth for qos in recorded)),

@@ -47,7 +47,7 @@ class Recorder:
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
         *,
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
         resolve: Callable[[str], str] = absolute,
         patient: bool = True,
     ) -> None:
@@ -56,7 +56,7 @@ class Recorder:
         self.dropped = 0
         self.kept = 0
         self._writer = BagWriter(folder, self.settings, attached, custom)
-        self._tell, self._resolve, self._patient = tell, resolve, patient
+        self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
         self._numbers: dict[str, int] = {}
         self._pending: list[Entry] = []
@@ -144,7 +144,7 @@ class Recorder:
                 return  # nothing is on its way either
             if not self._patient and self._waiting_bytes > MAX_WAITING:
                 if not self.dropped:
-                    self._tell("recording: the disk is too slow for what comes, messages are left out")
+                    self._warn("recording: the disk is too slow for what comes, messages are left out")
                 self.dropped += len(entries)
                 return
             batch = Batch(time_ns, entries, self._progress_ns)
@@ -204,7 +204,7 @@ class Recorder:
         if self.kept < self._writer.count:
             lost = f"{self.folder}: {self.kept} of {self._writer.count} messages are in the bag"
             self._stopped = f"{lost} ({why})" if why else lost
-            self._tell(self._stopped)
+            self._warn(self._stopped)
             raise RecordingStopped(self._stopped)
 
     def _keeps_up(self) -> bool:
@@ -262,7 +262,7 @@ class Recorder:
         with self._changed:
             self._stopped = f"recording stopped: {why}"
             self._changed.notify_all()
-        self._tell(self._stopped)
+        self._warn(self._stopped)
 
     def _keep(self, batch: Batch) -> None:
         """Takes a batch into memory and lets go of those that are too old, but for what is latched."""

@@ -20,8 +20,8 @@ from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
 
 # Told how many messages are written so far.
-Told = Callable[[int], None]
-_TELL_EVERY = 1000
+Progress = Callable[[int], None]
+_PROGRESS_EVERY = 1000
 # The bytes of a message of a topic and time, as they were before each was compressed; None where they are broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]
 _COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
@@ -37,7 +37,7 @@ class Repaired:
     attachments: int = 0
 
 
-def repair(source: Path, folder: Path, told: Told = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
+def repair(source: Path, folder: Path, progress: Progress = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
     """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
 
     Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
@@ -50,7 +50,7 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, max_byte
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        done = _write(source, folder, part, told, max_bytes)
+        done = _write(source, folder, part, progress, max_bytes)
         part.rename(folder)
     except OSError as error:
         raise BagError(f"{folder}: cannot be written: {error.strerror}") from None
@@ -59,12 +59,12 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, max_byte
     return done
 
 
-def _write(source: Path, folder: Path, part: Path, told: Told, max_bytes: int) -> Repaired:
+def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
     with open_bag(source, max_bytes) as bag:
         for number, source_file in enumerate(bag.files):
-            file = _File(f"{folder.name}_{number}.mcap", done, told)
+            file = _File(f"{folder.name}_{number}.mcap", done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):
                     file.copy_records(source_file, stream, bag.decompressed)
@@ -83,11 +83,11 @@ def _write(source: Path, folder: Path, part: Path, told: Told, max_bytes: int) -
 class _File:
     """One file being written."""
 
-    def __init__(self, name: str, done: Repaired, told: Told) -> None:
+    def __init__(self, name: str, done: Repaired, progress: Progress) -> None:
         self.name = name
         self.count = 0
         self.start_ns, self.end_ns = 2**63 - 1, 0
-        self._done, self._told = done, told
+        self._done, self._progress = done, progress
 
     def copy_records(self, bag: McapBag, stream: BinaryIO, plain: Plain) -> None:
         """All records of an MCAP file, messages in the order in which they stand."""
@@ -144,8 +144,8 @@ class _File:
         self.count += 1
         self.start_ns, self.end_ns = min(self.start_ns, time_ns), max(self.end_ns, time_ns)
         self._done.counts[topic] += 1
-        if self.count % _TELL_EVERY == 0:
-            self._told(self._done.counts.total())
+        if self.count % _PROGRESS_EVERY == 0:
+            self._progress(self._done.counts.total())
 
 
 def _compression(bag: McapBag) -> CompressionType:

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
 from sim_node.text import did_you_mean
 from sim_node.wire.tf_message_reader import Unreadable
 
 # Gives messages of these topics in some time.
-Read = Callable[[Collection[str]], Iterable[Message]]
+Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
 @dataclass(frozen=True)
@@ -95,16 +95,16 @@ def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unre
     ]
 
 
-def thinned(times_s: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
+def thinned(times_s: FloatArray, values: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
     """At most about `most` of the samples (N,): of each stretch its first, least, greatest and last.
 
     A line through them covers the same pixels as one through all, where a stretch is no wider than one (Jugel and
     others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) stay.
     """
     count = len(values)
-    if count <= most:
+    if count <= limit:
         return times_s, values
-    bounds = np.linspace(0, count, max(1, most // 4) + 1).astype(np.int64)
+    bounds = np.linspace(0, count, max(1, limit // 4) + 1).astype(np.int64)
     starts = bounds[:-1]
     lengths = np.diff(bounds)
     stretch = np.repeat(np.arange(len(starts)), lengths)
@@ -119,7 +119,7 @@ def thinned(times_s: FloatArray, values: FloatArray, most: int) -> tuple[FloatAr
 
 
 # Samples of a line: four of each of its pixels, about.
-_MOST = 8000
+_MAX_SAMPLES = 8000
 _SIZE_INCHES = (11.0, 3.0)
 _DOTS_PER_INCH = 110
 
@@ -171,7 +171,7 @@ def draw(series: Sequence[Series], zero_s: float, path: Path) -> None:
     try:
         for (name, members), axis in zip(panels.items(), axes[:, 0], strict=True):
             for each in members:
-                times, values = thinned(each.times_s, each.values, _MOST)
+                times, values = thinned(each.times_s, each.values, _MAX_SAMPLES)
                 marker = "." if len(times) < 60 else ""
                 axis.plot(times - zero_s, values, linewidth=1.2, marker=marker, label=str(each.signal))
             axis.set_ylabel(f"[{name}]" if name else "")

@@ -15,7 +15,7 @@ _TOPICS = re.compile(r"[/*?\[][\w/*?!\[\]-]*", re.ASCII)
 # Left free on the disk: what is left when a recording stops has to do for everybody else.
 SPARE_BYTES = 256 * 1024 * 1024
 # Below this no bag is worth its metadata.
-SMALLEST_BYTES = 100_000
+MIN_BYTES = 100_000
 
 
 class SettingsFault(Exception):
@@ -53,8 +53,8 @@ class Settings:
             if getattr(self, name) < 0:
                 raise SettingsFault(f"{name}: found {getattr(self, name)}; 0 or more is needed")
         for name in ("split_bytes", "max_bytes"):
-            if 0 < getattr(self, name) < SMALLEST_BYTES:
-                raise SettingsFault(f"{name}: found {getattr(self, name)}; at least {SMALLEST_BYTES} bytes are needed")
+            if 0 < getattr(self, name) < MIN_BYTES:
+                raise SettingsFault(f"{name}: found {getattr(self, name)}; at least {MIN_BYTES} bytes are needed")
         for name in ("topics", "exclude"):
             for pattern in getattr(self, name):
                 if not is_topic_pattern(pattern):

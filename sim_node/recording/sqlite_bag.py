@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.wire.topic import INFINITE_NS, Qos
 
@@ -37,7 +37,7 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
     Raises BagError where not even the topics can be read.
     """
     source_path, target_path = folder / f"source_{path.name}", folder / path.name
-    said = [f"{path}: was not closed; its log is read too"] if unfinished(path) else []
+    notes = [f"{path}: was not closed; its log is read too"] if unfinished(path) else []
     shutil.copyfile(path, source_path)
     for suffix in _LOGS:
         with suppress(FileNotFoundError):
@@ -56,8 +56,8 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
     finally:
         source_path.unlink()
     if lost:
-        said.append(f"{path}: pages of the database are damaged; about {lost} messages are lost")
-    return target_path, said
+        notes.append(f"{path}: pages of the database are damaged; about {lost} messages are lost")
+    return target_path, notes
 
 
 def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> None:
@@ -160,14 +160,14 @@ class SqliteBag:
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
+    ) -> Iterator[BagMessage]:
         """One row at a time."""
         names = {one.topic for one in self._connections if topics is None or one.topic in topics}
-        told = 0
+        yielded = 0
         try:
             for message in self._read(names, start_ns, stop_ns):
                 yield message
-                told += 1
+                yielded += 1
             return
         except Exception as error:
             # The reader's own; apsw has a class for each of SQLite's codes.
@@ -176,15 +176,15 @@ class SqliteBag:
         # The index of times was damaged, which opening does not look at.
         self._reader.close()
         self._reader = self._rescued()
-        yield from islice(self._read(names, start_ns, stop_ns), told, None)
+        yield from islice(self._read(names, start_ns, stop_ns), yielded, None)
 
-    def _read(self, names: Collection[str], start_ns: int | None, stop_ns: int | None) -> Iterator[Message]:
+    def _read(self, names: Collection[str], start_ns: int | None, stop_ns: int | None) -> Iterator[BagMessage]:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
-            yield Message(places[connection.id], time_ns, data)
+            yield BagMessage(places[connection.id], time_ns, data)
 
-    def attachments(self) -> Iterator[Attachment]:
+    def attachments(self) -> Iterator[BagAttachment]:
         """None: SQLite bags have no place for them."""
         return iter(())
 
@@ -218,8 +218,8 @@ def _qos(given: Any) -> Qos:
     default = Qos()
 
     def word(name: str) -> str:
-        said: str = getattr(given, name).name.lower()
-        return getattr(default, name) if said in ("unknown", "system_default", "best_available") else said
+        notes: str = getattr(given, name).name.lower()
+        return getattr(default, name) if notes in ("unknown", "system_default", "best_available") else notes
 
     def duration(name: str) -> int:
         time = getattr(given, name)

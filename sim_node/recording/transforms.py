@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.tree import InvalidTransform, TransformError, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader
 
@@ -20,7 +20,7 @@ WALL_CLOCK_NS = 10**18
 _GIVEN_UP_NS = round(_KEPT_S / 2 * 1e9)
 
 # Gives the messages of these topics in the order of their times.
-Read = Callable[[Collection[str]], Iterable[Message]]
+Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
 class Found(NamedTuple):
@@ -116,7 +116,7 @@ class BagTransforms:
         except TransformError as error:
             return Found(stamp, error)
 
-    def _messages(self) -> Iterator[Message]:
+    def _messages(self) -> Iterator[BagMessage]:
         yield from self._read(self._dynamic) if self._dynamic else ()
         self.is_read = True
 
@@ -127,7 +127,7 @@ class BagTransforms:
         first = next((stamp for stamp in stamps if stamp >= 0), self._bag.start_ns)
         return first, first
 
-    def _stamp(self, message: Message) -> int:
+    def _stamp(self, message: BagMessage) -> int:
         """The first stamp in a message, -1 where it has none."""
         try:
             stamps = self._reader.read(message.data).stamps_ns
@@ -135,7 +135,7 @@ class BagTransforms:
             return -1
         return int(stamps.min()) if len(stamps) else -1
 
-    def _store(self, message: Message, static: bool) -> None:
+    def _store(self, message: BagMessage, static: bool) -> None:
         try:
             names, stamps, poses = self._reader.read(message.data)
             if len(stamps) and not static:

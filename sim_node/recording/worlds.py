@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sim_node.assembly import assemble
-from sim_node.recording.bag import Attachment, Bag
+from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
 from sim_node.world.load import randomised
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
@@ -160,7 +160,7 @@ def _world(bag: Bag, folder: Path) -> World | None:
     return assemble(world if seed is None else randomised(world, seed))
 
 
-def _unpacked(attachment: Attachment, folder: Path) -> Path:
+def _unpacked(attachment: BagAttachment, folder: Path) -> Path:
     """The file of an attachment. Raises WorldError for one that is none, or that is not below the folder."""
     path = Path(os.path.normpath(folder / attachment.name))
     if not path.is_relative_to(folder / _FOLDER) or path == folder / _FOLDER:

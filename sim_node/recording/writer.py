@@ -107,7 +107,7 @@ class BagWriter:
         if free < self._settings.spare_bytes:
             self.folder.rmdir()
             raise BagError(f"{self.folder}: {_too_little(free, self._settings)}")
-        self._tell()
+        self._write_metadata()
 
     def write(self, time_ns: int, entries: list[Entry]) -> bool:
         """One batch, and whatever is due then: another file, a flush. Returns whether all is with the system now.
@@ -115,7 +115,7 @@ class BagWriter:
         Raises BagFull, BagError, OSError.
         """
         if entries:
-            self._take(time_ns, entries)
+            self._append(time_ns, entries)
         if self._flushed_ns is not None and 0 <= time_ns - self._flushed_ns < FLUSH_NS:
             return False
         if self._file is not None:
@@ -126,7 +126,7 @@ class BagWriter:
             raise BagFull(_too_little(free, self._settings))
         return True
 
-    def _take(self, time_ns: int, entries: list[Entry]) -> None:
+    def _append(self, time_ns: int, entries: list[Entry]) -> None:
         went_back = self._last_ns is not None and time_ns < self._last_ns
         self._last_ns = time_ns
         if self._file is None:
@@ -157,7 +157,7 @@ class BagWriter:
             file.abandon()
         self._done.append(_information(file))
         with suppress(OSError):
-            self._tell()
+            self._write_metadata()
 
     def _split_due(self, file: McapFile, time_ns: int) -> bool:
         settings = self._settings
@@ -178,7 +178,7 @@ class BagWriter:
         for each in attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
         self._declare(file)
-        self._tell()
+        self._write_metadata()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # Whoever reads the file from its start has the latched messages before any other.
         self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
@@ -244,9 +244,9 @@ class BagWriter:
         self._done_bytes += file.size
         for number, count in file.counts.items():
             self._totals[number] = self._totals.get(number, 0) + count
-        self._tell()
+        self._write_metadata()
 
-    def _tell(self) -> None:
+    def _write_metadata(self) -> None:
         """metadata.yaml as it stands."""
         files = self._done if self._file is None else [*self._done, _information(self._file)]
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))

@@ -1,4 +1,4 @@
-"""A Snapshot: one instant of a run."""
+"""Snapshot: one instant of a run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Snapshot:
 
     Attributes:
         time_ns: Simulation time.
-        poses: (N, 7) [x y z qx qy qz qw]: each frame of the run's FrameTable in its parent. The column `pose`.
-        measurements: What the sensors published in the step that led here.
+        poses: (N, 7) [x y z qx qy qz qw], each frame of the run's FrameTable in its parent, m. The column `pose`.
+        measurements: What sensors published in the step that led here.
         columns: The columns by name; `snapshot["rotor_speed"]` reads one.
     """
 

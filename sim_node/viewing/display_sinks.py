@@ -16,7 +16,7 @@ from sim_node.wire import topic
 from sim_node.wire.cdr import stamp
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.encoding import encode
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.marker_messages import marker_array
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import Outlet, Qos, Send, Topic
@@ -105,14 +105,14 @@ class PathMessage:
     The messages of fewer poses are the beginnings of the longest one, which is laid out here.
     """
 
-    def __init__(self, frame_id: str, most: int) -> None:
+    def __init__(self, frame_id: str, max_poses: int) -> None:
         row = {"header": {"frame_id": frame_id, "stamp": 0}}
-        self._layout = Layout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * most})
+        self._layout = MessageLayout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * max_poses})
         self._length = self._layout.length("poses")
         # Seconds, nanoseconds and poses: what is kept, and where it goes in the message.
         fields = [self._layout.rows(f"poses[].{path}") for path in ("header.stamp.sec", "header.stamp.nanosec", "pose")]
         self._columns = [(np.zeros(places.shape, memory.dtype), memory, places) for memory, places in fields]
-        self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(most)]
+        self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(max_poses)]
         self._count = 0
 
     def clear(self) -> None:

@@ -18,7 +18,7 @@ from sim_node.world.layout import Layout
 FIELD_OF_VIEW = 0.9
 _FROM, _RADII = np.array([-0.62, -0.72, 0.5]), 2.1
 # A scene of a single point is looked at as if it were so large, m.
-SMALLEST = 0.6
+MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
@@ -49,7 +49,7 @@ def around(points: FloatArray) -> Extent:
     """Of points (P, 3) in the fixed frame; those that are not finite are left out."""
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
-    return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), SMALLEST))
+    return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), MIN_RADIUS))
 
 
 def places_of(world: World, layout: Layout) -> FloatArray:

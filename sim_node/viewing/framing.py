@@ -127,8 +127,8 @@ def _on_board(name: str, size: tuple[int, int], world: World, content: Content) 
         raise RenderError(f"camera: no frame {quoted(name)}{did_you_mean(name, known)}{there}; or {VIEWPOINT}, in m")
     row, own = frames.index(name), lenses.get(name, Camera().lens())
     lens = Lens(*size, own.horizontal_fov, own.near, own.far, depth=False)
-    farthest = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()
-    distance = float(np.clip(farthest, 10.0 * own.near, own.far))
+    max_distance = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()
+    distance = float(np.clip(max_distance, 10.0 * own.near, own.far))
     return lambda now: View(now[row], lens, distance)
 
 

@@ -139,9 +139,9 @@ def _path(motion: Motion) -> Marker:
         times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
     every = -(-len(times_ns) // _MAX_VERTICES)
     times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
-    way = Motions([motion]).at(times_ns)[:, 0, :3]
+    path = Motions([motion]).at(times_ns)[:, 0, :3]
     line = np.array([_LINE, 0.0, 0.0])
-    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way)
+    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=path)
 
 
 @marker_group(MISSIONS)
@@ -153,9 +153,9 @@ def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
             points = np.array([waypoint.position for waypoint in vehicle.pilot.waypoints])
             ends = points[:1] if vehicle.pilot.after == "loop" else points[:0]
             line = np.array([_LINE, 0.0, 0.0])
-            way = np.concatenate([points, ends])
-            if len(way) > 1:
-                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=way)
+            path = np.concatenate([points, ends])
+            if len(path) > 1:
+                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=path)
             for point, waypoint in zip(points, vehicle.pilot.waypoints, strict=True):
                 at = np.concatenate([point, [0.0, 0.0, 0.0, 1.0]])
                 colour = (*_MISSION[:3], 0.25)

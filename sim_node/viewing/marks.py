@@ -17,7 +17,7 @@ from sim_node.viewing.renderer import Renderer
 _INK, _PAPER = (28, 32, 36), (255, 255, 255)
 # Of the picture's height.
 _TEXT_SIZE = 1 / 46
-_SMALLEST = 11.0
+_MIN_TEXT_SIZE = 11.0
 
 
 def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: FloatArray) -> Pixels:
@@ -28,7 +28,7 @@ def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: Fl
     picture = Image.fromarray(pixels)
     draw = ImageDraw.Draw(picture)
     font, size = _font(picture)
-    taken: list[tuple[float, float, float, float]] = []
+    occupied: list[tuple[float, float, float, float]] = []
     for row in np.argsort(depths, kind="stable"):
         if depths[row] <= 0.0 or not _inside(at[row], picture):
             continue
@@ -36,8 +36,8 @@ def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: Fl
         width = draw.textlength(name, font=font)
         for left, top in ((x + 0.6 * size, y + 0.3 * size), (x - width - 0.6 * size, y + 0.3 * size)):
             box = (left - 2, top - 1, left + width + 2, top + 1.3 * size)
-            if all(_apart(box, other) for other in taken) and box[0] >= 0 and box[2] <= picture.width:
-                taken.append(box)
+            if all(_apart(box, other) for other in occupied) and box[0] >= 0 and box[2] <= picture.width:
+                occupied.append(box)
                 draw.text((left, top), name, _INK, font=font, stroke_width=2, stroke_fill=_PAPER)
                 break
     return np.asarray(picture)
@@ -54,7 +54,7 @@ def write_time(pixels: Pixels, time_s: float) -> Pixels:
 
 def _font(picture: Image.Image) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
     """Pillow's own: the same on every machine."""
-    size = max(_SMALLEST, picture.height * _TEXT_SIZE)
+    size = max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
     return ImageFont.load_default(size), size
 
 

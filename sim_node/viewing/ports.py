@@ -11,7 +11,7 @@ DEFAULT_PORT = 8080
 TRIES = 100
 
 
-class PagePortTaken(Exception):
+class PagePortInUse(Exception):
     """A port that cannot be listened at; the message says which and why."""
 
 
@@ -29,10 +29,10 @@ def free_port(port: int | None) -> int:
                 probe.listen()
             except OSError as error:
                 if port is not None:
-                    taken = error.errno == errno.EADDRINUSE
-                    why = "something else listens there" if taken else error.strerror or str(error)
-                    raise PagePortTaken(f"port {port}: {why}; another port, or 0 for any, is needed") from None
+                    in_use = error.errno == errno.EADDRINUSE
+                    why = "something else listens there" if in_use else error.strerror or str(error)
+                    raise PagePortInUse(f"port {port}: {why}; another port, or 0 for any, is needed") from None
             else:
                 found: int = probe.getsockname()[1]
                 return found
-    raise PagePortTaken(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + TRIES - 1} are all taken; another port is needed")
+    raise PagePortInUse(f"ports {DEFAULT_PORT} to {DEFAULT_PORT + TRIES - 1} are all taken; another port is needed")

@@ -139,27 +139,27 @@ def _lit(renderer: Renderer, framebuffer: Framebuffer, sun_samples: int) -> Pixe
 class _Path:
     """The way (T, 3) of a frame, thinned to points at least `step` m apart: what is kept once stays."""
 
-    def __init__(self, way: FloatArray, step: float) -> None:
+    def __init__(self, path: FloatArray, step: float) -> None:
         kept = [0]
-        for index in range(1, len(way)):
-            if np.linalg.norm(way[index] - way[kept[-1]]) >= step:
+        for index in range(1, len(path)):
+            if np.linalg.norm(path[index] - path[kept[-1]]) >= step:
                 kept.append(index)
-        self._way, self._kept = way, np.array(kept)
+        self._path, self._kept = path, np.array(kept)
 
     def until(self, index: int) -> FloatArray:
         """Points (P, 3) up to an instant, that of the instant last."""
-        return self._way[[*self._kept[: np.searchsorted(self._kept, index)], index]]
+        return self._path[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
 def _check(times_ns: Sequence[int], source: PoseSource) -> None:
     for time_ns in (times_ns[0], times_ns[-1]):
-        said, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
+        requested, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
         if time_ns < source.start_ns:
-            raise RenderError(f"{said:g} s is before the {source.name}'s start at {start:g} s")
+            raise RenderError(f"{requested:g} s is before the {source.name}'s start at {start:g} s")
         if time_ns > LATEST_NS:
-            raise RenderError(f"{said:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
+            raise RenderError(f"{requested:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
         if time_ns > source.end_ns:
-            raise RenderError(f"{said:g} s is after the {source.name}'s end at {end:g} s")
+            raise RenderError(f"{requested:g} s is after the {source.name}'s end at {end:g} s")
 
 
 def _rows(names: tuple[str, ...] | None, frames: FrameTable, *, bare: bool) -> list[int]:

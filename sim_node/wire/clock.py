@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sim_node.simulation import Snapshot
 from sim_node.wire import topic
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
@@ -39,7 +39,7 @@ def clock_writer() -> Callable[[int], bytes]:
 
     It raises OverflowError for a time that stamps do not hold.
     """
-    return Layout(CLOCK.type, {}, times=("clock",)).write
+    return MessageLayout(CLOCK.type, {}, times=("clock",)).write
 
 
 class ClockSink:

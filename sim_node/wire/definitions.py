@@ -44,8 +44,8 @@ class Field(NamedTuple):
     type: str
     size: int | None
     array: bool
-    most: int | None
-    longest: int | None
+    max_length: int | None
+    max_bytes: int | None
     default: object
 
 
@@ -88,8 +88,8 @@ def _field(line: str, package: str, type: str) -> Field | None:
         of = f"{owner.removesuffix('/msg') or package}/msg/{last}"
     fixed = brackets is None or bool(count and not bounded)
     number = 1 if brackets is None else int(count) if fixed else None
-    most, longest = int(count) if bounded else None, int(text_bound) if text_bound else None
-    return Field(name, of, number, brackets is not None, most, longest, _default(rest, of))
+    max_length, max_bytes = int(count) if bounded else None, int(text_bound) if text_bound else None
+    return Field(name, of, number, brackets is not None, max_length, max_bytes, _default(rest, of))
 
 
 def _default(text: str, of: str) -> object:

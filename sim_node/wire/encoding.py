@@ -14,7 +14,7 @@ import numpy.typing as npt
 from sim_node.text import did_you_mean
 from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
 from sim_node.wire.definitions import PRIMITIVES, TEXT, Field, UnknownMessage, fields_of
-from sim_node.wire.places import Moved, Place, Tree, joined
+from sim_node.wire.places import ByteRange, Moved, Tree, joined
 
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 BYTE = np.dtype("u1")
@@ -35,10 +35,10 @@ def encode(type: str, fields: Mapping[str, Any]) -> bytes:
     type, fields: as of Layout; stamps that are not named are zero. Raises LayoutFault, and OverflowError for times
     beyond what stamps hold.
     """
-    return ENCAPSULATION + bytes(Body(type, fields).data)
+    return ENCAPSULATION + bytes(MessageBody(type, fields).data)
 
 
-class Body:
+class MessageBody:
     """What comes behind the encapsulation header.
 
     stamps: where the Times are that nobody named, in headers and at the paths `times`.
@@ -57,7 +57,7 @@ class Body:
         for path in times:
             self._find(path)
 
-    def place(self, path: str) -> Place:
+    def place(self, path: str) -> ByteRange:
         """Return the place of a field, of all of it where that is a message of equal numbers without gaps."""
         node, base = self._find(path)
         return self._whole(node, path, base)
@@ -82,11 +82,11 @@ class Body:
             raise self._unknown(path) from None
         return node, base
 
-    def _whole(self, node: Tree, path: str, base: int = 0) -> Place:
+    def _whole(self, node: Tree, path: str, base: int = 0) -> ByteRange:
         whole = joined(node)
         if whole is None:
             raise LayoutFault(f"{self.type}: {path} does not consist of equal numbers; name the fields in it")
-        return Place(whole.start + base, whole.dtype, whole.size)
+        return ByteRange(whole.start + base, whole.dtype, whole.size)
 
     def _unknown(self, path: str) -> LayoutFault:
         known = list(_paths(self.type))
@@ -96,8 +96,8 @@ class Body:
         tree: dict[str, Tree] = {}
         data, used = self.data, 0
         for name, write, field in _plan(type):
-            value = given.get(name, _UNSAID)
-            used += value is not _UNSAID
+            value = given.get(name, _UNSET)
+            used += value is not _UNSET
             if write is None:
                 # The most frequent fields without ado: texts without bounds.
                 if value.__class__ is str:
@@ -105,7 +105,7 @@ class Body:
                     data += cdr_string(value)
                     tree[name] = None
                     continue
-                write = Body._texts
+                write = MessageBody._texts
             tree[name] = write(self, field, value, prefix + name)
         if used != len(given):
             raise self._unknown(prefix + next(name for name in given if name not in tree))
@@ -115,7 +115,7 @@ class Body:
 
     def _time(self, field: Field, value: Any, path: str) -> Tree:
         """A Time takes nanoseconds; without them it is left to those who write stamps, where these do so."""
-        if value is _UNSAID and path in self._times:
+        if value is _UNSET and path in self._times:
             return self._stamp(field, value, path)
         if isinstance(value, (int, np.integer)):
             value = dict(zip(("sec", "nanosec"), stamp(int(value)), strict=True))
@@ -123,7 +123,7 @@ class Body:
 
     def _stamp(self, field: Field, value: Any, path: str) -> Tree:
         """The Time of a header."""
-        if value is not _UNSAID:
+        if value is not _UNSET:
             return self._time(field, value, path)
         aligned(self.data, 4)
         self.stamps.append(len(self.data))
@@ -142,7 +142,7 @@ class Body:
             self.data += data
         else:
             node = self._message(type, {}, f"{path}.")
-        if value is not _UNSAID:
+        if value is not _UNSET:
             place = self._whole(node, path)
             values = self._cast(path, value, place.dtype)
             self._counted(path, len(values), place.size)
@@ -150,7 +150,7 @@ class Body:
         return node
 
     def _messages(self, field: Field, value: Any, path: str) -> Tree:
-        rows: Any = () if value is _UNSAID else value
+        rows: Any = () if value is _UNSET else value
         if isinstance(rows, np.ndarray) and len(rows):
             return self._array_of_messages(field, rows, path)
         if not isinstance(rows, (list, tuple, np.ndarray)) or not all(isinstance(row, Mapping) for row in rows):
@@ -164,13 +164,13 @@ class Body:
                 data += cdr_string(text)
             return [_text_names(field.type)] * len(rows)
         return [
-            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSAID, path)
+            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSET, path)
             for number, row in enumerate(rows)
         ]
 
     def _array_of_messages(self, field: Field, rows: npt.NDArray[Any], path: str) -> Tree:
         """A row for each message of equal numbers, such as points."""
-        one = Body(field.type, {})
+        one = MessageBody(field.type, {})
         place = one._whole(one.tree, path)
         if rows.shape[1:] != (place.size,) or place.start:
             raise LayoutFault(f"{self.type}: {path} needs rows of {place.size} numbers, found an array of {rows.shape}")
@@ -178,10 +178,10 @@ class Body:
         aligned(self.data, place.dtype.itemsize)
         start = len(self.data)
         self.data += self._cast(path, rows, place.dtype).tobytes()
-        return Place(start, place.dtype, rows.size)
+        return ByteRange(start, place.dtype, rows.size)
 
     def _texts(self, field: Field, value: Any, path: str) -> None:
-        if value is _UNSAID:
+        if value is _UNSET:
             value = field.default
         if value is None:
             value = [""] * (field.size or 0) if field.array else ""
@@ -191,14 +191,14 @@ class Body:
         if field.array:
             self._count(field, path, len(texts))
         for text in texts:
-            if field.longest is not None and len(text.encode()) > field.longest:
-                raise LayoutFault(f"{self.type}: {path} takes up to {field.longest} bytes, found {text!r}")
+            if field.max_bytes is not None and len(text.encode()) > field.max_bytes:
+                raise LayoutFault(f"{self.type}: {path} takes up to {field.max_bytes} bytes, found {text!r}")
             aligned(self.data, 4)
             self.data += cdr_string(text)
 
     def _numbers(self, field: Field, value: Any, path: str) -> Tree:
         dtype = _DTYPES[field.type]
-        if value is _UNSAID:
+        if value is _UNSET:
             value = field.default
         if value is None:
             size, data = field.size or 0, bytes((field.size or 0) * dtype.itemsize)
@@ -212,7 +212,7 @@ class Body:
         if not size:
             return []
         aligned(self.data, dtype.itemsize)
-        place = Place(len(self.data), dtype, size)
+        place = ByteRange(len(self.data), dtype, size)
         self.data += data
         return place
 
@@ -221,8 +221,8 @@ class Body:
         if field.size is not None:
             self._counted(path, found, field.size)
             return
-        if field.most is not None and found > field.most:
-            raise LayoutFault(f"{self.type}: {path} takes up to {field.most}, found {found}")
+        if field.max_length is not None and found > field.max_length:
+            raise LayoutFault(f"{self.type}: {path} takes up to {field.max_length}, found {found}")
         aligned(self.data, 4)
         self._lengths[path] = len(self.data)
         self.data += found.to_bytes(4, "little")
@@ -249,26 +249,26 @@ class Body:
 
 
 # What nobody said: None is a value, and a wrong one.
-_UNSAID: Any = object()
+_UNSET: Any = object()
 _PLAIN = (str, float, int, bool)
 _STEP = re.compile(r"[^.\[\]]+")
 _PADDING = [bytes(-at % 4) for at in range(4)]
 
 
 @cache
-def _plan(type: str) -> tuple[tuple[str, Callable[[Body, Field, Any, str], Tree] | None, Field], ...]:
+def _plan(type: str) -> tuple[tuple[str, Callable[[MessageBody, Field, Any, str], Tree] | None, Field], ...]:
     """Name, writer and definition of each field; no writer for a plain text."""
     plan = []
     for field in fields_of(type):
-        write: Callable[[Body, Field, Any, str], Tree] | None = Body._part
+        write: Callable[[MessageBody, Field, Any, str], Tree] | None = MessageBody._part
         if field.type == TEXT:
-            write = Body._texts if field.array or field.longest is not None else None
+            write = MessageBody._texts if field.array or field.max_bytes is not None else None
         elif field.type in PRIMITIVES:
-            write = Body._numbers
+            write = MessageBody._numbers
         elif field.array:
-            write = Body._messages
+            write = MessageBody._messages
         elif field.type == TIME:
-            write = Body._stamp if type == HEADER else Body._time
+            write = MessageBody._stamp if type == HEADER else MessageBody._time
         plan.append((field.name, write, field))
     return tuple(plan)
 
@@ -302,9 +302,9 @@ def _numeric(type: str) -> bool:
 
 
 @cache
-def _template(type: str, phase: int) -> tuple[bytes, Tree, Place | None]:
+def _template(type: str, phase: int) -> tuple[bytes, Tree, ByteRange | None]:
     """The bytes of such a message that begins `phase` bytes behind a multiple of 8, and where things lie from there."""
-    body = Body(type, {}, phase=phase)
+    body = MessageBody(type, {}, phase=phase)
     return bytes(body.data[phase:]), body.tree, joined(body.tree)
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.wire.cdr import ENCAPSULATION, STAMP, stamp
-from sim_node.wire.encoding import BYTE, CODES, Body, LayoutFault
-from sim_node.wire.places import Place
+from sim_node.wire.encoding import BYTE, CODES, LayoutFault, MessageBody
+from sim_node.wire.places import ByteRange
 
 # Gives the bytes for a stamp (ns) and the values that change, in their order.
 Pack = Callable[[int, Sequence[float]], bytes]
 
 
-class Layout:
+class MessageLayout:
     """The plain CDR (little endian) of a message whose texts and lengths do not change.
 
     type: package/msg/Name. fields: numbers, texts, lists of texts and lists of mappings like this one, by paths of
@@ -30,7 +30,7 @@ class Layout:
 
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = ()) -> None:
         self.type = type
-        self._body = body = Body(type, fields, times)
+        self._body = body = MessageBody(type, fields, times)
         # Padded in front, so that the body behind the encapsulation header is aligned in memory.
         self.doubles = np.zeros(-(-(len(body.data) + 8) // 8))
         raw = self.doubles.view(BYTE)
@@ -116,11 +116,11 @@ class Layout:
         """
         message = bytearray(self._message)
         parts: list[tuple[Callable[..., None], int, slice]] = []
-        taken = 0
+        count = 0
         for place in _joined([self._body.place(path) for path in paths]):
             pack_into = struct.Struct(f"<{place.size}{CODES[place.dtype.str]}").pack_into
-            parts.append((pack_into, len(ENCAPSULATION) + place.start, slice(taken, taken + place.size)))
-            taken += place.size
+            parts.append((pack_into, len(ENCAPSULATION) + place.start, slice(count, count + place.size)))
+            count += place.size
         stamps, stamp_into = [len(ENCAPSULATION) + at for at in self._body.stamps], STAMP.pack_into
         if len(stamps) != 1:
 
@@ -153,12 +153,12 @@ class Layout:
         return pack_runs
 
 
-def _joined(places: Sequence[Place]) -> list[Place]:
+def _joined(places: Sequence[ByteRange]) -> list[ByteRange]:
     """Places of one type that follow each other without a gap, as one."""
-    joined: list[Place] = []
+    joined: list[ByteRange] = []
     for place in places:
         if joined and joined[-1].dtype == place.dtype and joined[-1].end == place.start:
             last = joined.pop()
-            place = Place(last.start, last.dtype, last.size + place.size)
+            place = ByteRange(last.start, last.dtype, last.size + place.size)
         joined.append(place)
     return joined

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 
-class Place(NamedTuple):
+class ByteRange(NamedTuple):
     """Numbers of one type: where they begin behind the encapsulation header, and how many there are."""
 
     start: int
@@ -26,14 +26,14 @@ class Moved(NamedTuple):
 
     base: int
     tree: Tree
-    whole: Place | None
+    whole: ByteRange | None
 
 
 # Where things lie: of a message by field, of a list of messages by row; None for texts.
-Tree: TypeAlias = "Place | Moved | dict[str, Tree] | list[Tree] | None"
+Tree: TypeAlias = "ByteRange | Moved | dict[str, Tree] | list[Tree] | None"
 
 
-def joined(node: Tree) -> Place | None:
+def joined(node: Tree) -> ByteRange | None:
     """Return all numbers as one, where they are of one type and without gaps."""
     if isinstance(node, Moved):
         return node.whole and node.whole._replace(start=node.base + node.whole.start)
@@ -42,12 +42,12 @@ def joined(node: Tree) -> Place | None:
         return None
     if [each.start for each in places[1:]] != [each.end for each in places[:-1]]:
         return None
-    return Place(places[0].start, places[0].dtype, sum(each.size for each in places))
+    return ByteRange(places[0].start, places[0].dtype, sum(each.size for each in places))
 
 
-def _places(node: Tree, base: int = 0) -> Iterator[Place]:
+def _places(node: Tree, base: int = 0) -> Iterator[ByteRange]:
     """The places of all numbers, in their order."""
-    if isinstance(node, Place):
+    if isinstance(node, ByteRange):
         yield node._replace(start=node.start + base) if base else node
     elif isinstance(node, Moved):
         yield from _places(node.tree, base + node.base)

@@ -14,7 +14,7 @@ from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.definitions import UnknownMessage, fields_of
 from sim_node.wire.encoding import HEADER, LayoutFault
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
@@ -52,8 +52,8 @@ def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> 
 def writers_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> list[tuple[Topic, Write]]:
     """Return the topics of one sensor of a type, with what writes their messages. Raises PluginFault."""
     with SENSORS.blaming(kind):
-        said = messages_of(kind, frame, sensor, fixed_frame)
-        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in said]
+        found = messages_of(kind, frame, sensor, fixed_frame)
+        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in found]
 
 
 def lay_out_messages(world: World) -> dict[str, list[Topic]]:
@@ -85,7 +85,7 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
             part = "a reading" if each.of is ... else f"{each.of} of a reading"
             raise LayoutFault(f"{message.type}: {path} needs shape {needed[path]}, {part} {shape} is {found[path]}")
     head = {"header.frame_id": frame} if _has_header(message.type) else {}
-    layout = Layout(message.type, {**head, **message.fields, **starts})
+    layout = MessageLayout(message.type, {**head, **message.fields, **starts})
     # By each: which part of which view of the message, and of which part of the reading it is told.
     moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
     if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
@@ -157,9 +157,9 @@ class SensorSink:
     def write(self, snapshot: Snapshot) -> None:
         """Sends the readings of a snapshot."""
         for batch, (latency_ns, sensors) in zip(snapshot.measurements.batches, self._out, strict=True):
-            for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
+            for stamp_ns, values_of_instant in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 stamp = self._stamp(stamp_ns)
-                for values, topics in zip(told, sensors, strict=True):
+                for values, topics in zip(values_of_instant, sensors, strict=True):
                     for send, write in topics:
                         send(stamp + latency_ns, write(stamp, values))
 

@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from sim_node.wire.layout import Layout, Pack
+from sim_node.wire.layout import MessageLayout, Pack
 
 _IDENTITY = (0.0, 0.0, 0.0, 1.0)
 _NOT_MEASURED = (-1.0, *[0.0] * 8)
@@ -23,9 +23,9 @@ def _packed(type: str, frame_id: str, *changing: str, **fields: Any) -> Pack:
 
 
 @lru_cache(maxsize=64)
-def _layout(type: str, **fields: Any) -> Layout:
+def _layout(type: str, **fields: Any) -> MessageLayout:
     """One for all vehicles of the same frames: packers have a copy of the message each."""
-    return Layout(type, fields)
+    return MessageLayout(type, fields)
 
 
 def imu_with_attitude(frame_id: str) -> Pack:

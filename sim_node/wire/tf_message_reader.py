@@ -21,9 +21,9 @@ class Unreadable:
     tell: called with a line for the first one of each topic. by_topic: how many so far. May be used by several threads.
     """
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
+    def __init__(self, report: Callable[[str], object]) -> None:
         self.by_topic: dict[str, int] = {}
-        self._tell = tell
+        self._report = report
         self._lock = threading.Lock()
 
     def count(self, topic: str, why: object, whence: str = "") -> None:
@@ -32,7 +32,7 @@ class Unreadable:
             before = self.by_topic.get(topic, 0)
             self.by_topic[topic] = before + 1
         if not before:
-            self._tell(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted")
+            self._report(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted")
 
     def counted(self) -> list[str]:
         """A line for each topic of which more than the one that was told of were skipped."""
@@ -44,7 +44,7 @@ MIN_FOR_LAYOUT = 4
 MAX_LAYOUTS = 64
 
 # Stamp, two strings of length 1 and 7 doubles, with the least padding.
-_SMALLEST_TRANSFORM = 80
+_MIN_TRANSFORM_BYTES = 80
 _POSE_BYTES = 7 * 8
 
 
@@ -97,7 +97,7 @@ class TfMessageReader:
     def _parse(self, message: bytes) -> tuple[TransformBatch, tuple[IntArray, IntArray, npt.NDArray[np.bool_]]]:
         order, body = _byte_order(message), memoryview(message)[4:]
         (count,) = _unpack(order + "I", body, 0, "number of transforms")
-        if count * _SMALLEST_TRANSFORM > len(body) + _SMALLEST_TRANSFORM:
+        if count * _MIN_TRANSFORM_BYTES > len(body) + _MIN_TRANSFORM_BYTES:
             raise ValueError(f"TFMessage of {len(message)} bytes cannot hold {count} transforms")
         parents: list[str] = []
         children: list[str] = []

@@ -11,7 +11,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Snapshot
 from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
@@ -30,7 +30,7 @@ class TfMessageBytes:
     def __init__(self, parents: Sequence[str], children: Sequence[str]) -> None:
         ends = zip(parents, children, strict=True)
         rows = [{"header.frame_id": parent, "child_frame_id": child} for parent, child in ends]
-        self._layout = Layout(TF.type, {"transforms": rows})
+        self._layout = MessageLayout(TF.type, {"transforms": rows})
         self._memory, places = self._layout.rows("transforms[].transform")
         self._places = places.reshape(len(rows), 7)
 

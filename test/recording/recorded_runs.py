@@ -39,7 +39,7 @@ def record(
         settings or Settings(spare_bytes=0),
         attachments_of(simulation.world, seed, False),
         custom_data(simulation.world, seed),
-        tell=told.append,
+        warn=told.append,
     )
     run(Loop(simulation, (*sinks_into(recorder), *sinks), real_time_factor=0.0, duration_ns=round(seconds * 1e9)))
     return told

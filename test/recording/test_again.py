@@ -31,7 +31,7 @@ class Again:
     """The stage of a player that records what it is sent, at the time that the clock last told."""
 
     def __init__(self, bag: Bag, folder: Path) -> None:
-        self.recorder = Recorder(folder, Settings(spare_bytes=0), tell=pytest.fail)
+        self.recorder = Recorder(folder, Settings(spare_bytes=0), warn=pytest.fail)
         self.sends: dict[int, Callable[[bytes], None]] = {}
         self._now_ns = bag.start_ns
         for row, topic in enumerate(bag.topics):
@@ -49,7 +49,7 @@ class Again:
     def delivered(self) -> bool:
         return True
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         pytest.fail(text)
 
 

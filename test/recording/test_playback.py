@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written import LATCHED, T0, TYPES, Row, qos, serialised, text, tf_message, write_bag
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.frames import Statics
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -33,7 +33,7 @@ def transforms(data: bytes) -> dict[str, tuple[str, int, float]]:
 
 
 def statics(*messages: Any) -> Statics:
-    return Statics(Message(0, T0 + row, serialised(message)) for row, message in enumerate(messages))
+    return Statics(BagMessage(0, T0 + row, serialised(message)) for row, message in enumerate(messages))
 
 
 def test_broadcasters_side_by_side_become_one_message() -> None:
@@ -80,7 +80,7 @@ def playback(path: Path, *, start_ns: int | None = None, stop_ns: int | None = N
     return Playback(bag, topics=[topic.name for topic in bag.topics], start_ns=start_ns, stop_ns=stop_ns)
 
 
-def named(played: Playback, messages: Iterable[Message]) -> list[tuple[str, int, bytes]]:
+def named(played: Playback, messages: Iterable[BagMessage]) -> list[tuple[str, int, bytes]]:
     return [(played.bag.topics[m.topic].name, m.time_ns, m.data) for m in messages]
 
 

@@ -33,7 +33,7 @@ MAP = Topic("map", "std_msgs/msg/String", LATCHED)
 
 def recorder(folder: Path, **settings: Any) -> tuple[Recorder, list[str]]:
     told: list[str] = []
-    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), tell=told.append)
+    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), warn=told.append)
     return made, told
 
 
@@ -168,7 +168,7 @@ def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path: Path) -> N
 def test_a_run_may_end_with_its_recording(tmp_path: Path) -> None:
     full = threading.Event()
     settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
-    made = Recorder(tmp_path / "bag", settings, tell=lambda why: full.set())
+    made = Recorder(tmp_path / "bag", settings, warn=lambda why: full.set())
     send = made.advertise(NUMBERS)
     made.open()
     send(0, bytes(2_000_000))
@@ -309,7 +309,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatc
     from sim_node.recording import recorder as module
 
     monkeypatch.setattr(module, "MAX_WAITING", 10_000)
-    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=print, patient=False)
+    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), warn=print, patient=False)
     send = made.advertise(NUMBERS)
     made.open()
     gate = threading.Event()

@@ -28,7 +28,7 @@ from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import Settings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
 
@@ -245,7 +245,7 @@ def test_a_bag_that_is_there_closes_the_autopilots(tmp_path: Path) -> None:
 
 def test_a_taken_port_of_a_page_closes_the_autopilots(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.page), pytest.raises(PagePortTaken, match=str(yard.page)):
+    with taken(yard.page), pytest.raises(PagePortInUse, match=str(yard.page)):
         yard.session().open()
     assert not yard.bag.exists()
     yard.assert_nothing_is_left()
@@ -326,7 +326,7 @@ def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pyte
     lines: list[str] = []
     tell: Callable[[str], None] = lines.append
     with caplog.at_level("INFO", "sim_node"):
-        with yard.session(recipes=None, tell=tell):
+        with yard.session(recipes=None, report=tell):
             pass
         assert not caplog.messages
         with yard.session(recipes=None):

@@ -17,7 +17,7 @@ from waiting import PATIENCE, until
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortTaken, free_port
+from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortInUse, free_port
 from sim_node.world import World, load
 
 # A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.
@@ -286,7 +286,7 @@ def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
     enough = threading.Event()
 
     def show(instant: Instant) -> None:
-        shown.append((instant.time_ns, float(instant.poses[0, 0]), set(instant.told)))
+        shown.append((instant.time_ns, float(instant.poses[0, 0]), set(instant.measurements)))
         busy.set()
         go_on.wait()
         if instant.time_ns == 1000:
@@ -352,7 +352,7 @@ def test_a_port_that_is_taken_is_refused_by_name_and_the_default_one_moves_on() 
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(PagePortTaken, match=f"port {port}: something else listens there"):
+        with pytest.raises(PagePortInUse, match=f"port {port}: something else listens there"):
             Server(port, "test")
     with socket.socket() as other:
         try:

@@ -7,6 +7,6 @@ sink.steer(loop)
 """
 
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 
-__all__ = ["PagePortTaken", "ViewSink", "Viewer"]
+__all__ = ["PagePortInUse", "ViewSink", "Viewer"]

@@ -32,18 +32,18 @@ class Readouts:
         self._last: dict[str, npt.NDArray[Any]] = {}
         self._sensor = gui.add_dropdown("Sensor", tuple(labels))
         self._answer = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
 
-    def take(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+    def update(self, described: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
         """Keeps the newest reading of each sensor."""
-        self._last.update((name, values) for name, (values, _) in told.items() if name in self._labels)
+        self._last.update((name, values) for name, (values, _) in described.items() if name in self._labels)
 
     def show(self) -> None:
         """Writes the numbers of the chosen sensor out."""
         name = self._sensor.value
         text = table(self._labels[name], self._last[name]) if name in self._last else "no reading yet"
-        if text != self._told:
-            self._told = self._answer.content = text
+        if text != self._shown_text:
+            self._shown_text = self._answer.content = text
 
 
 def labels_of(world: World) -> dict[str, tuple[str, ...]]:
@@ -81,7 +81,7 @@ class Controls:
     def __init__(self, gui: Any, transport: Transport | None) -> None:
         self._transport = transport
         self._time = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
         self._start = 0.0
         if transport is None:
             return
@@ -114,8 +114,8 @@ class Controls:
             text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
             if transport.span is not None:
                 self._slider.value = min(max(seconds, 0.0), self._slider.max)
-        if text != self._told:
-            self._told = self._time.content = text
+        if text != self._shown_text:
+            self._shown_text = self._time.content = text
 
     def _sought(self, event: Any) -> None:
         """Only what a person has moved: the slider also moves as time goes on."""
@@ -144,15 +144,15 @@ class Lookup:
         self._target = gui.add_dropdown("Target", names, initial_value=names[0])
         self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
         self._answer = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
         gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
 
     def show(self, poses: FloatArray) -> None:
         """Writes the transform out, from each frame's pose (N, 7) in its parent."""
         target, source = self._target.value, self._source.value
-        text = told(target, source, self._scene.frames.lookup(poses, target, source))
-        if text != self._told:
-            self._told = self._answer.content = text
+        text = described(target, source, self._scene.frames.lookup(poses, target, source))
+        if text != self._shown_text:
+            self._shown_text = self._answer.content = text
 
 
 def hierarchy(scene: Scene) -> str:
@@ -169,7 +169,7 @@ def hierarchy(scene: Scene) -> str:
     return "\n".join([*lines[:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
 
 
-def told(target: str, source: str, pose: FloatArray) -> str:
+def described(target: str, source: str, pose: FloatArray) -> str:
     """A pose (7,) in words."""
     position, rotation = pose_math.position(pose) + 0.0, pose_math.orientation(pose)
     rpy = np.round(np.degrees(quaternions.to_rpy(rotation)), 2) + 0.0

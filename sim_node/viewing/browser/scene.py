@@ -103,9 +103,9 @@ class Scene:
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
 
-    def sense(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
         """Sends readings: by name the values, and each frame's pose (N, 7) in its parent when they were read."""
-        for name, (values, poses) in told.items():
+        for name, (values, poses) in measurements.items():
             if name in self.views:
                 row, view = self.views[name]
                 view.show(values, self._in_root(row, poses))

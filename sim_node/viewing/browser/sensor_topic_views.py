@@ -15,7 +15,7 @@ from sim_node.wire.sensor_topics import messages_of
 from sim_node.world import FrameTable, World
 
 # Fields of messages that views are made by.
-_SAID = ("width", "height", "angle_min", "angle_increment")
+_CONSTANT_FIELDS = ("width", "height", "angle_min", "angle_increment")
 # PointField's numbers of types (sensor_msgs/PointField).
 _POINT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
@@ -40,20 +40,20 @@ def topic_views_of(world: World, frames: FrameTable) -> dict[str, SensorTopicVie
         for name, sensor in zip(group.names, group.sensors, strict=True):
             messages = [each.message for each in messages_of(group.kind, name, sensor, world.fixed_frame)]
             # What one message says of a camera, the pictures of another are drawn by.
-            said = {path: value for message in messages for path, value in message.fields.items()}
+            constant = {path: value for message in messages for path, value in message.fields.items()}
             for message in messages:
                 frame = message.fields.get("header.frame_id", name)
                 changing = [value.of for value in message.fields.values() if isinstance(value, Channels)]
                 if message.type in VIEWS and changing and frame in frames.names:
                     found.setdefault(
-                        name, SensorTopicView(frame, message.type, {**said, **message.fields}, changing[0])
+                        name, SensorTopicView(frame, message.type, {**constant, **message.fields}, changing[0])
                     )
     return found
 
 
 def topic_view_from(message: Any, type: str) -> SensorTopicView:
     """What a message of a topic comes from, by its first one; type: in MESSAGES."""
-    fields = {key: getattr(message, key) for key in _SAID if hasattr(message, key)}
+    fields = {key: getattr(message, key) for key in _CONSTANT_FIELDS if hasattr(message, key)}
     return SensorTopicView(message.header.frame_id, type, fields)
 
 

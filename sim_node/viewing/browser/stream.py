@@ -17,7 +17,7 @@ RATE = 60.0
 IDLE_S = 0.2
 
 # By sensor: its values, and the poses (N, 7) of all frames in their parents at that instant.
-Told = dict[str, tuple[npt.NDArray[Any], FloatArray]]
+Latest = dict[str, tuple[npt.NDArray[Any], FloatArray]]
 
 
 class Instant(NamedTuple):
@@ -25,7 +25,7 @@ class Instant(NamedTuple):
 
     time_ns: int
     poses: FloatArray
-    told: Told
+    measurements: Latest
 
 
 class Stream:
@@ -38,18 +38,18 @@ class Stream:
         self._show, self._idle = show, idle
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
         self._time_ns = 0
-        self._told: Told = {}
+        self._measurements: Latest = {}
         self._offered = threading.Condition()
         self._is_fresh = self._ended = False
         self._thread = threading.Thread(target=self._run, name="viewer", daemon=True)
         self._thread.start()
 
-    def offer(self, time_ns: int, poses: FloatArray, told: Told) -> None:
+    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
         """Takes an instant over, its poses by copy. One that was not shown yet is lost, but not its readings."""
         with self._offered:
             np.copyto(self._fresh, poses)
             self._time_ns = time_ns
-            self._told.update(told)
+            self._measurements.update(measurements)
             self._is_fresh = True
             self._offered.notify()
 
@@ -71,8 +71,8 @@ class Stream:
                 fresh = self._is_fresh
                 if fresh:
                     self._fresh, self._shown = self._shown, self._fresh
-                    told, self._told = self._told, {}
-                    instant = Instant(self._time_ns, self._shown, told)
+                    measurements, self._measurements = self._measurements, {}
+                    instant = Instant(self._time_ns, self._shown, measurements)
                     self._is_fresh = False
             if fresh:
                 self._show(instant)

@@ -16,7 +16,7 @@ from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
-from sim_node.viewing.browser.stream import Instant, Stream, Told
+from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
 from sim_node.viewing.meshes import Shape
@@ -45,7 +45,7 @@ class Viewer:
         self._slow_due = 0.0
         self._readouts: Readouts | None = None
 
-    def stage(
+    def set_scene(
         self,
         frames: FrameTable,
         poses: FloatArray,
@@ -90,10 +90,10 @@ class Viewer:
             if back:
                 scene.trails.clear(in_root)
             scene.show(in_root)
-            scene.sense(instant.told)
+            scene.show_measurements(instant.measurements)
             self._plots.sample(instant.time_ns, in_root)
             if self._readouts is not None:
-                self._readouts.take(instant.told)
+                self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
 
@@ -141,20 +141,20 @@ class ViewSink:
         self._instruments = topic_views_of(world, frames)
         shapes = shapes_of(world, frames)
         self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
-        self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
+        self._viewer.set_scene(frames, layout.poses, shapes, places, self._instruments, self._labels)
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:
         """Offers a snapshot to the page."""
         assert self._stream is not None
-        told: Told = {}
+        measurements: Latest = {}
         for batch in snapshot.measurements.batches:
             for row, name in enumerate(batch.names if len(batch.values) else ()):
                 if name in self._instruments:
-                    told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
+                    measurements[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
                 elif name in self._labels:
-                    told[name] = batch.values[-1, row].copy(), snapshot.poses
-        self._stream.offer(snapshot.time_ns, snapshot.poses, told)
+                    measurements[name] = batch.values[-1, row].copy(), snapshot.poses
+        self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:
         """Ends the page."""
