@@ -1,4 +1,4 @@
-"""What two bags differ in, topic by topic."""
+"""Compare two bags topic by topic."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import Decoder, leaves
 
-# Of a topic that one bag has far more of, this much is kept of what waits for its counterpart.
+# Limit of messages that wait for their counterpart, for topics of which one bag has many more.
 _MAX_HELD_BYTES = 64 << 20
 
 
 class Difference(NamedTuple):
-    """Where two messages differ. time_ns: of the first bag's; number: how many of its topic came before."""
+    """Where two messages differ. time_ns: of the first bag's message; number: its index within the topic."""
 
     number: int
     time_ns: int
@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
 
 class LargestDifference(NamedTuple):
-    """The largest difference of numbers."""
+    """The largest difference between numbers."""
 
     amount: float
     time_ns: int
@@ -36,9 +36,12 @@ class LargestDifference(NamedTuple):
 
 @dataclass
 class TopicDifference:
-    """One topic in both bags. The k-th message of one is compared with the k-th of the other.
+    """The comparison of one topic in both bags: the k-th message of one with the k-th of the other.
 
-    compared: pairs; differing: pairs beyond the tolerance; note: what could not be compared, and why.
+    Attributes:
+        compared: Number of pairs compared.
+        differing: Number of pairs beyond the tolerance.
+        note: What could not be compared, and why.
     """
 
     name: str
@@ -51,7 +54,7 @@ class TopicDifference:
 
     @property
     def is_equal(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether no difference was found."""
         return self.counts[0] == self.counts[1] and not self.differing and not self.note
 
 
@@ -62,16 +65,26 @@ def compare(
     tolerance: float,
     messages: tuple[Iterator[BagMessage], Iterator[BagMessage]],
 ) -> list[TopicDifference]:
-    """The topics of both bags, by name. messages: of both, of these topics, in time order.
+    """Compare the topics of two bags and return the results by name.
 
-    Bytes are compared first, and decoded where they differ. tolerance: by which numbers may differ.
+    Messages are compared as bytes first, and decoded if these differ.
+
+    Args:
+        one: The first bag.
+        other: The second bag.
+        topics: Names of the topics.
+        tolerance: Maximum difference between numbers.
+        messages: Of both bags and these topics, in time order.
+
+    Returns:
+        One result per topic.
     """
     compared = {name: _Topic(name, _of(one, name), _of(other, name), tolerance) for name in sorted(topics)}
     names = [topic.name for topic in one.topics], [topic.name for topic in other.topics]
     is_open = [True, True]
     waiting = 0
     while any(is_open):
-        # From the bag that is behind, so that little waits.
+        # Read from the bag that is behind, so that few messages wait.
         side = 0 if (waiting <= 0 and is_open[0]) or not is_open[1] else 1
         message = next(messages[side], None)
         if message is None:
@@ -100,7 +113,7 @@ class _Topic:
             self._stop(f"types differ: {one.type} and {other.type}")
 
     def add(self, side: int, message: BagMessage) -> int:
-        """Compares a message or lets it wait; returns how many more of the first bag wait than before."""
+        """Compare a message or store it; return how many more messages of the first bag wait than before."""
         counts = self.difference.counts
         self.difference.counts = (counts[0] + (side == 0), counts[1] + (side == 1))
         if not self.is_compared:
@@ -110,7 +123,7 @@ class _Topic:
             self.held_side, self.held_bytes = side, self.held_bytes + len(message.data)
             if self.held_bytes > _MAX_HELD_BYTES:
                 gone = len(self.held)
-                self._stop(f"one has many more; compared up to message {self.difference.compared}")
+                self._stop(f"one bag has many more; compared up to message {self.difference.compared}")
                 return gone - 1 if side else 1 - gone
             return 1 if side == 0 else -1
         counterpart = self.held.popleft()
@@ -179,7 +192,7 @@ def _first_difference(one: dict[str, Any], other: dict[str, Any], tolerance: flo
 
 
 def _unequal(one: Any, other: Any, tolerance: float) -> tuple[str, Any, Any] | None:
-    """Index, if any, and the two values that differ first."""
+    """Return the index, if any, and the two values that differ first."""
     if not isinstance(one, np.ndarray | list):
         return None if _alike(one, other, tolerance) else ("", one, other)
     if isinstance(one, np.ndarray) and len(one) == len(other):
@@ -200,7 +213,7 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
 
 
 def _alike_arrays(one: Any, other: Any, tolerance: float) -> Any:
-    """Elementwise; NaN is like NaN, and infinity like itself."""
+    """Compare elementwise; NaN equals NaN, and infinity equals itself."""
     if one.dtype.kind == "b":
         return one == other
     with np.errstate(invalid="ignore"):
@@ -209,7 +222,7 @@ def _alike_arrays(one: Any, other: Any, tolerance: float) -> Any:
 
 
 def _amounts(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """By how much each number differs that does."""
+    """Yield by how much each differing number differs."""
     for path, value in one.items():
         counterpart = other.get(path)
         if isinstance(value, np.ndarray) and isinstance(counterpart, np.ndarray) and len(value) == len(counterpart):

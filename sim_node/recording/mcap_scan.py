@@ -1,4 +1,4 @@
-"""What an MCAP file holds, found by walking over all its records: for files without an end, or with damage."""
+"""Scan all records of an MCAP file: for files without an end, or with damage."""
 
 from __future__ import annotations
 
@@ -29,17 +29,14 @@ from sim_node.recording.mcap_records import (
 # Messages outside chunks are read in runs of about this many bytes.
 _RUN_BYTES = 1 << 20
 _NOT_YET = 2**63 - 1
-# Later than any time of a message.
+# After all message times.
 _NEVER = 2**64
-# Of definitions in broken chunks.
+# Limit for definitions in broken chunks.
 _MAX_DOUBTFUL = 1 << 24
 
 
 def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> McapLayout:
-    """Walks over the file; what is broken is named in the layout's damage and stepped over.
-
-    max_bytes: what a chunk may take in memory.
-    """
+    """Scan the file; damage is listed in the layout and skipped. max_bytes: limit of a chunk in memory."""
     return _Scan(file, max_bytes).layout
 
 
@@ -49,7 +46,7 @@ class _Scan:
         self._max_bytes = max_bytes
         self.layout = McapLayout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
-        # Definitions in broken chunks, which are taken where there are no others.
+        # Definitions in broken chunks, used if there are no others.
         self._doubtful: list[tuple[int, list[tuple[int, bytes]]]] = []
         self._doubtful_bytes = 0
         self._run: _Run | None = None
@@ -59,7 +56,7 @@ class _Scan:
         self._add_doubtful()
         for channel in sorted(self._counts.keys() - self.layout.channels.keys()):
             lost = self._counts.pop(channel)
-            self.layout.damage.append(f"{lost} messages of channel {channel} are lost: nothing says what they are")
+            self.layout.damage.append(f"{lost} messages of channel {channel} are lost: its definition is missing")
         self.layout.counts = dict(self._counts)
         if self.layout.start_ns == _NOT_YET:
             self.layout.start_ns = 0
@@ -67,7 +64,7 @@ class _Scan:
     def _walk(self) -> None:
         at = len(MAGIC)
         if self._file.read(0, at) != MAGIC:
-            self._damage(0, "the mark of MCAP files is damaged")
+            self._damage(0, "the MCAP magic bytes are damaged")
         while at < self._file.size and not self._has_end:
             record = self._record(at)
             if record is None:
@@ -76,7 +73,7 @@ class _Scan:
             at = record.end
 
     def _record(self, at: int) -> Record | None:
-        """The record at `at`, or the next one behind what is broken there."""
+        """Return the record at `at`, or the next one after damage."""
         record = self._file.record(at)
         if record is not None and is_whole(self._file, record):
             return record
@@ -91,11 +88,11 @@ class _Scan:
         behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
         lost_what = self._lost(record, behind)
-        self._damage(at, f"{lost} bytes are damaged or cut off and left out{lost_what}")
+        self._damage(at, f"{lost} bytes are damaged or truncated and left out{lost_what}")
         return behind
 
     def _chunk_of_other_length(self, record: Record | None) -> Record | None:
-        """The chunk, if one of the two places that tell its length leads to a record behind it."""
+        """Return the chunk if one of the two places that state its length leads to a record after it."""
         if record is None or record.opcode != Opcode.CHUNK:
             return None
         for length in (record.length, inner_length(self._file, record)):
@@ -106,7 +103,7 @@ class _Scan:
         return None
 
     def _add_cut_chunk(self, record: Record) -> bool:
-        """Uses the beginning of a chunk that the file ends in; says whether there was any."""
+        """Add the beginning of a chunk that the file ends in; return whether there was any."""
         is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
@@ -117,7 +114,7 @@ class _Scan:
         return bool(kept)
 
     def _lost(self, record: Record | None, behind: Record | None) -> str:
-        """How many messages, where the indexes behind a lost chunk still tell."""
+        """Return how many messages are lost, if the indexes after a lost chunk still state it."""
         if behind is None or behind.opcode != Opcode.MESSAGE_INDEX:
             return ""
         return f"; {indexed_messages(self._file, behind.at)} messages are lost"
@@ -176,7 +173,7 @@ class _Scan:
             self._keep_definitions(record.at, broken.content)
 
     def _keep_definitions(self, at: int, content: bytes) -> None:
-        """Not the content itself: every chunk of a file may be broken."""
+        """Keep definitions, not the content: every chunk of a file may be broken."""
         found: list[tuple[int, bytes]] = []
         with suppress(ValueError):
             for record in records_in(content):
@@ -189,21 +186,21 @@ class _Scan:
             self._doubtful.append((at, found))
 
     def _add_doubtful(self) -> None:
-        """Fills up definitions from broken chunks."""
+        """Add missing definitions from broken chunks."""
         for at, definitions in self._doubtful:
             known = len(self.layout.channels)
             with suppress(ValueError):
                 for opcode, body in definitions:
                     self._add_definition(opcode, body)
             if len(self.layout.channels) > known:
-                self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
+                self._damage(at, "topic names and types are read from a chunk that fails its checksum (CRC)")
 
     def _block(self, record: Record) -> Block:
         start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
         return Block(record.at, record.end, start_ns, end_ns, size)
 
     def _add_content(self, block: Block, content: bytes) -> int:
-        """Enters the block with the times and channels of its messages; returns how many there are."""
+        """Add a block with the times and channels of its messages; return the number of messages."""
         counts: Counter[int] = Counter()
         start_ns, end_ns = _NEVER, -1
         try:
@@ -227,7 +224,7 @@ class _Scan:
         self.layout.end_ns = max(self.layout.end_ns, end_ns)
 
     def _check_data(self, record: Record) -> None:
-        """The checksum of all before it, where the writer made one."""
+        """Verify the checksum of all data before this record, if the writer stored one."""
         end: DataEnd = parsed(DataEnd, self._file.body(record))
         if not end.data_section_crc:
             return
@@ -243,7 +240,7 @@ class _Scan:
 
 
 class _Run:
-    """Messages that stand one behind the other outside chunks."""
+    """Consecutive messages outside chunks."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -261,14 +258,14 @@ class _Run:
 
 
 def chunk_damage(file: RecordFile, block: Block, why: str) -> str:
-    """What there is to say of a broken chunk: when it was, why it is left out, how many messages that costs."""
+    """Describe a broken chunk: its times, why it is left out, and how many messages are lost."""
     lost = indexed_messages(file, block.end)
     count = f"{lost} messages" if lost else "its messages"
     return f"a chunk of {block.start_ns / 1e9:.3f} s to {block.end_ns / 1e9:.3f} s is left out, {why}; {count} are lost"
 
 
 def indexed_messages(file: RecordFile, at: int) -> int:
-    """How many messages the message indexes that begin at `at` name: those of the chunk before them."""
+    """Return the number of messages in the message indexes from `at` on: those of the chunk before them."""
     count = 0
     while (record := file.record(at)) is not None and record.opcode == Opcode.MESSAGE_INDEX and is_whole(file, record):
         count += (record.length - 6) // 16

@@ -1,4 +1,4 @@
-"""What of a bag is played, and in which order: a range of its time, some of its topics, the latched ones first."""
+"""Select and order the messages of a bag to play: a time range, some topics, latched messages first."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 
 
 class Playback:
-    """Messages of a bag from start_ns to stop_ns (both included, on the bag's clock), of the topics that are named.
+    """Messages of a bag from start_ns to stop_ns (both included, bag time), of the named topics.
 
-    unmerged: topics of static transforms that are sent as they are, and why.
+    Attributes:
+        unmerged: Topics of static transforms that are sent unchanged, and why.
     """
 
     def __init__(
@@ -34,7 +35,7 @@ class Playback:
             del self._depths[row]
 
     def before(self, time_ns: int) -> list[BagMessage]:
-        """What late subscribers would have got at a time: static transforms, then the newest of each latched topic."""
+        """Return what late subscribers would have: static transforms, then the last message of each latched topic."""
         found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
         first = [BagMessage(row, time_ns, data) for row, data in found if data is not None]
         newest = {row: deque[BagMessage](maxlen=depth) for row, depth in self._depths.items()}
@@ -46,10 +47,9 @@ class Playback:
         return first + sorted(kept, key=lambda message: message.time_ns)
 
     def after(self, time_ns: int) -> Iterator[BagMessage]:
-        """The messages from a time on.
+        """Yield the messages from a time on.
 
-        Static transforms that `before` has told already are not told again with the first message; merged ones only
-        when something changes.
+        Static transforms that `before` has returned are not repeated; merged ones are sent only when something changes.
         """
         messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
         return self._with_statics(messages, time_ns) if self._statics else messages
@@ -78,7 +78,7 @@ class Playback:
             topic = self.bag.topics[row]
             if topic.type == TF_MESSAGE:
                 try:
-                    # They tend to be at the beginning: a bag without an index is not read to its end for them.
+                    # They are usually at the beginning: do not read a bag without an index to its end for them.
                     found[row] = Statics(islice(self.bag.messages([topic.name]), topic.count or None))
                 except ValueError as error:
                     self.unmerged[topic.name] = str(error)

@@ -12,17 +12,21 @@ from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic
 from sim_node.recording.decompression import BrokenContent
 from sim_node.recording.metadata import Metadata
 
-# Messages that are left out and named one by one.
+# Maximum number of skipped messages listed one by one.
 _MAX_REPORTED = 100
 # Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
 
 
 class SplitBag:
-    """Files in the order of time; where those of two overlap, their messages are merged.
+    """The files of a bag in the order of time; where two overlap, their messages are merged.
 
-    metadata: fills in what the files leave out; decompress: what each message's bytes still need; owned: what to
-    let go of on closing, the files among it.
+    Args:
+        files: The open files.
+        owned: What to close with the bag, including the files.
+        metadata: Completes what the files do not contain.
+        decompress: Applied to each message's bytes.
+        damage: Damage found while opening.
     """
 
     def __init__(
@@ -51,13 +55,13 @@ class SplitBag:
 
     @property
     def damage(self) -> list[str]:
-        """That of all files."""
+        """Damage of all files."""
         return self._damage + [line for file in self.files for line in file.damage]
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """In the order of their times; a file is begun when its first message is due."""
+        """Yield messages in the order of time; a file is read when its first message is due."""
         for together in self._overlapping(start_ns, stop_ns):
             streams = [self._stream(place, topics, start_ns, stop_ns) for place in together]
             if len(streams) == 1:
@@ -66,7 +70,7 @@ class SplitBag:
                 yield from heapq.merge(*streams, key=attrgetter("time_ns"))
 
     def attachments(self) -> Iterator[BagAttachment]:
-        """Of all files; one that stands in each of them comes once."""
+        """Yield those of all files, without duplicates."""
         seen: set[BagAttachment] = set()
         for file in self.files:
             for attachment in file.attachments():
@@ -75,7 +79,7 @@ class SplitBag:
                     yield attachment
 
     def close(self) -> None:
-        """Lets go of all files."""
+        """Close all files."""
         self._owned.close()
 
     def __enter__(self) -> SplitBag:
@@ -85,7 +89,7 @@ class SplitBag:
         self.close()
 
     def _overlapping(self, start_ns: int | None, stop_ns: int | None) -> Iterator[list[int]]:
-        """Places of files whose times overlap, group by group."""
+        """Yield groups of files whose times overlap."""
         group: list[int] = []
         until = 0
         for place, file in enumerate(self.files):
@@ -116,7 +120,7 @@ class SplitBag:
                 yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
-        """A message's bytes; None, and a line in `damage`, where they cannot be decompressed."""
+        """Return a message's bytes; None, with a line in `damage`, if they cannot be decompressed."""
         if self.decompress is None:
             return data
         try:
@@ -124,7 +128,7 @@ class SplitBag:
         except BrokenContent as broken:
             line = f"{topic} at {time_ns / 1e9:.3f} s: a message is left out: {broken}"
         if len(self._reported) == _MAX_REPORTED:
-            line = f"more than {_MAX_REPORTED} messages are left out in the same way"
+            line = f"more than {_MAX_REPORTED} messages are left out for the same reason"
         if line not in self._reported:
             self._reported.add(line)
             self._damage.append(line)

@@ -1,4 +1,4 @@
-"""Where the numbers of a message lie behind its encapsulation header."""
+"""Positions of numbers in a message, after its encapsulation header."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class ByteRange(NamedTuple):
-    """Numbers of one type: where they begin behind the encapsulation header, and how many there are."""
+    """Numbers of one type: their first byte after the encapsulation header, dtype and count."""
 
     start: int
     dtype: np.dtype[Any]
@@ -17,24 +17,24 @@ class ByteRange(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return where they end."""
+        """Return the byte after the last number."""
         return self.start + self.dtype.itemsize * self.size
 
 
 class Moved(NamedTuple):
-    """A message of numbers only; base: a multiple of 8 from which its places count. whole: see Body.place."""
+    """A message of numbers only. base: the multiple of 8 from which positions count; whole: see MessageBody.place."""
 
     base: int
     tree: Tree
     whole: ByteRange | None
 
 
-# Where things lie: of a message by field, of a list of messages by row; None for texts.
+# Positions: of a message by field, of a list of messages by row; None for texts.
 Tree: TypeAlias = "ByteRange | Moved | dict[str, Tree] | list[Tree] | None"
 
 
 def joined(node: Tree) -> ByteRange | None:
-    """Return all numbers as one, where they are of one type and without gaps."""
+    """Return all numbers as one range if they have one type and no gaps; otherwise None."""
     if isinstance(node, Moved):
         return node.whole and node.whole._replace(start=node.base + node.whole.start)
     places = list(_places(node))
@@ -46,7 +46,7 @@ def joined(node: Tree) -> ByteRange | None:
 
 
 def _places(node: Tree, base: int = 0) -> Iterator[ByteRange]:
-    """The places of all numbers, in their order."""
+    """Yield the ranges of all numbers, in order."""
     if isinstance(node, ByteRange):
         yield node._replace(start=node.start + base) if base else node
     elif isinstance(node, Moved):
