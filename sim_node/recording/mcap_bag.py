@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from operator import itemgetter
 from pathlib import Path
 
-from mcap.records import BagAttachment as AttachmentRecord
+from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
 from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage

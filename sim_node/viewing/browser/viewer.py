@@ -24,14 +24,19 @@ from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import lay_out
 
-# Trails, plots and numbers are sent this often; poses with every instant.
+# Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
 
 
 class Viewer:
-    """A page at `url`, on this machine. Empty until `stage` has put a scene on it.
+    """A page at `url`, on this machine. Empty until `set_scene`.
 
-    port: as free_port has it. Raises PortTaken.
+    Args:
+        port: The port; None for the default one or the next that is free, 0 for any.
+        title: Title of the page.
+
+    Raises:
+        PagePortInUse: The port cannot be opened.
     """
 
     def __init__(self, port: int | None = None, title: str = "sim_node") -> None:
@@ -54,9 +59,15 @@ class Viewer:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        """Puts a scene on the page in the place of the one before, its panel with it.
+        """Replace the scene and its panel.
 
-        poses (N, 7): each frame in its parent at the start; labels: as Readouts have them; the rest as a Scene has it.
+        Args:
+            frames: The frames.
+            poses: (N, 7) initial poses, each frame in its parent, m.
+            shapes: Shapes on the frames.
+            places: (P, 3) where frames will move, in the fixed frame, m.
+            topic_views: Sensors to show, by the names of their measurements.
+            labels: Labels of the numbers of sensors, by name.
         """
         with self.lock:
             self.server.scene.reset()
@@ -81,9 +92,13 @@ class Viewer:
             self.scene = scene
 
     def show(self, instant: Instant) -> None:
-        """Sends an instant to all pages. From one thread; the arrays may change after the next call."""
+        """Send an instant to all pages. Call it from one thread.
+
+        Args:
+            instant: Its arrays may change after the next call.
+        """
         scene = self.scene
-        assert scene is not None, "a scene is staged before anything is shown"
+        assert scene is not None, "set_scene comes before show"
         back = self._instant is not None and instant.time_ns < self._instant.time_ns
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
@@ -98,12 +113,12 @@ class Viewer:
             self._show_slowly()
 
     def idle(self) -> None:
-        """Keeps what is written in the panel true while nothing new comes."""
+        """Update the panel while nothing new arrives."""
         with self.lock:
             self._show_slowly()
 
     def close(self) -> None:
-        """Ends the server; pages say that they have lost it. Closing again does nothing."""
+        """End the server; pages show that the connection is lost. Closing again does nothing."""
         if not self._closed:
             self._closed = True
             self.server.stop()
@@ -122,7 +137,11 @@ class Viewer:
 
 
 class ViewSink:
-    """Shows a run; its loop is never kept waiting by the page. Closes the viewer with the run."""
+    """Shows a run without blocking its loop. Closes the viewer with the run.
+
+    Args:
+        viewer: The page.
+    """
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -131,11 +150,15 @@ class ViewSink:
         self._labels: dict[str, tuple[str, ...]] = {}
 
     def steer(self, loop: Loop) -> None:
-        """Gives the page's buttons the loop that this is a sink of; before it is started."""
+        """Connect the page's buttons to the loop of this sink, before it is started.
+
+        Args:
+            loop: The loop.
+        """
         self._viewer.transport = LoopTransport(loop)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Puts the world on the page."""
+        """Show the world."""
         layout = lay_out(world)
         places = places_of(world, layout)
         self._instruments = topic_views_of(world, frames)
@@ -145,7 +168,7 @@ class ViewSink:
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Offers a snapshot to the page."""
+        """Pass a snapshot to the page."""
         assert self._stream is not None
         measurements: Latest = {}
         for batch in snapshot.measurements.batches:
@@ -157,7 +180,7 @@ class ViewSink:
         self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:
-        """Ends the page."""
+        """Close the page."""
         if self._stream is not None:
             self._stream.close()
         self._viewer.close()
