@@ -1,4 +1,4 @@
-"""`lookup` and `tree` of a bag."""
+"""`lookup` and `tree` for bags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USER_MISTAKE = 2
 
 
 def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
-    """Prints one pose, or one every so many seconds as CSV."""
+    """Print one pose, or one per period as CSV."""
     with open_bag(path, arguments.chunk_limit) as bag:
         try:
             if arguments.every is not None:
@@ -39,7 +39,7 @@ def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespac
 
 
 def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
-    """Prints the frames with their last poses up to a time."""
+    """Print the frames with their last poses up to a time."""
     with open_bag(path, max_bytes) as bag:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
@@ -91,13 +91,13 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
             print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
     _report(bag, transforms)
     if missing:
-        times = f"{len(missing)} of {len(missing) + answered} times have no answer"
+        times = f"{len(missing)} of {len(missing) + answered} times have no result"
         print(f"warning: {times}, the first at {missing[0].stamp_ns / 1e9:.3f} s: {missing[0].pose}", file=sys.stderr)
     return 0 if answered else USER_MISTAKE
 
 
 def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
-    """Every step from the first on, up to the bag's end, which is known once it is read."""
+    """Yield every step from the first on, up to the bag's end, which is known once it is read."""
     while stamp <= LAST_NS and not (transforms.is_read and stamp > transforms.newest_ns):
         yield stamp
         stamp += step

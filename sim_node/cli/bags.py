@@ -1,4 +1,4 @@
-"""What several subcommands do with bags: opening them, progress over them, telling of damage."""
+"""What several subcommands do with bags: opening, progress, reporting damage."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _UPDATE_EVERY = 500
 
 
 def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
-    """The positional BAG."""
+    """Add the positional BAG."""
     what = "a bag: its folder, or one .mcap or .db3 file"
     parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
 
 
 def add_chunk_limit(parser: argparse.ArgumentParser) -> None:
-    """--chunk-limit MB, for bags with larger chunks than any that is honest is likely to have."""
-    what = f"of a bag: read chunks of up to so much, uncompressed (default {MAX_BYTES // 2**20} MB)"
+    """Add --chunk-limit MB, for bags with exceptionally large chunks."""
+    what = f"for bags: maximum uncompressed chunk size (default {MAX_BYTES // 2**20} MB)"
     parser.add_argument("--chunk-limit", metavar="MB", type=_megabytes, default=MAX_BYTES, help=what)
 
 
@@ -39,13 +39,13 @@ def _megabytes(text: str) -> int:
 
 
 def add_topics(parser: argparse.ArgumentParser) -> None:
-    """--topics PATTERN ..."""
+    """Add --topics PATTERN ..."""
     only = "only these; with * and ? (default: all)"
     add_list(parser, "--topics", "TOPIC", is_topic_pattern, default=[], help=only)
 
 
 def fitting(names: Collection[str], patterns: Collection[str]) -> list[str]:
-    """Those that fit a pattern, all where there are none, sorted. Raises BagError for a pattern that fits none."""
+    """Return the sorted names that match a pattern; all without patterns. Raises BagError if one matches none."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             known = ", ".join(sorted(names)) or "none"
@@ -60,7 +60,7 @@ def shown(
     start_ns: int | None = None,
     stop_ns: int | None = None,
 ) -> Iterator[BagMessage]:
-    """The bag's messages, with a bar on a terminal."""
+    """Yield the bag's messages, with a progress bar on a terminal."""
     messages = bag.messages(topics, start_ns, stop_ns)
     if not sys.stderr.isatty():
         yield from messages
@@ -74,14 +74,14 @@ def shown(
 
 
 def report_damage(bag: Bag) -> None:
-    """What was found broken, on standard error."""
+    """Print the damage to standard error."""
     for line in bag.damage:
         warn(line)
 
 
 @contextmanager
 def counted_unreadable() -> Iterator[Unreadable]:
-    """Counts messages that cannot be read: the first of a topic is told of at once, how many there were at the end."""
+    """Count messages that cannot be read: report the first of a topic at once, and the total at the end."""
     unreadable = Unreadable(warn)
     yield unreadable
     for line in unreadable.counted():
@@ -89,5 +89,5 @@ def counted_unreadable() -> Iterator[Unreadable]:
 
 
 def warn(line: str) -> None:
-    """A line on standard error, for what the user should know and nothing ends by."""
+    """Print a warning to standard error."""
     print(f"warning: {line}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Compare two bags topic by topic: counts, the first difference, the largest one."""
+"""Compare two bags topic by topic: counts, first difference, largest difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DIFFERENT = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, BAG, --topics and --tolerance."""
+    """Declare BAG, BAG, --topics and --tolerance."""
     add_bag(parser)
     add_bag(parser, "other")
     add_chunk_limit(parser)
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("diff", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
+    """Return 0 if the bags are equal, 1 otherwise. Recording times are not compared."""
     if arguments.tolerance < 0:
         raise UsageError(f"--tolerance is {arguments.tolerance:g}, needs 0 or more")
     max_bytes = arguments.chunk_limit

@@ -1,4 +1,4 @@
-"""Show what a bag holds: topics, types, counts, rates, quality of service, attachments, damage."""
+"""Show the contents of a bag: topics, types, counts, rates, quality of service, attachments, damage."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from sim_node.recording.opening import open_bag
 from sim_node.wire.topic import INFINITE_NS, Qos
 from sim_node.world.problems import counted
 
-# Times after this are of the wall clock, not of a simulation that began at zero: 2001-09-09.
+# Later times are wall clock times (2001-09-09), not of a simulation that starts at zero.
 _WALL_CLOCK_NS = 10**18
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, --check and --json."""
+    """Declare BAG, --check and --json."""
     add_bag(parser)
     add_chunk_limit(parser)
     parser.add_argument("--check", action="store_true", help="read all messages and verify their checksums")
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("info", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Returns 0, or 1 where damage was found."""
+    """Return 0, or 1 if damage was found."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         if arguments.check:
             for _ in shown(bag, "checking"):

@@ -1,4 +1,4 @@
-"""Draw numbers of a bag over time into a picture."""
+"""Plot numbers of a bag over time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.world.fields import nanoseconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, SIGNAL..., -o, --start and --duration."""
+    """Declare BAG, SIGNAL..., -o, --start and --duration."""
     add_bag(parser)
     add_chunk_limit(parser)
     what = (
@@ -25,12 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", type=Path, default=Path("plot.png"), help=".png, .svg or .pdf (plot.png)"
     )
     parser.add_argument("--start", metavar="S", type=seconds, default=0.0, help="seconds after the bag's first message")
-    parser.add_argument("--duration", metavar="S", type=span, help="seconds to draw (default: to the end)")
+    parser.add_argument("--duration", metavar="S", type=span, help="seconds to plot (default: to the end)")
 
 
 @command("plot", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints what was drawn."""
+    """Print what was plotted."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         start_ns = bag.start_ns + nanoseconds(arguments.start)
         stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)

@@ -16,7 +16,7 @@ from sim_node.world import World
 
 
 def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    """Runs until the duration is over, Ctrl-C or SIGTERM; tells how long it took."""
+    """Run until the duration is over, Ctrl-C or SIGTERM; print the elapsed time."""
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
     session = Session(
@@ -46,7 +46,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         arguments.interrupt.wait()
         try:
             session.close()
-        except RecordingStopped:  # which has told why
+        except RecordingStopped:  # reported already
             code = 1
     print(f"simulated {(simulation.time_ns - world.time.start_ns) / 1e9:g} s in {time.monotonic() - started:.2f} s")
     report_recording(session.recorder)

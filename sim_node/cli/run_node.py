@@ -1,4 +1,4 @@
-"""A run as a ROS 2 node: the same node as `ros2 run sim_node simulation`, with a page and a progress beside it."""
+"""A run as a ROS 2 node: that of `ros2 run sim_node simulation`, with viewer and progress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    """Runs until the duration is over, Ctrl-C or SIGTERM. Raises UsageError where there is no ROS 2."""
+    """Run until the duration is over, Ctrl-C or SIGTERM. Raises UsageError without ROS 2."""
     try:
         from sim_node.nodes.simulation import SimulationNode, banner
         from sim_node.nodes.spin import run_node
@@ -42,7 +42,7 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says, by the names that the node's parameters have."""
+    """Return the command line's options as parameters of the node."""
     given = {
         "seed": arguments.seed,
         "real_time_factor": arguments.speed,

@@ -1,4 +1,4 @@
-"""Write a configuration of rviz2 for a world's or a bag's frames, topics and QoS."""
+"""Write an rviz2 configuration for a world's or a bag's frames, topics and QoS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_node.recording.opening import is_bag, open_bag
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD or BAG, what the running node has beside it, and where the configuration goes."""
+    """Declare WORLD or BAG, the running node's names, and the file."""
     add_world(parser)
     add_output(parser)
     add_chunk_limit(parser)
@@ -26,14 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VEHICLE",
         action="append",
         default=[],
-        help="show the telemetry that the bridge publishes of VEHICLE too",
+        help="also show the telemetry that the bridge publishes for VEHICLE",
     )
-    parser.epilog = "Of a bag (its folder, or an .mcap or .db3 file) it shows what `sim_node replay` plays."
+    parser.epilog = "For a bag (its folder, or an .mcap or .db3 file), it shows what `sim_node replay` plays."
 
 
 @command("rviz", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the configuration or writes its file."""
+    """Print the configuration or write it to a file."""
     put_out(_of_bag(arguments) if is_bag(arguments.world) else _of_world(arguments), arguments)
     return 0
 
