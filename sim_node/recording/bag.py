@@ -68,6 +68,7 @@ class BagAttachment(NamedTuple):
     Attributes:
         name: Its path.
         media_type: Its MIME type.
+        time_ns: When it was recorded.
         data: Its content.
     """
 

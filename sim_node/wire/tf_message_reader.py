@@ -74,7 +74,13 @@ class TransformNames:
 
 
 class TransformBatch(NamedTuple):
-    """The content of a message: names, stamps_ns (N,) and poses (N, 7) [x y z qx qy qz qw] of children in parents."""
+    """The transforms of a message.
+
+    Attributes:
+        names: Parents and children.
+        stamps_ns: (N,), ns.
+        poses: (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
+    """
 
     names: TransformNames
     stamps_ns: IntArray

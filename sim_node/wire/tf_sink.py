@@ -25,7 +25,12 @@ PoseOutlet = Callable[[Topic, Sequence[str], Sequence[str]], SendPoses]
 
 
 class TfMessageBytes:
-    """The CDR of a TFMessage with fixed parents and children: all transforms carry the same stamp."""
+    """The CDR of a TFMessage with fixed names: all transforms carry the same stamp.
+
+    Args:
+        parents: Parent of each transform.
+        children: Child of each transform.
+    """
 
     def __init__(self, parents: Sequence[str], children: Sequence[str]) -> None:
         ends = zip(parents, children, strict=True)
