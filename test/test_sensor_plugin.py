@@ -168,7 +168,7 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
             "channels(0)",
             "channels(0, 2)",
             "check",
-            "LayoutFault: sensor_msgs/msg/Temperature: channels do not fit a reading of shape (1,)",
+            "LayoutFault: sensor_msgs/msg/Temperature: channels do not fit a measurement of shape (1,)",
         ),
         ('"variance"', '"varance"', "check", "has no field 'varance'; did you mean variance?"),
         ("msg/Temperature", "msg/Temprature", "check", "not known; did you mean sensor_msgs/msg/Temperature?"),

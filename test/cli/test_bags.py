@@ -168,7 +168,7 @@ def test_what_is_no_bag_is_one_line_and_exit_code_2(command: str, tmp_path: Path
     )  # fmt: skip
     assert ran.returncode == 2
     assert ran.stdout == ""
-    assert ran.stderr.startswith(f"sim_node: {path}: is no MCAP file")
+    assert ran.stderr.startswith(f"sim_node: {path}: is not an MCAP file")
     assert ran.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [path]
 

@@ -104,7 +104,7 @@ def test_what_is_no_seed_is_refused(world: str, seed: str, capsys: pytest.Captur
     with pytest.raises(SystemExit) as ended:
         main(["run", world, f"--seed={seed}", "--no-ros"])
     assert ended.value.code == 2
-    assert f"{seed!r} is no seed; a whole number from 0 to 2^63 - 1 is needed" in capsys.readouterr().err
+    assert f"{seed!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed" in capsys.readouterr().err
 
 
 def test_check_says_what_is_sound_and_goes_on_after_what_is_not(

@@ -57,7 +57,7 @@ def no_memory() -> int:
 @pytest.mark.parametrize(
     ("fails", "line"),
     [
-        (fault, "a fault in sim_node: ZeroDivisionError at test_last_handler.py"),
+        (fault, "internal error in sim_node: ZeroDivisionError at test_last_handler.py"),
         (no_memory, "not enough memory"),
     ],
 )

@@ -28,7 +28,7 @@ SECONDS = 0.5
 
 
 class Again:
-    """The stage of a player that records what it is sent, at the time that the clock last told."""
+    """The target of a player that records what it is sent, at the time that the clock last told."""
 
     def __init__(self, bag: Bag, folder: Path) -> None:
         self.recorder = Recorder(folder, Settings(spare_bytes=0), warn=pytest.fail)
@@ -54,14 +54,14 @@ class Again:
 
 
 def replayed(bag: Bag, folder: Path) -> None:
-    stage = Again(bag, folder)
-    stage.recorder.open()
-    player = Player(Playback(bag, topics=[topic.name for topic in bag.topics]), stage, rate=0.0, clock_rate=1000.0)
+    target = Again(bag, folder)
+    target.recorder.open()
+    player = Player(Playback(bag, topics=[topic.name for topic in bag.topics]), target, rate=0.0, clock_rate=1000.0)
     ended = threading.Event()
     player.start(ended=ended.set)
     assert ended.wait(PATIENCE)
     player.stop()
-    stage.recorder.close()
+    target.recorder.close()
 
 
 def data_of(bag: Bag) -> dict[str, list[bytes]]:

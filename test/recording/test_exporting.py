@@ -130,4 +130,4 @@ def test_messages_that_are_none_are_skipped_and_counted(tmp_path: Path) -> None:
     assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + len(messages) - 3
     assert unreadable.by_topic == {"/imu/data": 6}
     assert len(told) == 1
-    assert "20 bytes are no sensor_msgs/msg/Imu" in told[0]
+    assert "20 bytes are not a valid sensor_msgs/msg/Imu" in told[0]

@@ -39,10 +39,10 @@ def bag(path: Path, attachments: list[tuple[str, bytes]], messages: list[bytes])
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (b"{broken", "is no JSON"),
-        (b"\xff\xfe\xfa", "is no JSON"),
-        (b"[" * 100_000, "is no JSON"),
-        (b"[1, 2]", "is no JSON object"),
+        (b"{broken", "is not JSON"),
+        (b"\xff\xfe\xfa", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"[1, 2]", "is not a JSON object"),
         (b'{"randomised": true, "seed": "x"}', "seed: found 'x'"),
         (b'{"randomised": true, "seed": 1e999}', "seed: found 'inf'"),
         (b'{"randomised": true, "seed": -5}', "seed: found '-5'"),
@@ -105,7 +105,7 @@ def test_of_many_broken_transforms_the_first_is_named_and_all_are_counted(
     assert main(["rviz", str(path)]) == 0
     first, last = capsys.readouterr().err.splitlines()
     assert first.startswith("warning: /tf: message skipped: ")
-    assert last == "warning: /tf: 1000 messages skipped in all"
+    assert last == "warning: /tf: 1000 messages skipped in total"
 
 
 def test_nothing_but_broken_transforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,11 +120,11 @@ INFORMATION = "rosbag2_bagfile_information: {version: 5, storage_identifier: mca
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[" * 100_000, "is nested too deep"),
-        ("{a: " * 5_000, "is nested too deep"),
-        ("".join(" " * i + "a:\n" for i in range(2_000)), "is nested too deep"),
-        ("rosbag2_bagfile_information: {version: .inf}", "is no rosbag2 metadata"),
-        ("rosbag2_bagfile_information: {version: " + "9" * 5_000 + "}", "is no rosbag2 metadata"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("{a: " * 5_000, "is nested too deeply"),
+        ("".join(" " * i + "a:\n" for i in range(2_000)), "is nested too deeply"),
+        ("rosbag2_bagfile_information: {version: .inf}", "is not rosbag2 metadata"),
+        ("rosbag2_bagfile_information: {version: " + "9" * 5_000 + "}", "is not rosbag2 metadata"),
         (INFORMATION % ("a" * 5_000, ""), "cannot be read: File name too long"),
         (INFORMATION % ('"a\\0b"', ""), "is not there"),
     ],

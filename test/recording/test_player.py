@@ -138,7 +138,7 @@ def test_a_call_gives_its_result_and_may_call_again(path: Path) -> None:
         assert player.call(seek_and_step) == (100 * MS, 1)
 
 
-def test_a_stage_that_asks_while_it_is_sent_to_is_refused(path: Path) -> None:
+def test_a_target_that_asks_while_it_is_sent_to_is_refused(path: Path) -> None:
     """A seek would pull the messages from under the burst that is being sent."""
     with playing(path, rate=0.0, paused=True) as (player, target, ended):
         target.wait_for(lambda: bool(target.sent))
@@ -146,7 +146,7 @@ def test_a_stage_that_asks_while_it_is_sent_to_is_refused(path: Path) -> None:
         target.sends[pose] = lambda data: player.seek(0)
         player.resume()
         assert ended.wait(PATIENCE)
-        with pytest.raises(Refused, match="a stage cannot ask"):
+        with pytest.raises(Refused, match="the playback target cannot do this"):
             player.stop()
 
 
@@ -207,7 +207,7 @@ def test_after_a_seek_statics_come_first_and_stamps_go_on(path: Path) -> None:
 def test_a_seek_outside_of_the_range_is_refused(path: Path) -> None:
     with playing(path, paused=True) as (player, target, _):
         target.wait_for(lambda: bool(target.sent))
-        with pytest.raises(Refused, match=r"0.2 s is outside of what is played, 0 to 0.19 s"):
+        with pytest.raises(Refused, match=r"0.2 s is outside of the played range, 0 to 0.19 s"):
             player.seek(200 * MS)
         assert player.position_ns == 0
 
@@ -317,10 +317,10 @@ def test_stamps_of_unknown_types_stay_and_are_told_once(tmp_path: Path) -> None:
         assert set(target.of("/pose")) == {b"\0\1\0\0\1"}
         assert set(target.of("/chatter")) == {serialised(text("a"))}
         (complaint,) = target.complaints
-        assert complaint.startswith(f"/pose ({POSE}): its stamps stay as they were recorded")
+        assert complaint.startswith(f"/pose ({POSE}): its stamps are not shifted")
 
 
-def test_a_stage_that_breaks_ends_it_and_is_told(path: Path) -> None:
+def test_a_target_that_breaks_ends_it_and_is_told(path: Path) -> None:
     def broken(data: bytes) -> None:
         raise OSError("no way")
 

@@ -352,7 +352,7 @@ def test_a_port_that_is_taken_is_refused_by_name_and_the_default_one_moves_on() 
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(PagePortInUse, match=f"port {port}: something else listens there"):
+        with pytest.raises(PagePortInUse, match=f"port {port}: another program listens on it"):
             Server(port, "test")
     with socket.socket() as other:
         try:

@@ -154,7 +154,7 @@ def test_a_packer_has_a_message_of_its_own() -> None:
     [
         (lambda layout: layout.packer("rage"), "no field 'rage'; did you mean range"),
         (lambda layout: layout.at("header"), "header does not consist of equal numbers"),
-        (lambda layout: layout.length("range"), "range is no list"),
+        (lambda layout: layout.length("range"), "range is not a list"),
         (lambda layout: layout.rows("ranges[].x"), "no field 'ranges'; did you mean range"),
         (lambda layout: MessageLayout(layout.type, {}, times=("stamp",)), "no field 'stamp'"),
         (
@@ -180,17 +180,17 @@ def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
     ("type", "fields", "told"),
     [
         ("sensor_msgs/msg/Imu", {"angular_velocty": [0, 0, 0]}, "no field 'angular_velocty'; did you mean angular_vel"),
-        ("sensor_msgs/msg/Imu", {"angular_velocity": [0, 0]}, "angular_velocity needs 3 of them, found 2"),
+        ("sensor_msgs/msg/Imu", {"angular_velocity": [0, 0]}, "angular_velocity needs 3 elements, found 2"),
         ("sensor_msgs/msg/Imu", {"header": [1, 2]}, "header does not consist of equal numbers"),
         ("sensor_msgs/msg/Imu", {"header.frame_id": 3}, "header.frame_id needs a text, found 3"),
         ("sensor_msgs/msg/Range", {"radiation_type": 256}, "radiation_type needs uint8, found 256"),
         ("sensor_msgs/msg/Range", {"radiation_type": 0.5}, "radiation_type needs uint8, found 0.5"),
         ("sensor_msgs/msg/Range", {"range": "far"}, "range needs numbers .float32., found 'far'"),
-        ("sensor_msgs/msg/Rage", {}, "sensor_msgs/msg/Rage is not known; did you mean sensor_msgs/msg/Range"),
-        ("sensor_msgs/Range", {}, "sensor_msgs/Range is not known; did you mean sensor_msgs/msg/Range"),
+        ("sensor_msgs/msg/Rage", {}, "unknown message type sensor_msgs/msg/Rage; did you mean sensor_msgs/msg/Range"),
+        ("sensor_msgs/Range", {}, "unknown message type sensor_msgs/Range; did you mean sensor_msgs/msg/Range"),
         ("there_is_no_such_package/msg/Word", {}, "is its package installed and sourced"),
         ("tf2_msgs/msg/TFMessage", {"transforms": [1.0]}, "transforms needs a list of mappings"),
-        ("shape_msgs/msg/SolidPrimitive", {"dimensions": [1.0] * 4}, "dimensions takes up to 3, found 4"),
+        ("shape_msgs/msg/SolidPrimitive", {"dimensions": [1.0] * 4}, "dimensions may have up to 3 elements, found 4"),
     ],
 )
 @pytest.mark.usefixtures("installed")
