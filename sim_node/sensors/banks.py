@@ -80,6 +80,7 @@ class Bank:
     def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
         self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
+        self._foreign = not SENSORS.is_shipped(group.kind)
         self._measure = group.type.measure(group.sensors, context)
         self._report = group.type.report(group.sensors, context)
         parts: tuple[object, ...] = (self._measure, self._report)
@@ -113,13 +114,13 @@ class Bank:
         """Takes the readings that are due."""
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
-        if np.ndim(measured) != 2 or len(measured) != len(self.names):
+        if self._foreign and (np.ndim(measured) != 2 or len(measured) != len(self.names)):
             rows, shape = len(self.names), np.shape(measured)
             raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
         if self._disturb is not None:
             measured = self._disturb(measured)
         values = self._report(measured)
-        if np.shape(values) != self._row:
+        if self._foreign and np.shape(values) != self._row:
             raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}")
         for column, subscribe in self._taps:
             subscribe.took(self.schedule.next_out, values[column])

@@ -14,7 +14,7 @@ from sim_node.columns import Array, Columns
 from sim_node.sensors.banks import Bank, CameraBank, Group
 from sim_node.sensors.camera import CameraType
 from sim_node.sensors.context import OPEN_AIR, Environment, SensorContext
-from sim_node.sensors.measurements import Measurements
+from sim_node.sensors.measurements import NO_MEASUREMENTS, Measurements
 from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.registry import SENSORS, SensorType
 from sim_node.sensors.subscription import SensorSubscription
@@ -89,7 +89,7 @@ class Suite:
         self.groups = groups_of(world)
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
-        self.published = Measurements()
+        self.published = NO_MEASUREMENTS
         self.due: float = math.inf
         self._banks: list[Bank | CameraBank] = []
         at = 0
@@ -133,7 +133,8 @@ class Suite:
 
         wait: for pictures in the making; else they come out when this is asked after they are done.
         """
-        self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
+        if self._banks:
+            self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
         return self.published
 
     def subscribe(self, name: str) -> SensorSubscription:
