@@ -1,4 +1,4 @@
-"""Wheel or visual odometry: how far a frame came since the start, added up from rates that are off."""
+"""Where a frame is and how it moves: by odometry, added up from rates that are off, and as an ideal tracker sees it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from sim_node.columns import Array
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Channels, Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
-from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.registry import Channels, Measure, Message, Report, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 
 
@@ -95,8 +94,7 @@ class _Twists:
             measured: FloatArray = self._mean_twists(self._before, state.pose, (state.time_ns - before_ns) * 1e-9)
             return measured
         self._before[:] = state.pose
-        linear, angular = state.to_frame(state.twist[:, :3]), state.to_frame(state.twist[:, 3:])
-        return np.concatenate([linear, angular, np.zeros((len(linear), 1))], axis=1)
+        return np.concatenate([state.pairs_to_frame(state.twist), np.zeros((len(state.pose), 1))], axis=1)
 
 
 class _DeadReckoning:
@@ -143,3 +141,38 @@ def _variances(noise: Noise, rate: float) -> list[float]:
         *(noise.random_walk**2 / rate, instability * (1.0 - keep**2)),
         *(0.0, instability),
     ]
+
+
+@sensor("ground_truth")
+@dataclass(frozen=True)
+class GroundTruth(SensorType):
+    """Reads its frame's pose in the fixed frame, and its twist along the frame's own axes (nav_msgs/Odometry)."""
+
+    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+
+    channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
+
+    def quantities(self) -> Quantities:
+        """None is off."""
+        return ()
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """nav_msgs/Odometry in the fixed frame, without covariances: it is the truth."""
+        fields = {
+            "header.frame_id": fixed_frame,
+            "child_frame_id": frame,
+            "pose.pose": channels(0, 7),
+            "twist.twist": channels(7, 13),
+        }
+        return (Message("odom", "nav_msgs/msg/Odometry", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
+        """The same for all of them."""
+        return pose_and_twist
+
+
+def pose_and_twist(state: FrameState) -> FloatArray:
+    """[pose in the fixed frame, linear and angular velocity along the frame's axes] (S, 13)."""
+    return np.concatenate([state.pose, state.pairs_to_frame(state.twist)], axis=1)

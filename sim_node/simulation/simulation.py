@@ -18,7 +18,7 @@ from sim_node.physics.engine import DynamicEngine, Perceived, records_of
 from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
-from sim_node.sensors.subscription import SensorSubscription
+from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.frames import declare_frames, refuse_sensor
@@ -232,8 +232,8 @@ class Simulation:
                 rows = engine.carried
                 state = FrameState.at_rest(len(rows))
                 engine.observer(rows, state, np.arange(len(rows)))()
-                for all_rows, motion in ((twists, state.twist), (accelerations, state.acceleration)):
-                    all_rows[rows] = np.concatenate([state.to_frame(motion[:, :3]), state.to_frame(motion[:, 3:])], 1)
+                twists[rows] = state.pairs_to_frame(state.twist)
+                accelerations[rows] = state.pairs_to_frame(state.acceleration)
         return twists, accelerations
 
     @property
