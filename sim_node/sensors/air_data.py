@@ -18,6 +18,7 @@ from sim_node.sensors.truth import FrameState
 
 SEA_LEVEL_PRESSURE = 101325.0  # Pa
 SEA_LEVEL_TEMPERATURE = 288.15  # K
+_HEAT_RATIO = 1.4
 GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
 _GRAVITY = 9.80665
 _EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
@@ -91,6 +92,43 @@ _BASE_TEMPERATURES, _BASE_RATIOS = _bases()
 _LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
 
 
+@sensor("airspeed")
+@dataclass(frozen=True)
+class Airspeed(SensorType):
+    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that moves with the wind.
+
+    What comes from behind reads zero. The noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
+    of full scale).
+    """
+
+    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
+
+    channels: ClassVar = ("differential_pressure",)
+
+    def quantities(self) -> Quantities:
+        """One pressure."""
+        return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
+        """Impact pressures at the heights of the frames."""
+        base = 0.0 if context.world.origin is None else context.world.origin.altitude
+
+        def read(state: FrameState) -> FloatArray:
+            through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
+            ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
+            return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
+
+        return read
+
+
 @sensor("barometer")
 @dataclass(frozen=True)
 class Barometer(SensorType):
@@ -127,46 +165,6 @@ class Barometer(SensorType):
 
         def read(state: FrameState) -> FloatArray:
             return pressure(base + state.pose[:, 2], sea_level)[:, None]
-
-        return read
-
-
-_HEAT_RATIO = 1.4
-
-
-@sensor("airspeed")
-@dataclass(frozen=True)
-class Airspeed(SensorType):
-    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that moves with the wind.
-
-    What comes from behind reads zero. The noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
-    of full scale).
-    """
-
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
-    noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
-
-    channels: ClassVar = ("differential_pressure",)
-
-    def quantities(self) -> Quantities:
-        """One pressure."""
-        return ((self.noise, 1),)
-
-    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/FluidPressure."""
-        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
-        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
-
-    @classmethod
-    def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
-        """Impact pressures at the heights of the frames."""
-        base = 0.0 if context.world.origin is None else context.world.origin.altitude
-
-        def read(state: FrameState) -> FloatArray:
-            through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
-            ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
-            return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
 
         return read
 
