@@ -67,9 +67,19 @@ def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Col
     )
 
 
-def _stacked(values: Sequence[Array], row: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-    """Readings one after the other, in an array that has the row's shape where there are none, too."""
-    return np.array(values, dtype).reshape(len(values), *row)
+def _queued(
+    count: int, held: Sequence[tuple[int, int, Array]], published: Batch, row: tuple[int, ...], dtype: npt.DTypeLike
+) -> tuple[Array, ...]:
+    """Return the arrays of those columns; held: step, stamp (ns) and values of each reading not published yet."""
+    return (
+        np.array([count]),
+        np.array([step for step, _, _ in held], np.int64),
+        np.array([time_ns for _, time_ns, _ in held], np.int64),
+        # With the row's shape where there are none, too.
+        np.array([values for _, _, values in held], dtype).reshape(len(held), *row),
+        published.stamps_ns,
+        np.asarray(published.values, dtype),
+    )
 
 
 class Bank:
@@ -145,17 +155,11 @@ class Bank:
     def save(self, published: Batch) -> Sequence[Array]:
         """Return all that later readings depend on, and those published last."""
         count, held = self.schedule.state()
-        kept = [
-            array for part in (self._noise(), *(each.state() for each in self._memories)) for array in part.values()
-        ]
+        readings = [(step, time_ns, values) for step, (time_ns, values) in held]
+        parts = (self._noise(), *(memory.state() for memory in self._memories))
         return (
-            np.array([count]),
-            np.array([step for step, _ in held], np.int64),
-            np.array([time_ns for _, (time_ns, _) in held], np.int64),
-            _stacked([values for _, (_, values) in held], self._row, np.float64),
-            published.stamps_ns,
-            np.asarray(published.values, np.float64),
-            *kept,
+            *_queued(count, readings, published, self._row, np.float64),
+            *(array for part in parts for array in part.values()),
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
@@ -234,15 +238,8 @@ class CameraBank:
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
         done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
         kept = [(step, time_ns, pictures) for step, time_ns, pictures in done if pictures is not None]
-        return (
-            np.array([count]),
-            np.array([step for step, _, _ in kept], np.int64),
-            np.array([time_ns for _, time_ns, _ in kept], np.int64),
-            _stacked([pictures for _, _, pictures in kept], self._row, self._nothing.values.dtype),
-            published.stamps_ns,
-            published.values,
-            np.array([self.dropped]),
-        )
+        queued = _queued(count, kept, published, self._row, self._nothing.values.dtype)
+        return (*queued, np.array([self.dropped]))
 
     def restore(self, saved: Sequence[Array]) -> Batch:
         """Go on from what `save` returned; return the readings published last."""
