@@ -18,7 +18,7 @@ from sim_node.physics.engine import DynamicEngine, Perceived, records_of
 from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
 from sim_node.sensors.context import OPEN_AIR
-from sim_node.sensors.subscription import SensorSubscription
+from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.frames import declare_frames, refuse_sensor
@@ -26,7 +26,7 @@ from sim_node.simulation.history import History
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
-from sim_node.world.fields import nanoseconds, within
+from sim_node.world.fields import LAST_NS, nanoseconds, within
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.load import load
@@ -63,6 +63,7 @@ class Simulation:
         self.frames: FrameTable = layout.frames
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
+        self._last_step = (LAST_NS - world.time.start_ns) // world.time.step_ns
         self._poses = np.array(layout.poses)
         self._observe_all: Callable[[], FrameState] | None = None
         self.columns = Columns()
@@ -104,8 +105,9 @@ class Simulation:
         steps = operator.index(steps)
         if steps < 0:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
-        end, time = self.steps + steps, self.world.time
-        within(time.start_ns + end * time.step_ns)
+        end = self.steps + steps
+        if end > self._last_step:
+            within(self.world.time.start_ns + end * self.world.time.step_ns)
         suite, co_simulators = self._suite, self._co_simulators
         while (due := min(suite.due, co_simulators.due)) <= end:
             if due > self.steps:
@@ -300,8 +302,8 @@ class Simulation:
                 rows = engine.carried
                 state = FrameState.at_rest(len(rows))
                 engine.observer(rows, state, np.arange(len(rows)))()
-                for all_rows, motion in ((twists, state.twist), (accelerations, state.acceleration)):
-                    all_rows[rows] = np.concatenate([state.to_frame(motion[:, :3]), state.to_frame(motion[:, 3:])], 1)
+                twists[rows] = state.pairs_to_frame(state.twist)
+                accelerations[rows] = state.pairs_to_frame(state.acceleration)
         return twists, accelerations
 
     @property

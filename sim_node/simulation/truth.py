@@ -10,8 +10,7 @@ import numpy as np
 from sim_node.columns import AtInstants, Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import DynamicEngine, Engine
-from sim_node.sensors.kinematics import Differences
-from sim_node.sensors.truth import FrameState
+from sim_node.sensors.truth import Differences, FrameState
 from sim_node.world.frame_table import FrameTable
 
 

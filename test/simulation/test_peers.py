@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from waiting import PATIENCE
 
-from sim_node.sensors.subscription import SensorSubscription
+from sim_node.sensors.measurements import SensorSubscription
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

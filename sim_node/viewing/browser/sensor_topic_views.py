@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.sensors import Channels, groups_of
-from sim_node.sensors.message import Index
+from sim_node.sensors.registry import Index
 from sim_node.viewing.browser.sensor_views import VIEWS
 from sim_node.wire.sensor_topics import messages_of
 from sim_node.world import FrameTable, World
