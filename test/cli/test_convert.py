@@ -96,7 +96,7 @@ MISTAKES = {
     "no origin": (("--from", "LLA", "--to", "NED", "1,2,3"), "LLA to NED needs --origin LAT,LON,ALT"),
     "pose": (("--from", "ENU", "--to", "FLU", "1,2,3"), "a position in ENU is in FLU only for one pose"),
     "two numbers": (("--from", "ENU", "--to", "NED", "1,2"), "point 1,2: 2 values, needs 3"),
-    "no number": (("--from", "ENU", "--to", "NED", "1,2,3", "1,b,3"), "point 1,b,3, column 2: 'b' is not a finite number"),
+    "no number": (("--from", "ENU", "--to", "NED", "1,2,3", "1,b,3"), "column 2: 'b' is not a finite number"),
     "nan": (("--from", "ENU", "--to", "NED", "1,nan,3"), "column 2: 'nan' is not a finite number"),
     "latitude": (("--from", "LLA", "--to", "ECEF", "95,2,3"), "latitude must be in [-90, 90]"),
     "origin": (("--from", "LLA", "--to", "ENU", "--origin", "95,2,3", "1,2,3"), "origin is (95, 2, 3), needs"),

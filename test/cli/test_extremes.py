@@ -102,7 +102,7 @@ def test_no_number_gives_a_traceback_or_runs_for_ever(
         ("tree orbit --at -1", "sim_node: --at -1: -1 s is before the world's start at 0 s"),
         ("run orbit --no-ros --duration 1e30", "--duration: 1e+30 s is out of range; allowed: up to 9223372036 s"),
         ("run orbit --no-ros --duration 0", "--duration: 0: seconds above zero are needed"),
-        ("run orbit --no-ros --speed 1e12", "'1e12' is not a speed; a number above zero, up to 1e+06, or max, is needed"),
+        ("run orbit --no-ros --speed 1e12", "'1e12' is not a speed; a number above zero"),
         ("lookup orbit map base --at nan", "--at: 'nan' is not a finite number"),
     ],
 )
