@@ -164,12 +164,12 @@ def test_mistakes_are_told_in_one_line_and_leave_nothing(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     asked: list[str],
-    told: str,
+    reported: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["render", world, *asked]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert reported in error
     assert error.count("\n") == 1
     assert os.listdir(tmp_path) == ["crossing.yaml"]
 

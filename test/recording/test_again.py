@@ -97,14 +97,14 @@ def test_a_replay_of_each_shipped_world_is_recorded_as_it_was(world: str, tmp_pa
 
 def assert_forward(bag: Bag) -> None:
     """As the messages lie in time, and as they are stamped."""
-    told: dict[tuple[str, str], list[int]] = defaultdict(list)
+    reported: dict[tuple[str, str], list[int]] = defaultdict(list)
     decoders = [Decoder(topic) for topic in bag.topics]
     for message in bag.messages():
         name = bag.topics[message.topic].name
-        told[name, "time"].append(message.time_ns)
+        reported[name, "time"].append(message.time_ns)
         if bag.topics[message.topic].type.rpartition("/")[2] == "MarkerArray":
             continue
         for frame, stamp in stamps(decoders[message.topic](message.data)):
-            told[name, f"stamp {frame}"].append(stamp)
-    for what, times in told.items():
+            reported[name, f"stamp {frame}"].append(stamp)
+    for what, times in reported.items():
         assert all(before <= after for before, after in pairwise(times)), what

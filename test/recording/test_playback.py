@@ -53,18 +53,18 @@ def test_a_message_that_has_everything_keeps_its_bytes() -> None:
 
 
 FRAMES = st.sampled_from(["camera", "lidar", "radar"])
-TOLD = st.lists(st.tuples(FRAMES, st.floats(-9, 9)), min_size=1, max_size=3, unique_by=lambda told: told[0])
+TOLD = st.lists(st.tuples(FRAMES, st.floats(-9, 9)), min_size=1, max_size=3, unique_by=lambda reported: reported[0])
 
 
 @given(st.lists(TOLD, min_size=1, max_size=6))
 def test_at_any_time_each_frame_is_as_last_told_or_as_first_told(messages: list[list[tuple[str, float]]]) -> None:
-    merged = statics(*(tf_message(*((T0, "base", name, x) for name, x in told)) for told in messages))
+    merged = statics(*(tf_message(*((T0, "base", name, x) for name, x in reported)) for reported in messages))
     for when in range(len(messages) + 1):
         wanted: dict[str, float] = {}
-        for told in reversed(messages[when:]):
-            wanted.update(told)
-        for told in messages[:when]:
-            wanted.update(told)
+        for reported in reversed(messages[when:]):
+            wanted.update(reported)
+        for reported in messages[:when]:
+            wanted.update(reported)
         assert merged.count_before(T0 + when) == when
         data = merged.after(when)
         assert data is not None

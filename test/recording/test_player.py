@@ -316,8 +316,8 @@ def test_stamps_of_unknown_types_stay_and_are_told_once(tmp_path: Path) -> None:
         player.stop()
         assert set(target.of("/pose")) == {b"\0\1\0\0\1"}
         assert set(target.of("/chatter")) == {serialised(text("a"))}
-        (complaint,) = target.complaints
-        assert complaint.startswith(f"/pose ({POSE}): its stamps are not shifted")
+        (warning,) = target.complaints
+        assert warning.startswith(f"/pose ({POSE}): its stamps are not shifted")
 
 
 def test_a_target_that_breaks_ends_it_and_is_told(path: Path) -> None:

@@ -181,10 +181,10 @@ def test_a_bag_of_ros_1_is_refused_with_what_helps(tmp_path: Path) -> None:
         ("world.bag", b"#ROSBAG V2.0", "bag files cannot be read"),
     ],
 )
-def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None, output: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(BagError, match=said) as refused:
+    with pytest.raises(BagError, match=output) as refused:
         open_bag(tmp_path / name)
     assert str(tmp_path / name) in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -203,12 +203,12 @@ def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None,
     ],
     ids=str,
 )
-def test_metadata_that_is_wrong_is_named(changes: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_metadata_that_is_wrong_is_named(changes: dict[str, object], output: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "bag", robot(1))
     metadata = yaml.safe_load((folder / "metadata.yaml").read_text())
     metadata["rosbag2_bagfile_information"].update(changes)
     (folder / "metadata.yaml").write_text(yaml.safe_dump(metadata))
-    with pytest.raises(BagError, match=said) as refused:
+    with pytest.raises(BagError, match=output) as refused:
         open_bag(folder)
     assert str(folder) in str(refused.value)
 

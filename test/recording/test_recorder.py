@@ -142,8 +142,8 @@ def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     told = filled(folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2)
     assert told == ["recording stopped: the bag has reached its limit of 1000000 bytes (max_bytes)"]
-    taken = sum(path.stat().st_size for path in folder.iterdir())
-    assert 800_000 < taken <= 1_000_000
+    used = sum(path.stat().st_size for path in folder.iterdir())
+    assert 800_000 < used <= 1_000_000
     with Reader(folder) as reader:
         numbers = [time_ns for connection, time_ns, _ in reader.messages() if connection.topic == "/numbers"]
     assert numbers == list(range(0, len(numbers) * SECOND // 100, SECOND // 100))

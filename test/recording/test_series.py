@@ -69,8 +69,8 @@ def test_a_pattern_stands_for_all_topics_that_fit(bag_path: Path) -> None:
         ("/imu/data.a..b[", "is not a field"),
     ],
 )
-def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str, said: str) -> None:
-    with pytest.raises(BagError, match=said):
+def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str, output: str) -> None:
+    with pytest.raises(BagError, match=output):
         series(bag_path, text)
 
 

@@ -93,8 +93,10 @@ def test_a_bag_that_is_harmed_underneath_is_no_recording(harm: Callable[[Path], 
 def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
     """In a file, as a terminal that is gone takes no more words."""
     folder = tmp_path / "bag"
-    with (tmp_path / "said").open("w") as said:
-        running = subprocess.Popen([*RUN, "--record", str(folder)], stdout=said, stderr=said, start_new_session=True)
+    with (tmp_path / "said").open("w") as output:
+        running = subprocess.Popen(
+            [*RUN, "--record", str(folder)], stdout=output, stderr=output, start_new_session=True
+        )
         try:
             until(lambda: any(path.stat().st_size > 20_000 for path in folder.glob("*.mcap")), "messages in the bag")
             running.send_signal(number)

@@ -86,8 +86,8 @@ def steps_to(loop: Loop, page: Page, steps: int) -> None:
     before = len(page.messages)
     loop.step(steps)
     # What is written in the panel comes after what moves in the scene.
-    told = f"**{loop.simulation.time_ns / 1e9:.2f} s**"
-    page.until(lambda page: any(told in str(message.get("updates")) for message in page.messages[before:]))
+    reported = f"**{loop.simulation.time_ns / 1e9:.2f} s**"
+    page.until(lambda page: any(reported in str(message.get("updates")) for message in page.messages[before:]))
 
 
 def test_a_shape_is_where_the_product_of_the_matrices_says(run: tuple[Loop, str]) -> None:
@@ -202,12 +202,12 @@ def test_the_lookup_is_tf2s(run: tuple[Loop, str]) -> None:
         page.send({"type": "GuiUpdateMessage", "uuid": page.element("Source")["uuid"], "updates": {"value": "crane"}})
         steps_to(loop, page, 100)
 
-        def told(page: Page) -> str:
+        def reported(page: Page) -> str:
             texts = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "`crane` in `map`" in str(m["updates"])]
             return texts[-1] if texts else ""
 
-        page.until(lambda page: "| 1.000 | 0.500 | 2.000 |" in told(page))
-        assert "| 0.00 | 0.00 | 90.00 |" in told(page)
+        page.until(lambda page: "| 1.000 | 0.500 | 2.000 |" in reported(page))
+        assert "| 0.00 | 0.00 | 90.00 |" in reported(page)
 
 
 def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
             page.take_in(0.5)
             steps_to(loop, page, 100)
             page.until(lambda page: any("| x | 1 |" in str(m) for m in page.all("GuiUpdateMessage")))
-            told = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "| x | 1 |" in str(m)][-1]
-            assert "| y | 0.5 |" in told
-            assert "| z | 2 |" in told
+            reported = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "| x | 1 |" in str(m)][-1]
+            assert "| y | 0.5 |" in reported
+            assert "| z | 2 |" in reported
     finally:
         loop.stop()
 

@@ -46,7 +46,7 @@ def drawn(data: st.DataObject, type: str) -> tuple[Any, dict[str, Any]]:
     parts = {name: value(data, *of) for name, of in STORE.fielddefs[type][1] if name != DUMMY}
     dummy = {name: 0 for name, _ in STORE.fielddefs[type][1] if name == DUMMY}
     message = STORE.types[type](**{name: each for name, (each, _) in parts.items()}, **dummy)
-    return message, {name: said for name, (_, said) in parts.items()}
+    return message, {name: output for name, (_, output) in parts.items()}
 
 
 def value(data: st.DataObject, kind: Any, what: Any) -> tuple[Any, Any]:
@@ -61,7 +61,7 @@ def value(data: st.DataObject, kind: Any, what: Any) -> tuple[Any, Any]:
         chosen = data.draw(st.lists(NUMBERS[inner[1][0]], min_size=count, max_size=count))
         return np.array(chosen, {"byte": "u1", "char": "u1"}.get(inner[1][0], inner[1][0])), chosen
     rows = [value(data, *inner) for _ in range(count)]
-    return [row for row, _ in rows], [said for _, said in rows]
+    return [row for row, _ in rows], [output for _, output in rows]
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -163,8 +163,8 @@ def test_a_packer_has_a_message_of_its_own() -> None:
         ),
     ],
 )
-def test_places_that_a_message_does_not_have_are_refused(ask: Callable[[MessageLayout], object], told: str) -> None:
-    with pytest.raises(LayoutFault, match=told):
+def test_places_that_a_message_does_not_have_are_refused(ask: Callable[[MessageLayout], object], reported: str) -> None:
+    with pytest.raises(LayoutFault, match=reported):
         ask(MessageLayout("sensor_msgs/msg/Range", {}))
 
 
@@ -194,8 +194,8 @@ def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
     ],
 )
 @pytest.mark.usefixtures("installed")
-def test_fields_that_do_not_fit_are_refused(type: str, fields: dict[str, Any], told: str) -> None:
-    with pytest.raises(LayoutFault, match=told):
+def test_fields_that_do_not_fit_are_refused(type: str, fields: dict[str, Any], reported: str) -> None:
+    with pytest.raises(LayoutFault, match=reported):
         MessageLayout(type, fields)
 
 
