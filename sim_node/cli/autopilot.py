@@ -72,10 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MAX_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
-    craft = _vehicle(arguments)
+    vehicle = _vehicle(arguments)
     here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
     try:
-        links = [link_to(url) for url in arguments.mavlink or craft.links]
+        links = [link_to(url) for url in arguments.mavlink or vehicle.links]
     except LinkFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
     if not arguments.mavlink:
@@ -83,10 +83,10 @@ def run(arguments: argparse.Namespace) -> int:
         links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
     connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
     ground = ", ".join(link.url for link in links)
-    report = partial(print, f"{craft.name}:", flush=True)
+    report = partial(print, f"{vehicle.name}:", flush=True)
     memory = Memory(arguments.memory)
-    autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, report)
-    print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
+    autopilot = BuiltinAutopilot(vehicle, identity.system, address, connections, memory, report)
+    print(f"{vehicle.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 
@@ -152,16 +152,16 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
     try:
         # One line, because standard input stays open.
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
-        craft = from_json(text)
+        vehicle = from_json(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"--craft {arguments.craft}: {getattr(error, 'strerror', None) or error}") from None
     # On standard input it comes from a simulation, which has checked this.
-    remote = [url for url in craft.links if not is_local(url)]
+    remote = [url for url in vehicle.links if not is_local(url)]
     if remote and arguments.craft != "-" and not arguments.allow_network:
         raise UsageError(
             f"--craft {arguments.craft}: links: {remote[0]!r} leaves this machine; --allow-network allows it"
         )
-    return craft
+    return vehicle
 
 
 def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             moving = int(np.count_nonzero(~layout.frames.static))
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
-            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
+            print(f"{file}: valid, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
             for recipe in world.recipes:
                 print(f"  recipe {shown(recipe)}")
     if faults:

@@ -151,7 +151,7 @@ def _rpy_degrees(pose: FloatArray) -> FloatArray:
 
 def _traffic(traffic: FrameTraffic | None) -> str:
     if traffic is None:
-        return "not heard"
+        return "not received"
     rate = "      " if traffic.rate_hz is None else f"{traffic.rate_hz:6.1f}"
     delay = "delay not yet known"
     if traffic.mean_delay is not None and traffic.max_delay is not None:

@@ -172,7 +172,7 @@ class _CsvTable:
 
 
 class _ParquetTable:
-    """Takes columns and their types from the message definition."""
+    """Writes columns with names and types from the message definition."""
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
         import pyarrow as pa

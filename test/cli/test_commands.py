@@ -112,7 +112,7 @@ def test_check_says_what_is_sound_and_goes_on_after_what_is_not(
 ) -> None:
     assert main(["check", world, str(tmp_path / "none.yaml"), world]) == 2
     output = capsys.readouterr()
-    assert output.out.splitlines() == [f"{world}: sound, 3 frames, 1 moving"] * 2
+    assert output.out.splitlines() == [f"{world}: valid, 3 frames, 1 moving"] * 2
     assert "none.yaml" in output.err
 
 
