@@ -76,13 +76,13 @@ def test_convert_turns_tagged_values_from_ned_and_frd() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "target", "told"),
+    ("value", "target", "reported"),
     [
         ([1, 2, 3], Frame.ENU, "list does not say its frame"),
         (Position([1, 2, 3], Frame.NED), "ENU", "'ENU'"),
         (Orientation([0, 0, 0, 1], (Frame.NED, Frame.FRD)), Frame.ENU, r"pair of frames \(world, body\)"),
     ],
 )
-def test_convert_refuses_what_it_cannot_know(value: object, target: object, told: str) -> None:
-    with pytest.raises(TypeError, match=told):
+def test_convert_refuses_what_it_cannot_know(value: object, target: object, reported: str) -> None:
+    with pytest.raises(TypeError, match=reported):
         sim_node.convert(value, target)  # type: ignore[call-overload]

@@ -340,7 +340,13 @@ def write(path, text):
 def compile_kernels():
     """The first import of the kernels takes ten seconds; here they are awaited."""
     say("compiling kernels")
-    rooms = ("frames.kernels", "tree.transform_tree", "sensors.kernels", "sensors.ray_kernels", "physics.frame_motion")
+    rooms = (
+        "frames.kernels",
+        "tree.transform_tree",
+        "sensors.kernels",
+        "sensors.odometry_kernels",
+        "physics.frame_motion",
+    )
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     # Those that fly vehicles are compiled at their first call.
     imports = "from sim_node.simulation import Simulation; from sim_node.world import load; "

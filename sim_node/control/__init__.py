@@ -1,10 +1,9 @@
 """Flying: from where a multirotor is and ought to be to what its motors do. Plain arrays, whatever moves the vehicle.
 
-A cascade over all vehicles at once, one compiled kernel a stage: `fly_missions` says where each ought to be,
-`control_positions` which way its thrust has to point, `control_attitudes` which thrust and moments turn it there, and
-`mix` what each motor does for them.
+A cascade over all vehicles at once, one compiled kernel a level: `fly_missions` writes setpoints, `control_positions`
+the demanded thrust vectors, `control_attitudes` thrusts and moments, and `mix` motor commands.
 
-A row of the arrays that go from stage to stage:
+A row of the arrays that go from level to level:
 
 states (V, 13): [x y z qx qy qz qw vx vy vz wx wy wz] of each centre of mass and body (FLU) in the world (ENU), both
 velocities along the world's axes. setpoints (V, 11): [x y z vx vy vz ax ay az yaw yaw_rate]. demands (V, 5): thrust

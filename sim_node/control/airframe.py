@@ -1,16 +1,18 @@
-"""An airframe: what a controller has to know of a multirotor, and what its rotors can do together."""
+"""An airframe: what a controller has to know of a multirotor, and the gains that follow from it."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 
-# Below this part of the largest singular value rotors have no say over a moment or the thrust.
-WITHOUT_SAY = 1e-6
+# Below this part of the largest singular value rotors have no authority over a moment or the thrust.
+MIN_AUTHORITY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,14 +36,19 @@ class Airframe:
     lag: float
 
     @property
-    def least(self) -> FloatArray:
+    def min_thrusts(self) -> FloatArray:
         """Thrusts (R,) in N at the slowest speeds."""
         return np.asarray(self.coefficients * self.slowest**2)
 
     @property
-    def most(self) -> FloatArray:
+    def max_thrusts(self) -> FloatArray:
         """Thrusts (R,) in N at the fastest speeds."""
         return np.asarray(self.coefficients * self.fastest**2)
+
+    @property
+    def lift(self) -> float:
+        """Maximum thrust along the body's z axis, N."""
+        return float(self.max_thrusts @ self.axes[:, 2])
 
 
 def effectiveness(airframe: Airframe) -> FloatArray:
@@ -63,7 +70,72 @@ def allocation(airframe: Airframe) -> FloatArray:
     missing = [name for name, most in zip(names, scale.tolist(), strict=True) if most <= 1e-12]
     if not missing:
         strengths: npt.NDArray[np.float64] = np.linalg.svd(matrix / scale[:, None], compute_uv=False)
-        if len(strengths) == 4 and strengths[3] > WITHOUT_SAY * strengths[0]:
+        if len(strengths) == 4 and strengths[3] > MIN_AUTHORITY * strengths[0]:
             return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)
         missing = ["thrust, roll, pitch and yaw each by themselves"]
     raise ValueError(f"{len(airframe.positions)} rotors cannot command {', '.join(missing)}")
+
+
+# Each loop is so many times slower than the one inside it, which it then need not model.
+APART = 3.0
+# Of rotors without lag, rad/s.
+MAX_LOOP_RATE = 20.0
+# A loop on a lag T at 0.4/T is damped by 0.8: the roots of T s^2 + s + 0.4/T.
+OF_LAG = 0.4
+# Yaw's moment is but the drag of propellers: its attitude loop is slower than those of roll and pitch by this.
+YAW = 0.4
+# Thrust points at most this far from the vertical, and keeps this part of what would hover, at least.
+MAX_TILT, MIN_HOVER = math.radians(35.0), 0.3
+# Of the maximum thrust: the rest is for turning.
+MAX_THRUST = 0.9
+# Of the turn rate from which an airframe can brake, as the attitude loop asks it to.
+BRAKING = 0.7
+
+
+class Gains(NamedTuple):
+    """A row of the controller's parameters; rates 1/s."""
+
+    position: float
+    velocity: float
+    integral: float
+    attitude: float
+    yaw: float
+    rate: float
+    max_speed: float
+    max_turn: float
+    max_yaw: float
+    max_thrust: float
+    mass: float
+
+
+def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
+    """The gains of an airframe that is asked for at most `max_speed` m/s and `max_yaw` rad/s.
+
+    Raises ValueError where its rotors do not command it.
+    """
+    rate = MAX_LOOP_RATE if airframe.lag <= 0.0 else min(MAX_LOOP_RATE, OF_LAG / airframe.lag)
+    attitude = rate / APART
+    velocity = attitude / APART
+    position = velocity / APART
+    return Gains(
+        position=position,
+        velocity=velocity,
+        integral=0.5 * velocity * position,
+        attitude=attitude,
+        yaw=YAW * attitude,
+        rate=rate,
+        max_speed=max_speed,
+        max_turn=BRAKING * _max_acceleration(airframe) / attitude,
+        max_yaw=max_yaw,
+        max_thrust=MAX_THRUST * airframe.lift / airframe.mass,
+        mass=airframe.mass,
+    )
+
+
+def _max_acceleration(airframe: Airframe) -> float:
+    """The angular acceleration, rad/s^2, that the rotors give about x and y around half of their thrust."""
+    headroom = 0.5 * (airframe.max_thrusts - airframe.min_thrusts)
+    moments = allocation(airframe)[:, 1:3]
+    with np.errstate(divide="ignore"):
+        most = np.min(headroom[:, None] / np.abs(moments), axis=0)
+    return float(np.min(most / np.diagonal(airframe.inertia)[:2]))

@@ -9,6 +9,8 @@ Importing this imports numba.
 
 from __future__ import annotations
 
+import math
+
 from sim_node.geometry.kernel import kernel
 
 IDENTITY = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)
@@ -78,6 +80,48 @@ def relative(a, b):
     ax, ay, az, aqx, aqy, aqz, aqw = a
     back = (0.0, 0.0, 0.0, -aqx, -aqy, -aqz, aqw)
     return compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))
+
+
+@kernel()
+def exp(vx, vy, vz, wx, wy, wz):
+    """Return the pose after unit time at a constant twist [v, w] in child axes; as poses.exp, with its reference."""
+    square = wx * wx + wy * wy + wz * wz
+    angle = math.sqrt(square)
+    if angle < 1e-2:
+        first = 0.5 - square / 24.0 + square * square / 720.0
+        second = 1.0 / 6.0 - square / 120.0 + square * square / 5040.0
+    else:
+        first = 2.0 * (math.sin(0.5 * angle) / angle) ** 2
+        second = (angle - math.sin(angle)) / (square * angle)
+    ax, ay, az = cross(wx, wy, wz, vx, vy, vz)
+    bx, by, bz = cross(wx, wy, wz, ax, ay, az)
+    half = math.sin(0.5 * angle) / angle if angle > 0.0 else 0.5
+    return (
+        vx + first * ax + second * bx,
+        vy + first * ay + second * by,
+        vz + first * az + second * bz,
+        wx * half,
+        wy * half,
+        wz * half,
+        math.cos(0.5 * angle),
+    )
+
+
+@kernel()
+def log(pose):
+    """Return the twist [v, w] in child axes that reaches a pose in unit time on the shortest arc; as poses.log."""
+    x, y, z, qx, qy, qz, qw = pose
+    sine = math.sqrt(qx * qx + qy * qy + qz * qz)
+    scale = 2.0 * math.atan2(sine, abs(qw)) / sine if sine > 0.0 else 2.0
+    if qw < 0.0:
+        scale = -scale
+    wx, wy, wz = qx * scale, qy * scale, qz * scale
+    square = wx * wx + wy * wy + wz * wz
+    half = 0.5 * math.sqrt(square)
+    factor = 1.0 / 12.0 + square / 720.0 if half < 5e-3 else (1.0 - half / math.tan(half)) / square
+    ax, ay, az = cross(wx, wy, wz, x, y, z)
+    bx, by, bz = cross(wx, wy, wz, ax, ay, az)
+    return x - 0.5 * ax + factor * bx, y - 0.5 * ay + factor * by, z - 0.5 * az + factor * bz, wx, wy, wz
 
 
 @kernel()

@@ -145,8 +145,8 @@ class SimulationNode(LoopNode):
             network=values["allow_network"],
             sinks=sinks,
             publishing=self._publishing(values),
-            tell=self.get_logger().info,
-            complain=self.get_logger().error,
+            report=self.get_logger().info,
+            warn=self.get_logger().error,
         )
         self.world = session.world
         refuse_unknown(self, SPECS, parameters_beside(self.world) if values["bridge"] else ())

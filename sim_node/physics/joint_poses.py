@@ -26,13 +26,16 @@ def write_joint_poses(
     origins: FloatArray,
     anchors: FloatArray,
     poses: FloatArray,
-) -> None:
-    """Writes rows (B,) of poses (N, 7) [x y z qx qy qz qw].
+) -> bool:
+    """Write rows (B,) of poses (N, 7) [x y z qx qy qz qw]; without effect, return False if a position is not finite.
 
     Body b has the parts first[b] to first[b + 1]: kinds (P,) 0 slide, 1 hinge, 2 ball; axes (P, 3); q_at (P,) where
     in qpos each begins, balls as [w x y z]. origins (B, 3) is taken from the positions;
     anchors (B, 3): the point in each body that it turns about.
     """
+    for q in range(qpos.shape[0]):
+        if not math.isfinite(qpos[q]):
+            return False
     for b in range(rows.shape[0]):
         cx, cy, cz = anchors[b, 0], anchors[b, 1], anchors[b, 2]
         px, py, pz = cx - origins[b, 0], cy - origins[b, 1], cz - origins[b, 2]
@@ -57,3 +60,4 @@ def write_joint_poses(
         row = rows[b]
         poses[row, 0], poses[row, 1], poses[row, 2] = px, py, pz
         poses[row, 3], poses[row, 4], poses[row, 5], poses[row, 6] = x, y, z, w
+    return True

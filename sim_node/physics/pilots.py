@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.control.airframe import Airframe
 from sim_node.control.controller import Controller
-from sim_node.control.missions import MEMORY, fly_missions
+from sim_node.control.trajectories import MEMORY, fly_missions
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body
@@ -125,7 +125,10 @@ def _misfits(vehicle: Multirotor, compiled: Compiled, world: World) -> list[Prob
         Controller([airframe], np.ones((1, 2)), 1.0)
     except ValueError as error:
         return [Problem(place.where, key, str(error))]
-    lift, weight = float(airframe.most @ airframe.axes[:, 2]), airframe.mass * np.linalg.norm(world.physics.gravity)
+    lift, weight = (
+        airframe.lift,
+        airframe.mass * np.linalg.norm(world.physics.gravity),
+    )
     if lift <= weight:
         return [Problem(place.where, key, f"its rotors lift {lift:.4g} N at most, it weighs {weight:.4g} N")]
     return []

@@ -137,15 +137,16 @@ class RigidBodyEngine:
         if not self._moves:
             return
         qpos = (self._integrated_ahead(ahead_ns) if ahead_ns else self.data).qpos
-        if not np.isfinite(qpos).all():
+        c = self._compiled
+        # The kernel checks them on its way: numpy would take as long for that as for all the rest.
+        finite = self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, c.anchors, poses)
+        if not finite:
             raise Diverged(
                 f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
                 "physics.timestep, or more damping, may help"
             )
-        c = self._compiled
-        self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, c.anchors, poses)
-        if len(c.links.rows):
-            n = c.links
+        n = c.links
+        if n.rows.size:
             self._write_link_poses(
                 qpos, n.rows, n.rests, n.mounts, n.first, n.kinds, n.axes, n.anchors, n.neutral, n.q_at, poses
             )

@@ -88,7 +88,7 @@ def push(
 
     A speed follows its command as a first-order lag, exactly: w = c + (w0 - c) exp(-t/T). Thrust is the mean of k w^2
     over the timestep, so that what it adds to the momentum does not depend on the timestep. A command below 0 counts
-    as 0 and above 1 as 1; what is no number stops the rotor, as 0 does. Drag of rotors: Martin & Salaun, The true role
+    as 0 and above 1 as 1; NaN stops the rotor, like 0. Drag of rotors: Martin & Salaun, The true role
     of accelerometer feedback in quadrotor control, ICRA 2010, without flapping.
     """
     observe(xipos, xquat, cvel, subtree_com, bodies, states)

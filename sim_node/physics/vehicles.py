@@ -101,7 +101,7 @@ class Vehicles:
 
     def _remember(self, banks: tuple[PilotBank, ...], names: list[str], columns: Columns) -> list[Array]:
         """Declares what pilots remember, and gives each bank its rows of that."""
-        from sim_node.control.missions import MEMORY
+        from sim_node.control.trajectories import MEMORY
 
         flown = tuple(name for bank in banks for name in names[bank.rows])
         integrals = columns.add(

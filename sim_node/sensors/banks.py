@@ -13,12 +13,10 @@ import numpy.typing as npt
 from sim_node.columns import Array, Column
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors.camera import CameraType, Taken
+from sim_node.sensors.camera import CameraType, Drawn
 from sim_node.sensors.context import Exposure, SensorContext
-from sim_node.sensors.measurements import Batch, batch_of, no_batch
+from sim_node.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
-from sim_node.sensors.schedule import Schedule
-from sim_node.sensors.subscription import SensorSubscription
 from sim_node.sensors.truth import FrameState
 
 # What noise and sensors remember, by the names that they give it.
@@ -55,21 +53,33 @@ class Group:
 
 
 def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Column, ...]:
-    """What all banks keep: how many readings were taken, those that are not out yet, and those that came out last."""
-    taken = Column(f"{label}/taken", ("readings",), dtype=np.int64, meaning="readings since the start")
+    """The columns of all banks: how many readings there were, those not published yet, and those published last."""
+    count = Column(f"{label}/taken", ("readings",), dtype=np.int64, meaning="readings since the start")
     return (
-        taken,
-        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step by which each reading not out yet will be"),
-        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each of them was taken"),
-        Column(f"{label}/held/values", None, row, dtype, meaning="what each of them says"),
-        Column(f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when those out last were taken"),
-        Column(f"{label}/last/values", None, row, dtype, meaning="what each of them says"),
+        count,
+        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step at which each one not published yet will be"),
+        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each of them was measured"),
+        Column(f"{label}/held/values", None, row, dtype, meaning="values of each of them"),
+        Column(
+            f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when the last published ones were measured"
+        ),
+        Column(f"{label}/last/values", None, row, dtype, meaning="values of each of them"),
     )
 
 
-def _stacked(values: Sequence[Array], row: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
-    """Readings one after the other, in an array that has the row's shape where there are none, too."""
-    return np.array(values, dtype).reshape(len(values), *row)
+def _queued(
+    count: int, held: Sequence[tuple[int, int, Array]], published: Batch, row: tuple[int, ...], dtype: npt.DTypeLike
+) -> tuple[Array, ...]:
+    """Return the arrays of those columns; held: step, stamp (ns) and values of each reading not published yet."""
+    return (
+        np.array([count]),
+        np.array([step for step, _, _ in held], np.int64),
+        np.array([time_ns for _, time_ns, _ in held], np.int64),
+        # With the row's shape where there are none, too.
+        np.array([values for _, _, values in held], dtype).reshape(len(held), *row),
+        published.stamps_ns,
+        np.asarray(published.values, dtype),
+    )
 
 
 class Bank:
@@ -80,13 +90,14 @@ class Bank:
     def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
         self._group, self._state, self._step_ns = group, state, context.world.time.step_ns
         self.kind = group.kind
+        self._foreign = not SENSORS.is_shipped(group.kind)
         self._measure = group.type.measure(group.sensors, context)
         self._report = group.type.report(group.sensors, context)
         parts: tuple[object, ...] = (self._measure, self._report)
         self._memories = [part for part in parts if isinstance(part, Remembers)]
         self._nothing = no_batch(group.kind, group.names, group.shape)
         self._row = (len(group.names), *group.shape)
-        self._taps: list[tuple[int, SensorSubscription]] = []
+        self._subscriptions: list[tuple[int, SensorSubscription]] = []
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -94,44 +105,44 @@ class Bank:
         return self._group.names
 
     def subscribe(self, name: str) -> SensorSubscription:
-        """Hears one of them from now on."""
-        subscribe = SensorSubscription()
-        self._taps.append((self.names.index(name), subscribe))
-        return subscribe
+        """Return a subscription to one of them, from now on."""
+        subscription = SensorSubscription()
+        self._subscriptions.append((self.names.index(name), subscription))
+        return subscription
 
     def reset(self, seed: int) -> None:
-        """Back to step 0, with noise drawn from `seed`."""
+        """Go back to step 0, with noise drawn from `seed`."""
         group = self._group
         self.schedule: Schedule[tuple[int, FloatArray]] = Schedule(group.rate, group.sensors[0].latency, self._step_ns)
         streams = [stream(seed, name, group.kind) for name in group.names]
         self._disturb = group.type.disturb(group.sensors, streams, group.rate)
         for memory in self._memories:
             memory.reset()
-        self._empty_taps()
+        self._clear_subscriptions()
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
-        """Takes the readings that are due."""
+        """Measure what is due."""
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
-        if np.ndim(measured) != 2 or len(measured) != len(self.names):
+        if self._foreign and (np.ndim(measured) != 2 or len(measured) != len(self.names)):
             rows, shape = len(self.names), np.shape(measured)
             raise ValueError(f"measured values of {rows} sensors have shape {shape}, not ({rows}, C)")
         if self._disturb is not None:
             measured = self._disturb(measured)
         values = self._report(measured)
-        if np.shape(values) != self._row:
+        if self._foreign and np.shape(values) != self._row:
             raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}")
-        for column, subscribe in self._taps:
-            subscribe.took(self.schedule.next_out, values[column])
-        self.schedule.took((time_ns, values))
+        for column, subscription in self._subscriptions:
+            subscription.record(self.schedule.next_out, values[column])
+        self.schedule.record((time_ns, values))
 
     def publish(self, step: int, *, wait: bool) -> Batch:
-        """What came out by a step since this was last asked."""
+        """Return what is due to be published by a step and was not yet."""
         out = self.schedule.out(step)
         return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
-        """The layout of what `save` gives."""
+        """Return the layout of what `save` returns."""
         parts = [(f"noise/{label}", self._noise())]
         parts += [(f"sensor/{label}/memory{k}", memory.state()) for k, memory in enumerate(self._memories)]
         kept = [
@@ -142,44 +153,38 @@ class Bank:
         return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
 
     def save(self, published: Batch) -> Sequence[Array]:
-        """All that later readings depend on, and those published last."""
-        taken, held = self.schedule.state()
-        kept = [
-            array for part in (self._noise(), *(each.state() for each in self._memories)) for array in part.values()
-        ]
+        """Return all that later readings depend on, and those published last."""
+        count, held = self.schedule.state()
+        readings = [(step, time_ns, values) for step, (time_ns, values) in held]
+        parts = (self._noise(), *(memory.state() for memory in self._memories))
         return (
-            np.array([taken]),
-            np.array([step for step, _ in held], np.int64),
-            np.array([time_ns for _, (time_ns, _) in held], np.int64),
-            _stacked([values for _, (_, values) in held], self._row, np.float64),
-            published.stamps_ns,
-            np.asarray(published.values, np.float64),
-            *kept,
+            *_queued(count, readings, published, self._row, np.float64),
+            *(array for part in parts for array in part.values()),
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Goes on from what `save` gave; the readings published last."""
-        taken, steps, stamps, values, told_stamps, told_values, *kept = saved
+        """Go on from what `save` returned; return the readings published last."""
+        count, steps, stamps, values, last_stamps, last_values, *kept = saved
         held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
-        self.schedule.restore((int(taken[0]), tuple(held)))
+        self.schedule.restore((int(count[0]), tuple(held)))
         rest = iter(kept)
         for part in ([] if self._disturb is None else [self._disturb]) + self._memories:
             part.restore({name: next(rest) for name in part.state()})
-        self._empty_taps()
-        return Batch(self._group.kind, self._group.names, np.array(told_stamps), np.array(told_values))
+        self._clear_subscriptions()
+        return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
 
     def _noise(self) -> Mapping[str, Array]:
         return {} if self._disturb is None else self._disturb.state()
 
-    def _empty_taps(self) -> None:
-        for _, subscribe in self._taps:
-            subscribe.clear()
+    def _clear_subscriptions(self) -> None:
+        for _, subscription in self._subscriptions:
+            subscription.clear()
 
 
 class CameraBank:
-    """As a Bank, of cameras: what they take may not be done when it is due to be out. It comes out in order.
+    """A Bank of cameras: pictures may not be drawn yet when they are due. They are published in order.
 
-    dropped: pictures that were left out.
+    dropped: pictures that were lost or not begun.
     """
 
     def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
@@ -194,7 +199,7 @@ class CameraBank:
         self._nothing = Batch(group.kind, group.names, np.empty(0, np.int64), nothing)
 
     def reset(self, seed: int) -> None:
-        """Back to step 0, with noise drawn from `seed`."""
+        """Go back to step 0, with noise drawn from `seed`."""
         group = self._group
         self.schedule: Schedule[tuple[int, Exposure | None]] = Schedule(
             group.rate, group.sensors[0].latency, self._step_ns
@@ -203,13 +208,13 @@ class CameraBank:
         self.dropped = 0
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
-        """Takes the readings that are due."""
+        """Measure what is due."""
         exposure = self._expose(self._state, wait)
         self.dropped += (exposure is None) * len(self._group.names)
-        self.schedule.took((time_ns, exposure))
+        self.schedule.record((time_ns, exposure))
 
     def publish(self, step: int, *, wait: bool) -> Batch:
-        """What came out by a step since this was last asked."""
+        """Return what is due to be published by a step and was not yet."""
         self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
         published: list[tuple[int, npt.NDArray[Any]]] = []
         while self._due and (wait or self._due[0][1].done()):
@@ -222,31 +227,24 @@ class CameraBank:
         return batch_of(self._group.kind, self._group.names, published) if published else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
-        """The layout of what `save` gives."""
+        """Return the layout of what `save` returns."""
         dropped = Column(f"sensor/{label}/dropped", ("pictures",), dtype=np.int64, meaning="pictures left out")
         return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
 
     def save(self, published: Batch) -> Sequence[Array]:
-        """Waits for what is in the making; what is due and was not published yet is so after a restore, too."""
-        taken, held = self.schedule.state()
+        """Wait for pictures that are being drawn; those due and not published yet are so after a restore, too."""
+        count, held = self.schedule.state()
         waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
         done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
         kept = [(step, time_ns, pictures) for step, time_ns, pictures in done if pictures is not None]
-        return (
-            np.array([taken]),
-            np.array([step for step, _, _ in kept], np.int64),
-            np.array([time_ns for _, time_ns, _ in kept], np.int64),
-            _stacked([pictures for _, _, pictures in kept], self._row, self._nothing.values.dtype),
-            published.stamps_ns,
-            published.values,
-            np.array([self.dropped]),
-        )
+        queued = _queued(count, kept, published, self._row, self._nothing.values.dtype)
+        return (*queued, np.array([self.dropped]))
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Goes on from what `save` gave; the readings published last."""
-        taken, steps, stamps, values, told_stamps, told_values, dropped = saved
+        """Go on from what `save` returned; return the readings published last."""
+        count, steps, stamps, values, last_stamps, last_values, dropped = saved
         held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
-        self.schedule.restore((int(taken[0]), tuple((s, (ns, Taken(pictures))) for s, ns, pictures in held)))
+        self.schedule.restore((int(count[0]), tuple((s, (ns, Drawn(pictures))) for s, ns, pictures in held)))
         self.dropped = int(dropped[0])
-        return Batch(self._group.kind, self._group.names, np.array(told_stamps), np.array(told_values))
+        return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))

@@ -14,10 +14,9 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 from sim_node.names import OPTICAL
 from sim_node.sensors.context import Exposure, Lens, SensorContext
-from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import parameter, whole
-from sim_node.sensors.registry import SensorType, sensor
+from sim_node.sensors.registry import Channels, Message, SensorType, sensor
 from sim_node.sensors.truth import FrameState
 from sim_node.world.problems import WorldWarning
 
@@ -27,7 +26,7 @@ Expose = Callable[[FrameState, bool], "Exposure | None"]
 
 
 @dataclass(frozen=True)
-class Taken:
+class Drawn:
     """An Exposure that is done."""
 
     pictures: npt.NDArray[Any]

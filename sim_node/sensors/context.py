@@ -1,4 +1,4 @@
-"""The Setting: where sensors of one type are, and what they can perceive beside how their own frames move."""
+"""SensorContext: where sensors of one type are, and what they can perceive beside how their own frames move."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Exposure(Protocol):
     """Pictures in the making."""
 
     def done(self) -> bool:
-        """Whether `take` has not to wait."""
+        """Whether `take` returns at once."""
 
     def take(self) -> npt.NDArray[Any] | None:
         """The pictures (S, *shape of their lenses), or None where they were lost; waits for them."""
@@ -62,7 +62,7 @@ class Cameras(Protocol):
         """Begins pictures from poses (S, 7), FLU axes, of the present step; None where that is not possible.
 
         With too many in the making it waits, or with `wait` False does not begin. What makes pictures impossible for
-        the rest of a run is told once, as a WorldWarning.
+        the rest of a run is reported once, as a WorldWarning.
         """
 
 
@@ -88,7 +88,7 @@ class Environment(Protocol):
         """Cameras with these lenses, asked for before the first picture; None where there is nothing to see."""
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """A function that tells (3, J) where these joints are, how they move and what actuators exert on them.
+        """Return a function for the states (3, J) of joints: positions, velocities, efforts of actuators.
 
         Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as in scalar_joints.
         """

@@ -11,10 +11,9 @@ import numpy as np
 from sim_node.frames import Frame, convert_position
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
-from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 
 # sensor_msgs/NavSatStatus and NavSatFix.
@@ -81,12 +80,12 @@ class Gps(SensorType):
         assert context.world.origin is not None, "a suite is not opened without one"
         origin = (context.world.origin.latitude, context.world.origin.longitude, context.world.origin.altitude)
 
-        def tell(measured: FloatArray) -> FloatArray:
+        def fix(measured: FloatArray) -> FloatArray:
             published = np.array(measured)
             published[:, :3] = convert_position(measured[:, :3], Frame.ENU, Frame.LLA, origin)
             return published
 
-        return tell
+        return fix
 
 
 def position_and_velocity(state: FrameState) -> FloatArray:

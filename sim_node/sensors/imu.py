@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
-from sim_node.sensors.registry import Measure, SensorType, sensor
+from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 
 

@@ -1,4 +1,4 @@
-"""The compiled inner loops of sensors that read often: vectors along frames' axes, and noise.
+"""The compiled inner loops of sensors that read often: vectors along frames' axes, rays, pressures, and noise.
 
 Arrays are contiguous float64 with a row for each sensor. Results are new arrays: readings are kept. Importing this
 imports numba; sensors do so when they are opened.
@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 
 from sim_node.geometry.kernel import kernel
-from sim_node.geometry.pose_kernels import rotate
+from sim_node.geometry.pose_kernels import axes, rotate
 
 _ROWS = types.Array(types.float64, 2, "C", readonly=True)
 _BLOCKS = types.Array(types.float64, 3, "C", readonly=True)
@@ -56,6 +56,22 @@ def straight_field(pose, centre, gradient):
                 field[axis] += gradient[row, axis, along] * pose[row, along]
         measured[row] = _into(pose, row, field[0], field[1], field[2])
     return measured
+
+
+@kernel(types.void(_ROWS, _BLOCKS, types.float64[:, :, ::1]), nogil=True)
+def turn_rays(pose, fans, turned):
+    """Writes directions (S, R, 3) along frames' axes, of poses (S, 7), as they are along the fixed frame's.
+
+    A product of matrices would do it by threads of BLAS, which on few cores then stand in the way of casting.
+    """
+    for s in range(fans.shape[0]):
+        x, y, z, w = pose[s, 3], pose[s, 4], pose[s, 5], pose[s, 6]
+        xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(x, y, z, w)
+        for r in range(fans.shape[1]):
+            a, b, c = fans[s, r, 0], fans[s, r, 1], fans[s, r, 2]
+            turned[s, r, 0] = xx * a + xy * b + xz * c
+            turned[s, r, 1] = yx * a + yy * b + yz * c
+            turned[s, r, 2] = zx * a + zy * b + zz * c
 
 
 @kernel(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64))

@@ -11,11 +11,10 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import rays
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Channels, Message
 from sim_node.sensors.noise import Quantities
 from sim_node.sensors.parameters import group, parameter, whole
 from sim_node.sensors.rays import RangeNoise, RangeNoiseBank
-from sim_node.sensors.registry import Disturb, Measure, Report, SensorType, sensor
+from sim_node.sensors.registry import Channels, Disturb, Measure, Message, Report, SensorType, sensor
 from sim_node.sensors.truth import FrameState
 
 MAX_SAMPLES, MAX_RINGS = 1 << 15, 1 << 10
@@ -178,7 +177,7 @@ class Lidar3d(SensorType):
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
         count = fans.shape[1]
 
-        def tell(measured: FloatArray) -> FloatArray:
+        def cloud(measured: FloatArray) -> FloatArray:
             points = np.empty((len(fans), count, 4))
             ranges = measured[:, :count]
             seen = (ranges >= nearest) & (ranges <= farthest)
@@ -187,4 +186,4 @@ class Lidar3d(SensorType):
             points[..., 3][~seen] = 0.0
             return points.reshape(len(fans), *sensors[0].shape())
 
-        return tell
+        return cloud

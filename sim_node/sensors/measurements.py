@@ -1,15 +1,18 @@
-"""Measurements: what the sensors of a run published."""
+"""Measurements: when sensors read, and what the sensors of a run published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from fractions import Fraction
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry.arrays import IntArray
+from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 
@@ -35,17 +38,38 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measurements:
-    """All sensors' readings that came out in the last step of a run, however long that was; often none of some."""
+class Measurements(Mapping[str, Measurement]):
+    """What the sensors published in the last step of a run, however long it was: a mapping from names to measurements.
+
+    Every sensor has an entry, which is often empty. Two of these are equal only if they are the same object.
+    """
 
     batches: tuple[Batch, ...] = ()
 
+    # A mapping would compare arrays.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __iter__(self) -> Iterator[str]:
-        """The names of the sensors."""
+        """Return the names of the sensors."""
         return (name for batch in self.batches for name in batch.names)
 
+    def __len__(self) -> int:
+        """Return the number of sensors."""
+        return sum(len(batch.names) for batch in self.batches)
+
     def __getitem__(self, name: str) -> Measurement:
-        """What one sensor published. Raises KeyError, which names the nearest."""
+        """Return what one sensor published.
+
+        Args:
+            name: The sensor's name, which is also its frame's.
+
+        Returns:
+            Stamps (K,) in ns and values (K, ...), oldest first; K is often 0.
+
+        Raises:
+            KeyError: There is no such sensor; the message names the nearest.
+        """
         for batch in self.batches:
             if name in batch.names:
                 return Measurement(batch.stamps_ns, batch.values[:, batch.names.index(name)])
@@ -63,3 +87,75 @@ def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.N
 def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
     """A batch of no readings, each of which would be of that shape."""
     return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
+
+
+class SensorSubscription:
+    """The measurements of one sensor, queued until they are read."""
+
+    def __init__(self) -> None:
+        self._held: deque[tuple[int, FloatArray]] = deque()
+
+    def record(self, out: int, values: FloatArray) -> None:
+        """Add a reading that will be published at step `out`."""
+        self._held.append((out, values))
+
+    def newest(self, step: int) -> FloatArray | None:
+        """Return the last reading published by a step and not returned before; None without one."""
+        newest = None
+        while self._held and self._held[0][0] <= step:
+            newest = self._held.popleft()[1]
+        return newest
+
+    def clear(self) -> None:
+        """Drop all: the run went to another time."""
+        self._held.clear()
+
+
+T = TypeVar("T")
+
+
+class Schedule(Generic[T]):
+    """The steps at which sensors of one rate read, and those at which their readings are published.
+
+    rate: Hz of simulation time, at most one reading per step; latency: s from a reading until it is published;
+    step_ns: length of a step. due: the step of the next reading, beginning with step 0.
+    """
+
+    def __init__(self, rate: float, latency: float, step_ns: int) -> None:
+        # As the decimals that were written, so that 0.1 Hz is every tenth second, for ever.
+        period = Fraction(10**9, step_ns) / Fraction(str(rate))
+        self._period = period.numerator, period.denominator
+        self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
+        self.restore((0, ()))
+
+    @property
+    def next_out(self) -> int:
+        """The step at which the reading of the step `due` will be published."""
+        return self.due + self._delay
+
+    def record(self, reading: T) -> None:
+        """Add the reading of the step `due`, and move `due` on."""
+        self._held.append((self.next_out, reading))
+        self._count += 1
+        self._find_due()
+
+    def out(self, step: int) -> list[T]:
+        """Return the readings published by `step` and not returned before."""
+        held, measurements = self._held, []
+        while held and held[0][0] <= step:
+            measurements.append(held.popleft()[1])
+        return measurements
+
+    def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
+        """Return how many readings there were, and (step at which it will be published, reading) for each one held."""
+        return self._count, tuple(self._held)
+
+    def restore(self, state: tuple[int, tuple[tuple[int, T], ...]]) -> None:
+        """Go on from a state."""
+        self._count, held = state
+        self._held: deque[tuple[int, T]] = deque(held)
+        self._find_due()
+
+    def _find_due(self) -> None:
+        steps, measurements = self._period
+        self.due = -(-self._count * steps // measurements)

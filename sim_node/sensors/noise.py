@@ -132,7 +132,7 @@ class NoiseBank:
         self._begin = streams, self._bias.copy(), self._drift.copy()
 
     def _draw(self) -> None:
-        """The errors of the next BLOCK readings; every channel takes as many numbers, used or not."""
+        """The errors of the next BLOCK readings; every channel draws as many numbers, used or not."""
         self._note_begin()
         drawn = np.array([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators])
         self._draw_errors(
@@ -151,7 +151,7 @@ def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
 
 
 def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
-    """Puts a stream where another was; no normal takes half of a word, so that none is ever left over."""
+    """Set a stream to where another was. Normals use whole words, so that none is left over."""
     generator.bit_generator.state = {
         "bit_generator": "Philox",
         "state": {"counter": words[:4], "key": words[4:6]},

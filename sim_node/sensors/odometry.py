@@ -1,7 +1,8 @@
-"""Wheel or visual odometry: how far a frame came since the start, added up from rates that are off."""
+"""Where a frame is and how it moves: by odometry, added up from rates that are off, and as an ideal tracker sees it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,14 +10,12 @@ from typing import ClassVar
 import numpy as np
 
 from sim_node.columns import Array
-from sim_node.geometry import poses, quaternions
+from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.drift import DriftCovariance
-from sim_node.sensors.message import Channels, Message, channels
 from sim_node.sensors.noise import Noise, Quantities, covariance
 from sim_node.sensors.parameters import group, parameter
-from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.registry import Channels, Measure, Message, Report, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 
 
@@ -27,7 +26,7 @@ class Odometry(SensorType):
 
     The pose drifts: noise is of the twist. It is in a frame of its own, which is where the sensor was at the start;
     without noise it is exact at any rate. Beside it stand the variances of its position and of its rotation about the
-    axes of that frame, by the formula in drift.py. The noise is a choice that drifts by about a percent of the way; no
+    axes of that frame: see odometry_kernels.py. The noise is a choice that drifts by about a percent of the path; no
     data sheet's.
     """
 
@@ -72,6 +71,10 @@ class _Twists:
     """[linear, angular, seconds] (S, 7): what leads from the poses of the reading before to those of now."""
 
     def __init__(self, sensors: int) -> None:
+        # Here and not above: what only describes sensors does without numba.
+        from sim_node.sensors.odometry_kernels import mean_twists
+
+        self._mean_twists = mean_twists
         self._before = np.zeros((sensors, 7))
         self.reset()
 
@@ -86,45 +89,90 @@ class _Twists:
         self._before[:] = state["before"]
 
     def __call__(self, state: FrameState) -> FloatArray:
-        measured = np.empty((len(state.pose), 7))
-        if self._time_ns < 0:
-            measured[:, :3], measured[:, 3:6] = state.to_frame(state.twist[:, :3]), state.to_frame(state.twist[:, 3:])
-            measured[:, 6] = 0.0
-        else:
-            seconds = (state.time_ns - self._time_ns) * 1e-9
-            measured[:, :6] = poses.log(poses.relative(self._before, state.pose)) / seconds
-            measured[:, 6] = seconds
-        self._time_ns = state.time_ns
+        before_ns, self._time_ns = self._time_ns, state.time_ns
+        if before_ns >= 0:
+            measured: FloatArray = self._mean_twists(self._before, state.pose, (state.time_ns - before_ns) * 1e-9)
+            return measured
         self._before[:] = state.pose
-        return measured
+        return np.concatenate([state.pairs_to_frame(state.twist), np.zeros((len(state.pose), 1))], axis=1)
 
 
 class _DeadReckoning:
     """The channels of Odometry (S, 19), from twists and how long each lasted (S, 7)."""
 
     def __init__(self, sensors: Sequence[Odometry]) -> None:
-        self._drift = DriftCovariance([[each.linear] * 3 + [each.angular] * 3 for each in sensors], sensors[0].rate)
-        self._pose = np.empty((len(sensors), 7))
+        from sim_node.sensors.odometry_kernels import PARTS, START, SUMS, VARYING, dead_reckon
+
+        self._dead_reckon = dead_reckon
+        rate = sensors[0].rate
+        self._noises = np.array(
+            [[_variances(noise, rate) for noise in (each.linear,) * 3 + (each.angular,) * 3] for each in sensors]
+        )
+        self._pose, self._parts = np.empty((len(sensors), 7)), np.zeros((len(sensors), PARTS))
+        self._start = np.zeros_like(self._parts)
+        biases = self._noises[:, :, START:].swapaxes(1, 2)
+        self._start[:, VARYING:SUMS] = biases.reshape(len(sensors), -1)
         self.reset()
 
     def reset(self) -> None:
-        self._pose[:] = poses.IDENTITY
-        self._drift.reset()
+        self._pose[:], self._parts[:] = poses.IDENTITY, self._start
 
     def state(self) -> dict[str, Array]:
-        return {"pose": self._pose, "drift": self._drift.parts}
+        return {"pose": self._pose, "drift": self._parts}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        self._pose[:] = state["pose"]
-        self._drift.parts[:] = state["drift"]
+        self._pose[:], self._parts[:] = state["pose"], state["drift"]
 
     def __call__(self, measured: FloatArray) -> FloatArray:
-        twist, seconds = measured[:, :6], measured[:, 6:]
-        way = twist * seconds
-        self._drift.add(poses.compose(self._pose, poses.exp(0.5 * way)), twist, seconds)
-        self._pose[:] = poses.compose(self._pose, poses.exp(way))
-        self._pose[:, 3:] = quaternions.normalise(self._pose[:, 3:])
-        published = np.empty((len(measured), 19))
-        published[:, :7], published[:, 7:13] = self._pose, twist
-        published[:, 13:] = np.diagonal(self._drift.at(self._pose[:, :3]), axis1=1, axis2=2)
+        published: FloatArray = self._dead_reckon(measured, self._noises, self._pose, self._parts)
         return published
+
+
+def _variances(noise: Noise, rate: float) -> list[float]:
+    """A row of the table of odometry_kernels.py, for readings at `rate` (Hz)."""
+    keep = math.exp(-1.0 / (rate * noise.correlation_time))
+    instability = noise.bias_instability**2
+    return [
+        noise.density**2 * rate + noise.deviation**2,
+        noise.turn_on_bias**2,
+        noise.scale_error**2,
+        noise.misalignment**2,
+        *(1.0, keep),
+        *(noise.random_walk**2 / rate, instability * (1.0 - keep**2)),
+        *(0.0, instability),
+    ]
+
+
+@sensor("ground_truth")
+@dataclass(frozen=True)
+class GroundTruth(SensorType):
+    """Reads its frame's pose in the fixed frame, and its twist along the frame's own axes (nav_msgs/Odometry)."""
+
+    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+
+    channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
+
+    def quantities(self) -> Quantities:
+        """None is off."""
+        return ()
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """nav_msgs/Odometry in the fixed frame, without covariances: it is the truth."""
+        fields = {
+            "header.frame_id": fixed_frame,
+            "child_frame_id": frame,
+            "pose.pose": channels(0, 7),
+            "twist.twist": channels(7, 13),
+        }
+        return (Message("odom", "nav_msgs/msg/Odometry", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
+        """The same for all of them."""
+        return pose_and_twist
+
+
+def pose_and_twist(state: FrameState) -> FloatArray:
+    """[pose in the fixed frame, linear and angular velocity along the frame's axes] (S, 13)."""
+    return np.concatenate([state.pose, state.pairs_to_frame(state.twist)], axis=1)

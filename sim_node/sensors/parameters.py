@@ -1,4 +1,4 @@
-"""The parameters of sensors: said once, as dataclass fields; read from world files, shown in docs and errors."""
+"""The parameters of sensors, declared once as dataclass fields: read from world files, shown in docs and errors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
 
 
 def listing(meaning: str) -> Any:
-    """Names of things in the world, as a field of a sensor's dataclass; none unless said."""
+    """Names of things in the world, as a field of a sensor's dataclass; none by default."""
     return field(default=(), metadata={"spec": Spec("names", meaning)})
 
 
@@ -126,7 +126,7 @@ def _names(
 
 
 def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:
-    """A fault at the place of a parameter, where a file says it; else under the sensor's name."""
+    """A fault at the place of a parameter, where a file has it; else under the sensor's name."""
     places = mounting.parameter_places.get(path)
     if places is None:
         return Problem(mounting.place.where, f"{shown_key(mounting.name)}: {path}", message)

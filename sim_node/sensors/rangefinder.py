@@ -10,11 +10,10 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Message, channels
 from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.rays import caster, classified
-from sim_node.sensors.registry import Measure, Report, SensorType, sensor
+from sim_node.sensors.registry import Measure, Message, Report, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 
 # Rays of a cone: one ahead, and so many rings of 6, 12, 18 around it.

@@ -29,13 +29,13 @@ def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray
 def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
     """Casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
     # Here and not above: what only describes sensors does without numba.
-    from sim_node.sensors.ray_kernels import turn
+    from sim_node.sensors.kernels import turn_rays
 
     turned = np.empty(fans.shape)
     fans = np.ascontiguousarray(fans)
 
     def cast(state: FrameState) -> Echoes:
-        turn(state.pose, fans, turned)
+        turn_rays(state.pose, fans, turned)
         return context.environment.cast(context.frames, state.pose[:, :3], turned, reach)
 
     return cast

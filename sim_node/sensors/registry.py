@@ -1,26 +1,76 @@
-"""What a sensor is, and the sensors there are. A new one is a new file here with one `@sensor` entry."""
+"""What a sensor is, the messages that it sends, and the sensors there are."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.columns import Array
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.message import Message
 from sim_node.sensors.noise import NoiseBank, Quantities
 from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.sensor_types import SENSOR_TYPES
 
+# What numpy takes between brackets: a slice, a name of a structured type, or ... for all.
+Index = Any
+
+
+@dataclass(frozen=True, eq=False)
+class Channels:
+    """The part of a field that each reading rewrites.
+
+    of: which part of the reading's array. within: the field's numbers as they are at first, with the shape and, in
+    fields of bytes (`uint8[] data`), the type that they have there; by default zeros, as many as `of` has numbers.
+    at: which of those are rewritten. The two parts have the same shape.
+    """
+
+    of: Index = ...
+    within: npt.NDArray[Any] | None = None
+    at: Index = ...
+
+    def start(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+        """Return the field's numbers before the first reading, of a sensor whose readings have a shape.
+
+        Raises IndexError for channels that a reading does not have.
+        """
+        if isinstance(self.of, slice) and self.of.stop is not None and self.of.stop > shape[0]:
+            raise IndexError(f"channel {self.of.stop - 1} is the last that is needed, there are {shape[0]}")
+        return np.zeros(np.broadcast_to(0.0, shape)[self.of].shape) if self.within is None else self.within
+
+
+def channels(first: int, end: int | None = None) -> Channels:
+    """Return the channels [first, end) of a reading, or only `first`."""
+    return Channels(slice(first, first + 1 if end is None else end))
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """A message that a sensor sends with each of its readings.
+
+    topic: its name below the sensor's. type: package/msg/Name. fields: constants and Channels by the path of a field
+    in the type's definition, such as "linear_acceleration", "pose.covariance" or "header.frame_id".
+
+    A constant is a number, a text, or numbers in a list or an array; lists of messages are lists of mappings like this
+    one. A field that is a message of equal numbers (a Vector3, a Pose) takes them as an array. What is not named has
+    its default, zero or empty; headers have the reading's stamp and the sensor's frame.
+    """
+
+    topic: str
+    type: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
 # What S sensors would read without noise (S, C), from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
-# What S sensors tell (S, *shape), a new array, of what they measured, noise included (S, C).
+# What S sensors publish (S, *shape), a new array, of what they measured, noise included (S, C).
 Report = Callable[[FloatArray], FloatArray]
 
 
@@ -37,7 +87,7 @@ class Disturb(Protocol):
         """
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Goes on from a state, to the bit."""
+        """Go on from a state, to the bit."""
 
 
 @runtime_checkable
@@ -45,19 +95,19 @@ class Remembers(Protocol):
     """A Measure or Report that works with what it remembers of the readings before."""
 
     def reset(self) -> None:
-        """Forgets them: a run begins."""
+        """Forget them: a run begins."""
 
     def state(self) -> Mapping[str, Array]:
-        """What it remembers, as a Disturb says it."""
+        """Return what it remembers, laid out as the state of a Disturb."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Goes on from a state, to the bit."""
+        """Go on from a state, to the bit."""
 
 
 class SensorType(ABC):
-    """A frozen dataclass of parameters, said with `parameter` and `group`; rate (Hz) and latency (s) among them.
+    """A frozen dataclass of parameters, declared with `parameter` and `group`; rate (Hz) and latency (s) among them.
 
-    channels: what the numbers of a reading are; needs_origin: whether the world must say where on Earth it lies;
+    channels: what the numbers of a reading are; needs_origin: whether the world must have an `origin`;
     needs_package: a package that must be installed, or empty. optical: whether a second frame, NAME_optical, comes
     with it, whose z axis looks ahead and whose x axis is to the right (REP 103).
     """
@@ -82,13 +132,13 @@ class SensorType(ABC):
         """The messages that a reading becomes, where it is mounted as `frame` in a world with a fixed frame."""
 
     def shape(self) -> tuple[int, ...]:
-        """Of the array of one reading: a number for each channel, unless a type says otherwise."""
+        """Of the array of one reading: a number for each channel, unless a type overrides it."""
         return (len(self.channels),)
 
     @classmethod
     @abstractmethod
     def measure(cls, sensors: Sequence[Any], context: SensorContext) -> Measure:
-        """The function that says what sensors of this type read in a setting, had they no noise."""
+        """Return the function for the readings of sensors of this type in a context, without noise."""
 
     @classmethod
     def disturb(cls, sensors: Sequence[Any], streams: Sequence[np.random.Generator], rate: float) -> Disturb | None:

@@ -14,10 +14,9 @@ from sim_node.columns import Array, Columns
 from sim_node.sensors.banks import Bank, CameraBank, Group
 from sim_node.sensors.camera import CameraType
 from sim_node.sensors.context import OPEN_AIR, Environment, SensorContext
-from sim_node.sensors.measurements import Measurements
+from sim_node.sensors.measurements import NO_MEASUREMENTS, Measurements, SensorSubscription
 from sim_node.sensors.parameters import fault, read
 from sim_node.sensors.registry import SENSORS, SensorType
-from sim_node.sensors.subscription import SensorSubscription
 from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
@@ -89,7 +88,7 @@ class Suite:
         self.groups = groups_of(world)
         self.frames = tuple(name for group in self.groups for name in group.names)
         self.state = FrameState.at_rest(len(self.frames), gravity)
-        self.published = Measurements()
+        self.published = NO_MEASUREMENTS
         self.due: float = math.inf
         self._banks: list[Bank | CameraBank] = []
         at = 0
@@ -103,7 +102,7 @@ class Suite:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Back to step 0, with noise drawn from `seed`."""
+        """Go back to step 0, with noise drawn from `seed`."""
         for bank in self._banks:
             with SENSORS.blaming(bank.kind):
                 bank.reset(seed)
@@ -115,9 +114,9 @@ class Suite:
         return sum(bank.dropped for bank in self._banks)
 
     def measure(self, step: int, time_ns: int, *, wait: bool = True) -> None:
-        """Takes the readings that are due at a step, of the frames in their state.
+        """Measure what is due at a step, of the frames in their state.
 
-        wait: for pictures, where too many are in the making; else new ones are left out.
+        wait: where too many pictures are being drawn; otherwise new ones are dropped.
         """
         for bank in self._banks:
             if bank.schedule.due == step:
@@ -129,15 +128,16 @@ class Suite:
         self._find_due()
 
     def publish(self, step: int, *, wait: bool = True) -> Measurements:
-        """What came out by a step since this was last asked.
+        """Return what is due to be published by a step and was not yet.
 
-        wait: for pictures in the making; else they come out when this is asked after they are done.
+        wait: for pictures that are being drawn; otherwise a later call returns them.
         """
-        self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
+        if self._banks:
+            self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
         return self.published
 
     def subscribe(self, name: str) -> SensorSubscription:
-        """Hears one sensor, no camera, from now on. Raises KeyError for a name that is none of one."""
+        """Return a subscription to one sensor, no camera, from now on. Raises KeyError for an unknown name."""
         for bank in self._banks:
             if isinstance(bank, Bank) and name in bank.names:
                 return bank.subscribe(name)

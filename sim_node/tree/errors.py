@@ -35,7 +35,7 @@ class UnknownFrame(TransformError):
         Returns:
             The error.
         """
-        return cls(frame, nearest(frame.lstrip("/"), names, most=3), len(names))
+        return cls(frame, nearest(frame.lstrip("/"), names, limit=3), len(names))
 
     def __str__(self) -> str:
         hint = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else f" among {self.known} known frames"

@@ -12,8 +12,8 @@ SENSOR_TYPES: Registry[str, Any] = Registry(
     shipped=tuple(
         f"sim_node.sensors.{name}"
         for name in (
-            *("airspeed", "barometer", "camera", "contact", "force_torque", "gps", "ground_truth", "imu"),
-            *("joint_states", "lidar", "magnetometer", "odometry", "rangefinder"),
+            *("air_data", "camera", "wrenches", "gps", "odometry", "imu", "joint_states", "lidar", "magnetometer"),
+            "rangefinder",
         )
     ),
     group="sim_node.sensors",

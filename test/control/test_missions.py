@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.control.missions import MEMORY, Phase, fly_missions, profile
+from sim_node.control.trajectories import MEMORY, Phase, fly_missions, profile
 from sim_node.geometry.arrays import FloatArray, IntArray
 
 PERIOD = 0.01

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.control.airframe import effectiveness
-from sim_node.control.controller import _mixer_rows
-from sim_node.control.mixer import mix
+from sim_node.control.controller import _mixer_rows, mix
 from sim_node.geometry.arrays import FloatArray
 
 MAX_SHOWN = 5.84e-6 * 1100**2

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry.pose_kernels import (
@@ -14,7 +15,9 @@ from sim_node.geometry.pose_kernels import (
     axes,
     compose,
     cross,
+    exp,
     invert,
+    log,
     multiply,
     relative,
     rotate,
@@ -58,3 +61,17 @@ def test_rows_are_read_and_written_to_the_bit(pose: Row) -> None:
     row = np.zeros(7)
     write_pose(row, pose)
     assert as_pose(row) == pose
+
+
+@given(st.builds(lambda v, w: v + w, VECTORS, VECTORS))
+@example((1.0, -2.0, 3.0, 0.0, 0.0, 0.0))
+@example((1.0, -2.0, 3.0, 2e-3, -1e-3, 3e-3))
+def test_exponentials_are_those_of_the_matrix(v: Row) -> None:
+    """Of se(3), by scaling and squaring; within half a turn the logarithm leads back."""
+    x, y, z, a, b, c = v
+    moved = expm(np.array([[0.0, -c, b, x], [c, 0.0, -a, y], [-b, a, 0.0, z], [0.0, 0.0, 0.0, 0.0]]))
+    pose = exp(*v)
+    np.testing.assert_allclose(matrix(pose), moved, atol=1e-12)
+    if np.linalg.norm(v[3:]) < 3.1:
+        np.testing.assert_allclose(log(pose), v, atol=1e-11)
+        np.testing.assert_allclose(log((*pose[:3], *(-q for q in pose[3:]))), v, atol=1e-11)

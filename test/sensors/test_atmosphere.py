@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_node.sensors import atmosphere
-from sim_node.sensors.airspeed import impact_pressure
+from sim_node.sensors import air_data
+from sim_node.sensors.air_data import impact_pressure
 
 # U.S. Standard Atmosphere, 1976 (NOAA-S/T 76-1562), table I, by geometric altitude: m, K, Pa, kg/m³.
 TABLE = [
@@ -26,26 +26,26 @@ TABLE = [
 
 @pytest.mark.parametrize(("altitude", "temperature", "pressure", "density"), TABLE)
 def test_the_tables_of_1976(altitude: float, temperature: float, pressure: float, density: float) -> None:
-    assert atmosphere.temperature(altitude) == pytest.approx(temperature, abs=6e-4)
-    assert atmosphere.pressure(altitude) == pytest.approx(pressure, rel=6e-5)
-    assert atmosphere.density(altitude) == pytest.approx(density, rel=6e-5)
+    assert air_data.temperature(altitude) == pytest.approx(temperature, abs=6e-4)
+    assert air_data.pressure(altitude) == pytest.approx(pressure, rel=6e-5)
+    assert air_data.density(altitude) == pytest.approx(density, rel=6e-5)
 
 
 @pytest.mark.parametrize(("altitude", "pressure"), [(z, p) for z, _, p, _ in TABLE if z <= 10_000.0])
 def test_an_altimeter_shows_the_altitudes_of_1976(altitude: float, pressure: float) -> None:
     """Four or five digits of pressure are half a metre to two."""
-    assert atmosphere.pressure_altitude(pressure) == pytest.approx(altitude, abs=2.0)
+    assert air_data.pressure_altitude(pressure) == pytest.approx(altitude, abs=2.0)
 
 
 def test_pressure_has_no_jumps_and_always_falls() -> None:
-    pressures = atmosphere.pressure(np.arange(-5_000.0, 86_000.0, 1.0))
+    pressures = air_data.pressure(np.arange(-5_000.0, 86_000.0, 1.0))
     assert (np.diff(pressures) < 0).all()
     assert (np.abs(np.diff(pressures) / pressures[:-1]) < 2.1e-4).all()
 
 
 def test_weather_scales_the_whole_column() -> None:
     """7.0121e4 Pa at 3000 m in table I, over the 1.01325e5 Pa at the sea."""
-    column = atmosphere.pressure([0.0, 3000.0], sea_level=99_000.0)
+    column = air_data.pressure([0.0, 3000.0], sea_level=99_000.0)
     np.testing.assert_allclose(column, [99_000.0, 99_000.0 * 7.0121 / 10.1325], rtol=2e-5)
 
 
@@ -54,7 +54,7 @@ def test_weather_scales_the_whole_column() -> None:
 def test_impact_pressure_is_that_of_isentropic_flow(mach: float, ratio: float, altitude: float) -> None:
     """p / p0 of NACA Report 1135, table I; the speed of sound by table I of the atmosphere of 1976."""
     sound = {0.0: 340.294, 5_000.0: 320.545}[altitude]
-    static = float(atmosphere.pressure(altitude))
+    static = float(air_data.pressure(altitude))
     total = static + impact_pressure(mach * sound, altitude)
     assert static / total == pytest.approx(ratio, abs=6e-5)
 

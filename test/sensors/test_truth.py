@@ -11,8 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.sensors.kinematics import CENTRAL, FORWARD, Differences, state_of
-from sim_node.sensors.truth import FrameState
+from sim_node.sensors.truth import CENTRAL, FORWARD, Differences, FrameState, state_of
 from sim_node.simulation import Simulation
 from sim_node.world import Motion, Sensor, StaticFrame, TimeGrid, World, lay_out
 

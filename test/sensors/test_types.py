@@ -11,7 +11,7 @@ import pytest
 from sim_node.sensors import SENSORS, Airspeed, Barometer, FrameState, GroundTruth, Magnetometer, sensor
 from sim_node.sensors.camera import CameraType
 from sim_node.sensors.context import SensorContext
-from sim_node.sensors.magnetic_field import field
+from sim_node.sensors.magnetometer import field
 from sim_node.sensors.parameters import spec_of
 from sim_node.world import Origin, World
 

@@ -28,7 +28,7 @@ from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import Settings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
 
@@ -221,7 +221,7 @@ def test_a_session_is_opened_once() -> None:
 # How it fails
 
 
-def taken(port: int) -> socket.socket:
+def used(port: int) -> socket.socket:
     other = socket.socket()
     other.bind(("127.0.0.1", port))
     other.listen()
@@ -230,7 +230,7 @@ def taken(port: int) -> socket.socket:
 
 def test_a_taken_port_of_an_autopilot_opens_nothing(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
+    with used(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
         yard.session().open()
     yard.assert_nothing_is_left()
 
@@ -245,7 +245,7 @@ def test_a_bag_that_is_there_closes_the_autopilots(tmp_path: Path) -> None:
 
 def test_a_taken_port_of_a_page_closes_the_autopilots(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.page), pytest.raises(PagePortTaken, match=str(yard.page)):
+    with used(yard.page), pytest.raises(PagePortInUse, match=str(yard.page)):
         yard.session().open()
     assert not yard.bag.exists()
     yard.assert_nothing_is_left()
@@ -326,7 +326,7 @@ def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pyte
     lines: list[str] = []
     tell: Callable[[str], None] = lines.append
     with caplog.at_level("INFO", "sim_node"):
-        with yard.session(processes=None, tell=tell):
+        with yard.session(processes=None, report=tell):
             pass
         assert not caplog.messages
         with yard.session(processes=None):

@@ -126,7 +126,7 @@ def test_a_duration_ends_by_itself_and_says_where_things_are() -> None:
     ("arguments", "words"),
     [
         (["run", "orbitt"], "no world 'orbitt'; did you mean orbit?"),
-        (["run", "orbit", "--speed", "fast"], "'fast' is no speed"),
+        (["run", "orbit", "--speed", "fast"], "'fast' is not a speed"),
         (["run", "orbit", "--duration", "-1"], "seconds above zero are needed"),
         (["run", "orbit", "--duration", "nan"], "--duration"),
         (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1"], "exclude each other"),

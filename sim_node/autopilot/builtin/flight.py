@@ -51,7 +51,7 @@ class Flight:
         self.speed = parameters.speed
         limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
         self._controller = Controller([parameters.airframe], limits, self.period, parameters.gravity)
-        self.max_thrust = float(parameters.airframe.most @ parameters.airframe.axes[:, 2]) / parameters.airframe.mass
+        self.max_thrust = parameters.airframe.lift / parameters.airframe.mass
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
         self.commands = np.zeros(len(parameters.airframe.positions))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from sim_node.autopilot.axes import yaw_of
-from sim_node.control.references import approach, glide, turn_to
+from sim_node.control.trajectories import approach, glide, turn_to
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 

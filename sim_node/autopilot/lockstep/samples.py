@@ -10,8 +10,8 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.sensors import atmosphere, groups_of
-from sim_node.sensors.subscription import SensorSubscription
+from sim_node.sensors import air_data, groups_of
+from sim_node.sensors.measurements import SensorSubscription
 from sim_node.sensors.truth import FrameState
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
@@ -170,7 +170,7 @@ class OnboardSensors:
         tube = None if self._tube is None else self._tube.newest(step)
         if pressure is not None or self._temperature is None:
             # As often as a barometer measures it.
-            self._temperature = float(atmosphere.temperature(self._base + state.pose[0, 2])) - _CELSIUS
+            self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
         return Sample(
             time_ns,
             state.pose[0],
@@ -179,7 +179,7 @@ class OnboardSensors:
             self._from_imu @ felt[3:],
             field=None if field is None else self._from_magnetometer @ field,
             pressure=None if pressure is None else float(pressure[0]),
-            altitude=0.0 if pressure is None else atmosphere.pressure_altitude(float(pressure[0])),
+            altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),
             temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
             fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._place_off),

@@ -1,4 +1,4 @@
-"""The page's server, which serves the page's own origin only."""
+"""The page's server, which accepts only the page's own origin."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from websockets.http11 import Request, Response
 
 from sim_node.viewing.ports import HOST, free_port
 
-# What this machine is called in the address line. Ports may differ from the server's: ssh -L brings it to others.
+# Names of this machine in addresses. Ports may differ from the server's, for example with ssh -L.
 OWN_NAMES = ("127.0.0.1", "localhost")
 _SWAPPING = threading.Lock()
 
 
 def refusal(headers: Headers) -> str:
-    """Why a request is not answered, empty where it is.
+    """Return why a request is refused, or an empty string.
 
-    A page of any site may open a WebSocket to this machine, and the browser then says which site in Origin (RFC 6455,
-    section 10.2); a site whose name is made to lead here (DNS rebinding) has that name in Host. Programs that are no
-    browsers send no Origin.
+    A page of any site may open a WebSocket to this machine; browsers then send the site in Origin (RFC 6455, section
+    10.2). A site whose name resolves to this machine (DNS rebinding) sends that name in Host. Other programs send no
+    Origin.
     """
     hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
     if len(hosts) != 1 or not _is_own(hosts[0]):
         return f"Host is {', '.join(hosts) or 'missing'}; this server is {' or '.join(OWN_NAMES)}"
     foreign = [origin for origin in origins if origin.lower() != f"http://{hosts[0].lower()}"]
-    return f"a page of {', '.join(foreign)} may not come here" if foreign else ""
+    return f"a page of {', '.join(foreign)} may not connect" if foreign else ""
 
 
 @contextmanager
 def own_pages_only() -> Iterator[None]:
-    """Servers that websockets starts inside answer 403 to what `refusal` refuses. Raises RuntimeError if none starts.
+    """Make servers that websockets starts inside this context answer 403 to what `refusal` refuses.
 
-    For servers that are started by others, who leave no room for a check of their own: as viser does.
+    For servers started by libraries that offer no such check, such as viser. Raises RuntimeError if none starts.
     """
     serve, started = websockets.asyncio.server.serve, []
 
@@ -55,7 +55,7 @@ def own_pages_only() -> Iterator[None]:
         finally:
             websockets.asyncio.server.serve = serve  # type: ignore[misc]
     if not started:
-        raise RuntimeError("the server was started in another way: other web sites could reach it")
+        raise RuntimeError("the server was not started by websockets: other web sites could reach it")
 
 
 def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConnection, Request], Any]:
@@ -69,16 +69,16 @@ def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConn
 
 
 def _is_own(host: str) -> bool:
-    """Whether a Host is one of OWN_NAMES, with a port or without."""
+    """Return whether a Host is one of OWN_NAMES, with or without a port."""
     name, colon, port = host.partition(":")
     return name.lower() in OWN_NAMES and (not colon or (port.isascii() and port.isdecimal()))
 
 
 class Server(viser.ViserServer):  # type: ignore[misc]
-    """viser's server, on this machine alone and quiet. Ports are as `free_port` has them. Raises PagePortTaken."""
+    """viser's server, on this machine only and without output. Ports as for `free_port`. Raises PagePortInUse."""
 
     def __init__(self, port: int | None, title: str) -> None:
-        # viser tells of its start and end on the standard output, which is the program's.
+        # viser prints messages to standard output, which belongs to the program.
         rich.get_console().quiet = True
         with own_pages_only():
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
@@ -87,9 +87,9 @@ class Server(viser.ViserServer):  # type: ignore[misc]
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{HOST}:{self.get_port()}"
 
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """Nothing: viser would open a tunnel to a host of its makers for any page that asks."""
+        """Return None: viser would open a tunnel to its makers' host for any page that asks."""
         return None

@@ -1,4 +1,4 @@
-"""Missions: where each vehicle ought to be, from waypoint to waypoint within its limits."""
+"""Setpoints over time: along a mission's waypoints, and towards a goal that may change, within limits."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ MEMORY = 8
 
 @kernel(nogil=True, error_model="numpy")
 def profile(elapsed: float, length: float, speed: float, acceleration: float) -> tuple[float, float, float, float]:
-    """How far (m), how fast and with what acceleration one is on a way of that length, and how long it takes, s.
+    """Return the distance (m), speed and acceleration on a path of that length, and its duration (s).
 
     From rest to rest within both limits: the speed ramps up as 3 u^2 - 2 u^3, so that the acceleration has no jumps,
-    stays, and ramps down. Where the way is too short for the speed, a lower one is reached.
+    stays, and ramps down. On a path too short for the speed, a lower one is reached.
     """
     if length <= 0.0:
         return 0.0, 0.0, 0.0, 0.0
-    # Of a ramp of duration T to speed v the greatest acceleration is 1.5 v / T, halfway, and its way v T / 2.
+    # Of a ramp of duration T to speed v the greatest acceleration is 1.5 v / T, halfway, and its length v T / 2.
     top = min(speed, math.sqrt(length * acceleration / 1.5))
     ramp = 1.5 * top / acceleration
     total = length / top + ramp
     back = total - elapsed
     t = min(max(min(elapsed, back), 0.0), ramp)
     u = t / ramp
-    way = top * t * u * u * (1.0 - 0.5 * u)
+    path = top * t * u * u * (1.0 - 0.5 * u)
     fast = top * u * u * (3.0 - 2.0 * u)
     faster = 6.0 * top / ramp * u * (1.0 - u)
     if elapsed >= back:
-        return length - way if back < ramp else top * (elapsed - 0.5 * ramp), fast, -faster, total
-    return way if elapsed < ramp else top * (elapsed - 0.5 * ramp), fast, faster, total
+        return length - path if back < ramp else top * (elapsed - 0.5 * ramp), fast, -faster, total
+    return path if elapsed < ramp else top * (elapsed - 0.5 * ramp), fast, faster, total
 
 
 @kernel(nogil=True, error_model="numpy")
@@ -91,10 +91,10 @@ def fly_missions(
             goal = waypoints[first[v] + int(now[WAYPOINT])]
             dx, dy, dz = goal[0] - now[BEGIN], goal[1] - now[BEGIN + 1], goal[2] - now[BEGIN + 2]
             length = math.sqrt(dx * dx + dy * dy + dz * dz)
-            way, speed, acceleration, takes = profile(now[ELAPSED], length, goal[4], p[1])
+            path, speed, acceleration, duration = profile(now[ELAPSED], length, goal[4], p[1])
             if length > 0.0:
                 dx, dy, dz = dx / length, dy / length, dz / length
-            out[0], out[1], out[2] = now[BEGIN] + way * dx, now[BEGIN + 1] + way * dy, now[BEGIN + 2] + way * dz
+            out[0], out[1], out[2] = now[BEGIN] + path * dx, now[BEGIN + 1] + path * dy, now[BEGIN + 2] + path * dz
             out[3], out[4], out[5] = speed * dx, speed * dy, speed * dz
             out[6], out[7], out[8] = acceleration * dx, acceleration * dy, acceleration * dz
             turn = 0.0 if math.isnan(goal[3]) else goal[3] - now[BEGIN_YAW]
@@ -104,7 +104,7 @@ def fly_missions(
             out[10] = math.copysign(rate, turn)
 
             away = math.sqrt((goal[0] - x) ** 2 + (goal[1] - y) ** 2 + (goal[2] - z) ** 2)
-            if now[ELAPSED] >= max(takes, turning) and (now[HELD] > 0.0 or away <= goal[6]):
+            if now[ELAPSED] >= max(duration, turning) and (now[HELD] > 0.0 or away <= goal[6]):
                 now[HELD] += period
                 last = int(now[WAYPOINT]) == count - 1
                 if now[HELD] > goal[5] and not (last and p[4] == 1.0):
@@ -119,8 +119,8 @@ def fly_missions(
             # The descent begins as gently as it would end.
             ramp = 1.5 * p[2] / p[1]
             u = min(now[ELAPSED] / ramp, 1.0)
-            way = p[2] * min(now[ELAPSED], ramp) * u * u * (1.0 - 0.5 * u) + p[2] * max(now[ELAPSED] - ramp, 0.0)
-            out[0], out[1], out[2] = now[BEGIN], now[BEGIN + 1], now[BEGIN + 2] - way
+            path = p[2] * min(now[ELAPSED], ramp) * u * u * (1.0 - 0.5 * u) + p[2] * max(now[ELAPSED] - ramp, 0.0)
+            out[0], out[1], out[2] = now[BEGIN], now[BEGIN + 1], now[BEGIN + 2] - path
             out[5] = -p[2] * u * u * (3.0 - 2.0 * u)
             out[8] = -6.0 * p[2] / ramp * u * (1.0 - u)
             out[9] = now[BEGIN_YAW]
@@ -129,3 +129,51 @@ def fly_missions(
         now[PHASE] = phase
         now[ELAPSED] += period
         running[v] = phase in (FLY, LAND)
+
+
+# Decay of the last of the distance, 1/s: slower than the loop on the position, which then does not overshoot.
+ARRIVING = 1.5
+# The same for headings, 1/s.
+TURNING = 2.0
+
+
+@kernel(nogil=True, error_model="numpy")
+def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration: float, period: float) -> float:
+    """Move reference (11,) a period in s towards goal (3,), to rest there; return the distance that is left, m.
+
+    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is what
+    can still be braked, sqrt(2 a d), and near the goal ARRIVING times the distance, where that asks for less braking.
+    """
+    dx, dy, dz = goal[0] - reference[0], goal[1] - reference[1], goal[2] - reference[2]
+    left = math.sqrt(dx * dx + dy * dy + dz * dz)
+    near = acceleration / (ARRIVING * ARRIVING)
+    fast = ARRIVING * left if left <= near else math.sqrt(2.0 * acceleration * (left - 0.5 * near))
+    share = min(fast, speed) / left if left > 0.0 else 0.0
+    glide(reference, dx * share, dy * share, dz * share, acceleration, period)
+    return left
+
+
+@kernel(nogil=True, error_model="numpy")
+def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: float, period: float) -> None:
+    """Move reference (11,), as of `approach`, a period in s on, its velocity towards a demanded one, m/s."""
+    ax, ay, az = (vx - reference[3]) / period, (vy - reference[4]) / period, (vz - reference[5]) / period
+    size = math.sqrt(ax * ax + ay * ay + az * az)
+    if size > acceleration:
+        ax, ay, az = ax * acceleration / size, ay * acceleration / size, az * acceleration / size
+    reference[0] += period * (reference[3] + 0.5 * period * ax)
+    reference[1] += period * (reference[4] + 0.5 * period * ay)
+    reference[2] += period * (reference[5] + 0.5 * period * az)
+    reference[3] += period * ax
+    reference[4] += period * ay
+    reference[5] += period * az
+    reference[6], reference[7], reference[8] = ax, ay, az
+
+
+@kernel(nogil=True, error_model="numpy")
+def turn_to(reference: FloatArray, yaw: float, rate: float, period: float) -> float:
+    """Turn reference (11,) a period in s towards a yaw, the shorter direction; return what is left of it, rad."""
+    left = yaw - reference[9]
+    left -= 2.0 * math.pi * math.floor(left / (2.0 * math.pi) + 0.5)
+    reference[10] = min(max(TURNING * left, -rate), rate)
+    reference[9] += period * reference[10]
+    return math.fabs(left)

@@ -1,0 +1,181 @@
+"""Air data: the International Standard Atmosphere up to 86 km, a barometer and a pitot tube in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.sensors.context import SensorContext
+from sim_node.sensors.noise import Noise, Quantities
+from sim_node.sensors.parameters import group, parameter
+from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
+from sim_node.sensors.truth import FrameState
+
+SEA_LEVEL_PRESSURE = 101325.0  # Pa
+SEA_LEVEL_TEMPERATURE = 288.15  # K
+_HEAT_RATIO = 1.4
+GAS_CONSTANT = 287.05287  # J/(kg K), dry air: ISO 2533
+_GRAVITY = 9.80665
+_EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
+
+# Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
+_BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0])
+_LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3])
+
+
+def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
+    """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
+
+    Same shape as the altitudes. Below the sea the lowest layer goes on; above 86 km so does the highest.
+    U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    """
+    # Here and not above: what only needs temperatures does without numba.
+    from sim_node.sensors.kernels import pressure_ratios
+
+    height = _geopotential(altitude)
+    ratios = pressure_ratios(height.ravel(), _LAYERS, _GRAVITY / GAS_CONSTANT)
+    return np.asarray(np.multiply(sea_level, ratios.reshape(height.shape)))
+
+
+def pressure_altitude(pressure: float) -> float:
+    """Return the altitude (m) above mean sea level at which the standard atmosphere has a pressure (Pa); to 11 km.
+
+    Equation 33a of the U.S. Standard Atmosphere, 1976, solved for the height: what altimeters show.
+    """
+    lapse = float(_LAPSES[0])
+    ratio = (pressure / SEA_LEVEL_PRESSURE) ** (-lapse * GAS_CONSTANT / _GRAVITY)
+    height = SEA_LEVEL_TEMPERATURE / lapse * (ratio - 1.0)
+    return float(_EARTH_RADIUS * height / (_EARTH_RADIUS - height))
+
+
+def temperature(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the temperature (K) at altitudes (m) above mean sea level."""
+    height, layer = _layer(altitude)
+    return np.asarray(_BASE_TEMPERATURES[layer] + _LAPSES[layer] * (height - _BASES[layer]))
+
+
+def density(altitude: npt.ArrayLike) -> FloatArray:
+    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the law of ideal gases."""
+    return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
+
+
+def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """Geopotential height (m), and which layer it is in."""
+    height = _geopotential(altitude)
+    return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
+
+
+def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
+    """Geopotential height (m) of altitudes (m)."""
+    geometric = np.asarray(altitude, dtype=np.float64)
+    return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
+
+
+def _bases() -> tuple[FloatArray, FloatArray]:
+    """Temperature (K), and pressure as a part of that at sea level, where each layer begins."""
+    warmth, ratio = [SEA_LEVEL_TEMPERATURE], [1.0]
+    constant = _GRAVITY / GAS_CONSTANT
+    for thickness, lapse in zip(np.diff(_BASES), _LAPSES, strict=False):
+        top = warmth[-1] + lapse * thickness
+        fallen = (top / warmth[-1]) ** (-constant / lapse) if lapse else np.exp(-constant * thickness / top)
+        warmth.append(top)
+        ratio.append(ratio[-1] * fallen)
+    return np.array(warmth), np.array(ratio)
+
+
+_BASE_TEMPERATURES, _BASE_RATIOS = _bases()
+_LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
+
+
+@sensor("airspeed")
+@dataclass(frozen=True)
+class Airspeed(SensorType):
+    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that moves with the wind.
+
+    What comes from behind reads zero. The noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
+    of full scale).
+    """
+
+    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
+
+    channels: ClassVar = ("differential_pressure",)
+
+    def quantities(self) -> Quantities:
+        """One pressure."""
+        return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
+        """Impact pressures at the heights of the frames."""
+        base = 0.0 if context.world.origin is None else context.world.origin.altitude
+
+        def read(state: FrameState) -> FloatArray:
+            through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
+            ahead = np.maximum(state.to_frame(through_air)[:, 0], 0.0)
+            return impact_pressure(ahead, base + state.pose[:, 2])[:, None]
+
+        return read
+
+
+@sensor("barometer")
+@dataclass(frozen=True)
+class Barometer(SensorType):
+    """Reads the static pressure (Pa) at its frame's origin.
+
+    Its altitude above the sea is the world's origin, if it has one, plus z, less geoid_undulation. The noise is
+    that of an MS5611 at its highest resolution (TE Connectivity, data sheet 2017: 0.012 mbar).
+    """
+
+    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
+    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    sea_level_pressure: float = parameter(101_325.0, "Pa", "the weather: pressure at sea level", low=8e4, high=1.2e5)
+    geoid_undulation: float = parameter(0.0, "m", "height of the sea above the ellipsoid here", low=-120.0, high=120.0)
+    noise: Noise = group(Noise(deviation=1.2, bias_instability=2.0, correlation_time=600.0), "Pa", "pressure")
+
+    channels: ClassVar = ("pressure",)
+
+    def quantities(self) -> Quantities:
+        """One pressure."""
+        return ((self.noise, 1),)
+
+    def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
+        """sensor_msgs/FluidPressure."""
+        fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
+        return (Message("pressure", "sensor_msgs/msg/FluidPressure", fields),)
+
+    @classmethod
+    def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
+        """Pressures at the heights of the frames."""
+        sea_level = np.array([each.sea_level_pressure for each in sensors])
+        base = np.array([-each.geoid_undulation for each in sensors])
+        if context.world.origin is not None:
+            base += context.world.origin.altitude
+
+        def read(state: FrameState) -> FloatArray:
+            return pressure(base + state.pose[:, 2], sea_level)[:, None]
+
+        return read
+
+
+def impact_pressure(airspeed: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
+    """Return the pressure (Pa) over static of air brought to rest from true airspeeds (m/s, below that of sound).
+
+    altitude: m above mean sea level. Isentropic: Anderson, Fundamentals of Aerodynamics, equation 8.42.
+    """
+    sound = np.sqrt(_HEAT_RATIO * GAS_CONSTANT * temperature(altitude))
+    mach = np.asarray(airspeed, dtype=np.float64) / sound
+    exponent = _HEAT_RATIO / (_HEAT_RATIO - 1.0)
+    rise = np.expm1(exponent * np.log1p(0.5 * (_HEAT_RATIO - 1.0) * mach**2))
+    return np.asarray(pressure(altitude) * rise)
