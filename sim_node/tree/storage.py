@@ -282,7 +282,7 @@ class Storage:
         return InvalidTransform(tuple(refusals), len(children))
 
     def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
-        """Describe the loop that a refused transform would close, from its child to its parent and back to the child."""
+        """Describe the loop that a refused transform would close, from its child to its parent and back."""
         at = store_kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
         chain, row = [child, parent], parent
         while row != child:
