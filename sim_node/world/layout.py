@@ -49,9 +49,14 @@ class Layout:
         return self.of(Body)
 
     @cached_property
-    def links(self) -> tuple[tuple[int, ModelLink], ...]:
+    def model_links(self) -> tuple[tuple[int, ModelLink], ...]:
         """The row of each body of the world's models."""
         return tuple((row, link) for row, link in self.of(ModelLink) if link.link.is_body)
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, Body | ModelLink], ...]:
+        """The row of each link of the tree that joints move: the world's bodies and those of its models."""
+        return tuple(sorted((*self.bodies, *self.model_links), key=lambda each: each[0]))
 
 
 def lay_out(world: World) -> Layout:

@@ -37,7 +37,7 @@ def drivable(world: World) -> dict[str, str]:
         model.full_name(joint.name): model.full_name(joint.name)
         for model in world.models
         for joint in model.joints()
-        if joint.kind in ("slide", "hinge")
+        if joint.is_scalar
     }
     joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
     return joints

@@ -17,20 +17,15 @@ def joints_below(world: World, frame: str) -> tuple[str, ...]:
     """
     layout = lay_out(world)
     above = layout.frames.index(frame)
-    joints = [
-        *((row, _joints_of(body)) for row, body in layout.bodies),
-        *((row, _joints_of_link(link)) for row, link in layout.links),
-    ]
-    joints.sort(key=lambda each: each[0])
-    return tuple(name for row, names in joints if above in layout.frames.chain(row) for name in names)
+    return tuple(
+        name for row, link in layout.links if above in layout.frames.chain(row) for name in _scalar_joints(link)
+    )
 
 
-def _joints_of(body: Body) -> list[str]:
-    parts = body.type.parts
-    if any(part.kind == "ball" for part in parts):
-        return []
-    return [body.name] if len(parts) == 1 else [f"{body.name}#{k}" for k in range(len(parts))]
-
-
-def _joints_of_link(link: ModelLink) -> list[str]:
-    return [link.model.full_name(joint.name) for joint in link.link.joints if joint.kind in ("hinge", "slide")]
+def _scalar_joints(link: Body | ModelLink) -> list[str]:
+    if isinstance(link, Body):
+        if not all(joint.is_scalar for joint in link.joints):
+            return []
+        if len(link.joints) == 1:
+            return [link.name]
+    return [joint.name for joint in link.joints if joint.is_scalar]

@@ -8,8 +8,9 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.joints import Q_SIZES, LinkJoint
 from sim_node.world.model import MAX_DISTANCE, World
-from sim_node.world.models import Q_SIZES, Model, ModelJoint, Start
+from sim_node.world.models import Model, Start
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.floating import set_floating
 from sim_node.world.readers.yaml_nodes import Scalar
@@ -63,7 +64,7 @@ def _positions(value: Value, model: Model) -> dict[str, FloatArray]:
     return found
 
 
-def _position(value: Value, joint: ModelJoint) -> FloatArray | None:
+def _position(value: Value, joint: LinkJoint) -> FloatArray | None:
     size = Q_SIZES[joint.kind]
     if size == 1:
         number = value.number(-MAX_DISTANCE, MAX_DISTANCE) if isinstance(value.node, Scalar) else None
