@@ -74,11 +74,12 @@ class RigidBodyEngine:
         self._write_poses = partial(write_link_poses, self._ahead.xpos, self._ahead.xquat, *compiled.links)
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-        self._placement = int(
-            mujoco.mjtState.mjSTATE_QPOS | mujoco.mjtState.mjSTATE_MOCAP_POS | mujoco.mjtState.mjSTATE_MOCAP_QUAT
-        )
+        state = mujoco.mjtState
+        self._placement = int(state.mjSTATE_QPOS | state.mjSTATE_MOCAP_POS | state.mjSTATE_MOCAP_QUAT)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
-        self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
+        self._buffer, self._positions = (
+            np.empty(mujoco.mj_stateSize(self.model, parts)) for parts in (self._full_state, self._placement)
+        )
         columns.claim("pose", [layout.frames.names[row] for row in compiled.moving])
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
@@ -145,7 +146,7 @@ class RigidBodyEngine:
         if ahead_ns:
             self._integrate_ahead(ahead_ns)
         else:
-            self._mujoco.mj_copyState(self.model, self.data, self._ahead, self._placement)
+            self._copy(self._placement, self._positions)
         self._mujoco.mj_kinematics(self.model, self._ahead)
         if not self._write_poses(poses):
             raise Diverged(
@@ -285,8 +286,13 @@ class RigidBodyEngine:
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""
-        self._mujoco.mj_copyState(self.model, self.data, self._ahead, self._full_state)
+        self._copy(self._full_state, self._buffer)
         return self._ahead
+
+    def _copy(self, parts: int, buffer: FloatArray) -> None:
+        """Copy parts of the present state to `_ahead`."""
+        self._mujoco.mj_getState(self.model, self.data, buffer, parts)
+        self._mujoco.mj_setState(self.model, self._ahead, buffer, parts)
 
     def _integrate_ahead(self, ahead_ns: int) -> None:
         """Bring the copy to the state that much later: whole timesteps, and a shorter one for what is left."""
