@@ -11,10 +11,10 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.physics.actuators import add_actuators, set_targets
 from sim_node.physics.attached_models import attach, start_models
-from sim_node.physics.drives import aim, servos
+from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
-from sim_node.physics.mujoco_loops import add_loops, set_distances
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
@@ -118,10 +118,10 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         _add_masses(spec, node, body)
-    add_loops(spec, world, layout, nodes, offsets)
-    for first, second in world.touchless:
+    add_loop_closures(spec, world, layout, nodes, offsets)
+    for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
-    servos(spec, world)
+    add_actuators(spec, world)
     return _compiled(spec, world, layout, free, offsets, followed)
 
 
@@ -217,7 +217,7 @@ def _compiled(
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
     start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
-    aim(model, world, ctrl)
+    set_targets(model, world, ctrl)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
     ids |= {row: model.body(link.name).id for row, link in layout.links}

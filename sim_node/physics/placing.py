@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -173,6 +173,30 @@ def joints_of(compiled: Compiled, layout: Layout, data: mujoco.MjData) -> dict[s
             if model.jnt_type[ids[0]] == mujoco.mjtJoint.mjJNT_FREE:
                 found[link.name].origin[:3] = model.body(link.name).pos
     return found
+
+
+def joint_reader(
+    model: mujoco.MjModel, data: mujoco.MjData, evaluate: Callable[[], None], names: Sequence[str]
+) -> Callable[[], FloatArray]:
+    """Return a function that gives (3, J): positions, velocities and efforts of actuators of hinges and slides.
+
+    names: as world/layout.py gives them, joints_below; evaluate: works out the forces of the present state.
+    """
+
+    def id_of(name: str) -> int:
+        found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+        return int(found if found >= 0 else model.joint(f"{name}#0").id)
+
+    ids = [id_of(name) for name in names]
+    at, dofs = model.jnt_qposadr[ids], model.jnt_dofadr[ids]
+    qpos, qvel, driven = data.qpos, data.qvel, data.qfrc_actuator
+
+    def read() -> FloatArray:
+        if model.nu:
+            evaluate()
+        return np.array([qpos[at], qvel[dofs], driven[dofs]])
+
+    return read
 
 
 def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) -> PlacedJoint:

@@ -90,7 +90,7 @@ class Environment(Protocol):
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
         """A function that tells (3, J) where these joints are, how they move and what actuators exert on them.
 
-        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as in scalar_joints.
+        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as joints_below has them.
         """
 
 

@@ -230,7 +230,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class LoopClosure:
     """What holds two frames together beside the joints of the tree.
 
     kind: of a mate, one of MATES; frames: their names; poses (2, 7): in each, the end that is held. distance: between
@@ -251,6 +251,26 @@ class Loop:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """A servo that pulls a joint of one degree of freedom to a target, which may swing.
+
+    joint: of a model, under its prefix, or the name of a body whose joint it is. Its force (N) or torque (N m) is
+    stiffness (target - q) - damping qd, at most `force` either way where that is not None. The target at t seconds
+    into the run is target + amplitude sin(2 pi (t / period + phase)); phase is in turns.
+    """
+
+    joint: str
+    stiffness: float
+    damping: float = 0.0
+    force: float | None = None
+    target: float = 0.0
+    amplitude: float = 0.0
+    period: float = 1.0
+    phase: float = 0.0
+    place: Place = field(default=NO_PLACE, compare=False)
 
 
 class ContactExclusion(NamedTuple):

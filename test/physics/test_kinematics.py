@@ -78,8 +78,8 @@ def one_tree(tmp_path_factory: pytest.TempPathFactory) -> Simulation:
     return Simulation(load(folder / "world.yaml"))
 
 
-def at(x: float, y: float, z: float, rotation: Rotation | None = None) -> FloatArray:
-    return np.array([x, y, z, *(rotation or Rotation.identity()).as_quat()])
+def at(*position: float, rotation: Rotation | None = None) -> FloatArray:
+    return np.array([*position, *(rotation or Rotation.identity()).as_quat()])
 
 
 @given(st.lists(ANGLES, min_size=5, max_size=5), st.lists(ANGLES, min_size=3, max_size=3))
@@ -114,15 +114,17 @@ def test_bodies_and_links_of_models_are_one_tree_as_mujoco_has_it(
 def test_a_chain_is_as_precise_as_the_distance_from_the_origin_allows(origin: FloatArray, precision: float) -> None:
     """scipy's rotations, joint after joint, each in its own parent: nothing far away enters the expected value."""
     random = np.random.default_rng(8)
-    frames = (StaticFrame("site", "map", at(*origin, Rotation.from_rotvec([0.1, 0.2, 0.3])), None),)
+    frames = (StaticFrame("site", "map", at(*origin.tolist(), rotation=Rotation.from_rotvec([0.1, 0.2, 0.3])), None),)
     bodies, expected, parent = [], {}, "site"
     for k in range(10):
         q, axis = float(random.uniform(-2.0, 2.0)), random.standard_normal(3)
         axis /= np.linalg.norm(axis)
-        mount = at(*random.uniform(-1.0, 1.0, 3), Rotation.from_rotvec(random.standard_normal(3)))
+        mount = at(*random.uniform(-1.0, 1.0, 3).tolist(), rotation=Rotation.from_rotvec(random.standard_normal(3)))
         kind = "slide" if k % 3 == 2 else "hinge"
         bodies.append(Body(f"b{k}", parent, kind, mount, np.array([axis]), BLOCK, q=np.array([q])))
-        expected[f"b{k}"] = at(*q * axis) if kind == "slide" else at(0, 0, 0, Rotation.from_rotvec(q * axis))
+        expected[f"b{k}"] = (
+            at(*(q * axis).tolist()) if kind == "slide" else at(0, 0, 0, rotation=Rotation.from_rotvec(q * axis))
+        )
         parent = f"b{k}"
     simulation = Simulation(World("chain", frames=frames, bodies=tuple(bodies)))
     poses = simulation.snapshot().poses
@@ -133,10 +135,10 @@ def test_a_chain_is_as_precise_as_the_distance_from_the_origin_allows(origin: Fl
 
 
 def test_fixed_links_keep_their_stated_pose_to_the_bit() -> None:
-    pose = at(0.1, 0.2, 0.3, Rotation.from_rotvec([0.4, 0.5, 0.6]))
+    pose = at(0.1, 0.2, 0.3, rotation=Rotation.from_rotvec([0.4, 0.5, 0.6]))
     world = World(
         "fixed",
-        frames=(StaticFrame("site", "map", at(*UTM), None), StaticFrame("mark", "arm", pose, None)),
+        frames=(StaticFrame("site", "map", at(*UTM.tolist()), None), StaticFrame("mark", "arm", pose, None)),
         bodies=(
             Body("arm", "site", "hinge", pose, np.array([[0.0, 1.0, 0.0]]), BLOCK),
             Body("box", "mark", pose=pose, geometry=BLOCK),
