@@ -1,4 +1,4 @@
-"""Loop closures as MuJoCo's equality constraints, between sites on the bodies that they hold. A new kind is one entry."""
+"""Loop closures as MuJoCo's equality constraints, between sites on bodies. A new kind is one entry."""
 
 from __future__ import annotations
 
