@@ -25,15 +25,16 @@ def write_link_poses(xpos, xquat, rows, bodies, carriers, mounts, poses):
         poses: The table (N, 7), [x y z qx qy qz qw]; other rows stay as they are.
 
     Returns:
-        Whether all numbers written are finite.
+        Whether the poses of all links are finite; without effect, where they are not.
     """
-    finite = True
+    for body in bodies:
+        x, y, z, qx, qy, qz, qw = _of_body(xpos, xquat, body)
+        if not math.isfinite(x + y + z + qx + qy + qz + qw):
+            return False
     for k in range(rows.shape[0]):
         parent = compose(_of_body(xpos, xquat, carriers[k]), as_pose(mounts[k]))
-        pose = relative(parent, _of_body(xpos, xquat, bodies[k]))
-        write_pose(poses[rows[k]], pose)
-        finite &= math.isfinite(pose[0] + pose[1] + pose[2] + pose[3] + pose[4] + pose[5] + pose[6])
-    return finite
+        write_pose(poses[rows[k]], relative(parent, _of_body(xpos, xquat, bodies[k])))
+    return True
 
 
 @kernel(nogil=True)
