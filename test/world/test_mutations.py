@@ -118,7 +118,7 @@ include:
   - {file: m.xml, prefix: b, free: false}
 bodies:
   - {name: hull, parent: a/thigh, geometry: [{mesh: parts/part.obj, scale: [0.1, 0.2, 0.3], mass: 2}]}
-drives:
+actuators:
   - {joint: a/hip, stiffness: 10, damping: 1, force: 5, target: 0.1, amplitude: 0.2, period: 3, phase: 0.25}
 """
 

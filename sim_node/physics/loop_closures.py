@@ -1,4 +1,4 @@
-"""Loops as MuJoCo's equality constraints, between sites on the bodies that they hold. A new kind is one entry."""
+"""Loop closures as MuJoCo's equality constraints, between sites on bodies. A new kind is one entry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
-from sim_node.world.bodies import Loop
+from sim_node.world.bodies import LoopClosure
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
@@ -21,44 +21,49 @@ TIMESTEPS, MET = 2.0, 0.9999
 
 Nodes = dict[int, mujoco.MjsBody]
 Offsets = dict[int, tuple[int, FloatArray]]
-Adder = Callable[[mujoco.MjSpec, Loop, "tuple[mujoco.MjsBody, mujoco.MjsBody]", FloatArray], None]
-LOOPS: Registry[str, Adder] = Registry("loop", shipped=("sim_node.physics.mujoco_loops",), group="sim_node.loops")
-# Registers what holds a loop of a kind. It gets the two bodies and the ends' poses (2, 7) in them.
-loop = LOOPS.add
+Pair = tuple[mujoco.MjsBody, mujoco.MjsBody]
+Adder = Callable[[mujoco.MjSpec, LoopClosure, Pair, FloatArray], None]
+LOOP_CLOSURES: Registry[str, Adder] = Registry(
+    "loop closure", shipped=("sim_node.physics.loop_closures",), group="sim_node.loop_closures"
+)
+# Registers what adds a loop closure of a kind. It gets the two bodies and the ends' poses (2, 7) in them.
+loop_closure = LOOP_CLOSURES.add
 
 
-def add_loops(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
-    """Adds a world's loops to its model. Raises ValueError for a kind that has no constraint here."""
-    for held in world.loops:
+def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
+    """Add a world's loop closures to its model. Raises ValueError for a kind that has no constraint here."""
+    for held in world.loop_closures:
         rows = [layout.frames.index(name) for name in held.frames]
         if any(row not in offsets for row in rows):
-            raise ValueError(f"{held.name!r}: keyframes carry one of {', '.join(held.frames)}; loops are of bodies")
+            raise ValueError(
+                f"{held.name!r}: keyframes carry one of {', '.join(held.frames)}; loop closures are between bodies"
+            )
         ends = np.array([poses.compose(offsets[row][1], end) for row, end in zip(rows, held.poses, strict=True)])
-        if held.kind not in LOOPS:
-            raise ValueError(f"{held.name!r}: no loop {held.kind!r}; allowed: {', '.join(LOOPS)}")
-        LOOPS[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
+        if held.kind not in LOOP_CLOSURES:
+            raise ValueError(f"{held.name!r}: no loop closure {held.kind!r}; allowed: {', '.join(LOOP_CLOSURES)}")
+        LOOP_CLOSURES[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
 
 
 def set_distances(model: mujoco.MjModel, world: World) -> None:
     """What a distance is: MuJoCo counts a tendon's length from that of its reference state."""
-    for held in world.loops:
+    for held in world.loop_closures:
         if held.kind == "distance":
             tendon = model.tendon(held.name).id
             model.equality(held.name).data[0] = held.distance - model.tendon_length0[tendon]
 
 
-@loop("lock")
-def _weld(spec: mujoco.MjSpec, held: Loop, bodies: tuple[mujoco.MjsBody, mujoco.MjsBody], ends: FloatArray) -> None:
+@loop_closure("lock")
+def _weld(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
     _equate(spec, mujoco.mjtEq.mjEQ_WELD, held.name, _sites(held.name, bodies, ends))
 
 
-@loop("ball")
-def _connect(spec: mujoco.MjSpec, held: Loop, bodies: tuple[mujoco.MjsBody, mujoco.MjsBody], ends: FloatArray) -> None:
+@loop_closure("ball")
+def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
     _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, held.name, _sites(held.name, bodies, ends))
 
 
-@loop("hinge")
-def _pin(spec: mujoco.MjSpec, held: Loop, bodies: tuple[mujoco.MjsBody, mujoco.MjsBody], ends: FloatArray) -> None:
+@loop_closure("hinge")
+def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
     """By two points of its axis."""
     for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
         name = f"{held.name}#{k}"
@@ -66,15 +71,15 @@ def _pin(spec: mujoco.MjSpec, held: Loop, bodies: tuple[mujoco.MjsBody, mujoco.M
         _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, name, _sites(name, bodies, points))
 
 
-@loop("distance")
-def _rod(spec: mujoco.MjSpec, held: Loop, bodies: tuple[mujoco.MjsBody, mujoco.MjsBody], ends: FloatArray) -> None:
+@loop_closure("distance")
+def _rod(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
     tendon = spec.add_tendon(name=held.name)
     for site in _sites(held.name, bodies, ends):
         tendon.wrap_site(site)
     _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
 
 
-def _sites(name: str, bodies: tuple[mujoco.MjsBody, mujoco.MjsBody], ends: FloatArray) -> tuple[str, str]:
+def _sites(name: str, bodies: Pair, ends: FloatArray) -> tuple[str, str]:
     names = (f"{name}#first", f"{name}#second")
     for body, end, site in zip(bodies, ends, names, strict=True):
         body.add_site(name=site, pos=end[:3], quat=end[[6, 3, 4, 5]])
