@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.text import printable
 from sim_node.wire.cdr import byte_order
 
 
@@ -32,7 +33,7 @@ class Unreadable:
             before = self.by_topic.get(topic, 0)
             self.by_topic[topic] = before + 1
         if not before:
-            self._tell(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted")
+            self._tell(printable(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted"))
 
     def counted(self) -> list[str]:
         """A line for each topic of which more than the one that was told of were skipped."""
