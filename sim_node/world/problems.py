@@ -49,7 +49,7 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (str(self.where), self.key, self.message) if part)
+        return printable(": ".join(part for part in (str(self.where), self.key, self.message) if part))
 
 
 class WorldError(Exception):
@@ -87,6 +87,11 @@ def shown_lines(problems: Iterable[Problem]) -> list[str]:
     if len(lines) > MAX_SHOWN:
         lines[MAX_SHOWN:] = [f"... and {len(lines) - MAX_SHOWN} more"]
     return lines
+
+
+def printable(text: str) -> str:
+    """Text on one line, with escapes for what a terminal would obey or could not encode."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def quoted(text: str) -> str:
