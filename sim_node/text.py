@@ -1,4 +1,4 @@
-"""Names that a person may have meant."""
+"""Text for people: names that they may have meant, and what a terminal can show."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable
 
 # Of a shorter beginning it is a guess which name was meant.
 SHORTEST_BEGINNING = 3
+
+
+def printable(text: str) -> str:
+    """Text on one line, with escapes for what a terminal would obey or could not encode."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

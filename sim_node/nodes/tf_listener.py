@@ -167,7 +167,7 @@ class _Intake:
                     continue
                 self.refused[name] = self.refused.get(name, 0) + 1
             if is_new:
-                self._log.warning(f"transform refused: {refusal}; more of {name} are counted, not logged")
+                self._log.warning(printable(f"transform refused: {refusal}; more of {name} are counted, not logged"))
 
     def _read(self, message: bytes) -> TransformBatch:
         if is_plain_cdr(message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -18,11 +19,17 @@ _LIVELINESS = {1: "automatic", 2: "manual_by_node", 3: "manual_by_topic"}
 
 def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     """The profiles in a channel's metadata, a topics table or a metadata.yaml; none where they cannot be read."""
+    entries = _parsed(given) if isinstance(given, str) else given
+    return tuple(_profile(entry) for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    """What a text holds: the topics of a bag, and the files of a split one, have few different ones."""
     try:
-        entries = yaml.safe_load(given) if isinstance(given, str) else given
+        return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError):
-        return ()
-    return tuple(_profile(entry) for entry in entries or () if isinstance(entry, dict))
+        return None
 
 
 def _profile(entry: Mapping[str, Any]) -> Qos:

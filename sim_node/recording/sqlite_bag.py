@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.sqlite_rescue import rescued, unfinished
+from sim_node.recording.sqlite_rescue import check_tables, rescued, unfinished
 from sim_node.recording.storages import storage
+from sim_node.text import printable
 from sim_node.wire.qos import INFINITE_NS, Qos
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ class SqliteBag:
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise BagError(f"{path}: is no SQLite file: it does not begin as one")
+        # A damaged file is checked again where it is rescued; its log, if there is one, only there.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
+            with suppress(sqlite3.DatabaseError):
+                check_tables(path, database)
         self.damage: list[str] = []
         self._owned = ExitStack()
         if unfinished(path):
@@ -107,7 +113,16 @@ class SqliteBag:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
-            yield Message(places[connection.id], time_ns, data)
+            # Any column of SQLite takes values of any type.
+            if isinstance(data, bytes) and isinstance(time_ns, int):
+                yield Message(places[connection.id], time_ns, data)
+            else:
+                self._note(f"a row of {connection.topic} has {_kinds(time_ns, data)}; such rows are left out")
+
+    def _note(self, what: str) -> None:
+        line = f"{self._path}: {printable(what)}"
+        if line not in self.damage:
+            self.damage.append(line)
 
     def attachments(self) -> Iterator[Attachment]:
         """None: SQLite bags have no place for them."""
@@ -124,6 +139,11 @@ class SqliteBag:
 
     def __exit__(self, *of: object) -> None:
         self.close()
+
+
+def _kinds(time_ns: object, data: object) -> str:
+    kind = type(data if isinstance(time_ns, int) else time_ns).__name__
+    return f"{'a message' if isinstance(time_ns, int) else 'a time'} of type {kind}"
 
 
 def _topic(connection: Connection) -> BagTopic:

@@ -21,6 +21,23 @@ def unfinished(path: Path) -> bool:
     return any(log.is_file() and log.stat().st_size for log in logs)
 
 
+def check_tables(path: Path, database: sqlite3.Connection) -> None:
+    """Refuse a database whose tables compute what they hold: a query of a file's own can run for ever.
+
+    Raises BagError for views, virtual tables and generated columns; sqlite3.DatabaseError where the file is damaged.
+    """
+    for name in ("topics", "messages", *_SMALL_TABLES):
+        found = database.execute("SELECT type, rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            continue
+        if found[0] != "table" or not found[1]:
+            kind = "virtual table" if found[0] == "table" else found[0]
+            raise BagError(f"{path}: {name} is a {kind}; a bag keeps it in a table")
+        for column in database.execute(f"PRAGMA table_xinfo({name})"):
+            if column[6] > 1:
+                raise BagError(f"{path}: column {column[1]!r} of {name} is generated; a bag keeps what was recorded")
+
+
 def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
     """Copies all rows that can be read into a new file in `folder`; returns it, and what there is to say of that.
 
@@ -34,6 +51,7 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
             shutil.copyfile(path.with_name(path.name + suffix), source_path.with_name(source_path.name + suffix))
     try:
         with closing(sqlite3.connect(source_path)) as source, closing(sqlite3.connect(target_path)) as target:
+            check_tables(path, source)
             _copy_table(source, target, "topics")
             for table in _SMALL_TABLES:
                 with suppress(sqlite3.DatabaseError):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+from sim_node.text import printable
+
 
 class Unreadable:
     """Counts messages that a reader refused.
@@ -23,7 +25,7 @@ class Unreadable:
             before = self.by_topic.get(topic, 0)
             self.by_topic[topic] = before + 1
         if not before:
-            self._tell(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted")
+            self._tell(printable(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted"))
 
     def counted(self) -> list[str]:
         """A line for each topic of which more than the one that was told of were skipped."""

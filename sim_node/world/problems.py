@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sim_node.text import printable
+
 MAX_SHOWN = 50
 MAX_PATH = 200
 MAX_QUOTED = 60
@@ -87,11 +89,6 @@ def shown_lines(problems: Iterable[Problem]) -> list[str]:
     if len(lines) > MAX_SHOWN:
         lines[MAX_SHOWN:] = [f"... and {len(lines) - MAX_SHOWN} more"]
     return lines
-
-
-def printable(text: str) -> str:
-    """Text on one line, with escapes for what a terminal would obey or could not encode."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def quoted(text: str) -> str:

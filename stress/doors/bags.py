@@ -23,7 +23,7 @@ from rosbags.rosbag2 import StoragePlugin
 from rosbags.rosbag2 import Writer as Rosbag2Writer
 
 from sim_node.cli import info
-from sim_node.recording.bag import BagError
+from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder, leaves
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.opening import open_bag
@@ -37,8 +37,8 @@ from stress.mutations import EXTREMES, ODD, broken_bytes
 
 # What a bag may take in memory for a chunk here: a hostile one is to reach it soon (bytes).
 MOST = 16 << 20
-# Messages that are decoded; one bag of so many is repaired, too.
-DECODED, REPAIRED = 20, 8
+# Messages that are decoded; one bag of so many is, and one of so many is repaired: both take longer than to read it.
+DECODED, DECODED_OF, REPAIRED_OF = 20, 8, 8
 _QOS = "- history: 1\n  depth: 7\n  reliability: 2\n  durability: 1\n  deadline: {sec: 9, nsec: 0}\n  liveliness: 1\n"
 _WORLD = b"world: yard\nfixed_frame: map\nframes: [{name: pad}]\n"
 _RECORD, _LENGTH = struct.Struct("<BQ"), struct.Struct("<Q")
@@ -67,7 +67,8 @@ class Bags(Stateless):
         """All that a person does with a bag; nothing temporary is left of it."""
         self._path.write_bytes(data)
         try:
-            result = self._read(zlib.crc32(data) % REPAIRED == 0)
+            chosen = zlib.crc32(data)
+            result = self._read(chosen % DECODED_OF == 0, chosen // 8 % REPAIRED_OF == 0)
         except BagError as error:
             assert str(error)
             result = "refused"
@@ -77,23 +78,17 @@ class Bags(Stateless):
         assert not left, f"left behind: {left}"
         return result
 
-    def _read(self, repaired: bool) -> str:
+    def _read(self, decoded: bool, repaired: bool) -> str:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             options = argparse.Namespace(bag=self._path, chunk_limit=MOST, check=True, json=False)
             damaged = info.run(options)
         with open_bag(self._path, MOST) as bag:
-            decoders: dict[int, Decoder | None] = {}
-            for message in islice(bag.messages(), DECODED):
-                try:
-                    decoder = decoders.setdefault(message.topic, Decoder(bag.topics[message.topic]))
-                    if decoder is not None:
-                        list(islice(leaves(decoder(message.data)), 1000))
-                except BagError:
-                    decoders.setdefault(message.topic, None)
-            with contextlib.suppress(BagError):
-                BagTransforms(bag, bag.messages).fill().describe()
-            with contextlib.suppress(WorldError), recorded_world(bag):
-                pass
+            if decoded:
+                _decode(bag)
+                with contextlib.suppress(BagError):
+                    BagTransforms(bag, bag.messages).fill().describe()
+                with contextlib.suppress(WorldError), recorded_world(bag):
+                    pass
         if repaired:
             target = self._folder / "repaired"
             try:
@@ -175,6 +170,19 @@ class Sqlite(Bags):
             data[at : at + size] = rng.choice((rng.randbytes(size), (rng.choice(EXTREMES) * size)[:size]))[: len(data) - at]
             return bytes(data)
         return broken_bytes(seed, rng, 8)
+
+
+def _decode(bag: Bag) -> None:
+    decoders: dict[int, Decoder | None] = {}
+    for message in islice(bag.messages(), DECODED):
+        if message.topic not in decoders:
+            decoders[message.topic] = None
+            with contextlib.suppress(BagError):
+                decoders[message.topic] = Decoder(bag.topics[message.topic])
+        decoder = decoders[message.topic]
+        if decoder is not None:
+            with contextlib.suppress(BagError):
+                list(islice(leaves(decoder(message.data)), 1000))
 
 
 def _entries(count: int) -> list[tuple[str, str, int, bytes]]:
@@ -304,6 +312,12 @@ def _other_tables(seed: bytes, rng: Random) -> bytes:
         ("CREATE TABLE again AS SELECT * FROM messages", ()),
         ("ALTER TABLE messages RENAME TO old", ()),
         ("CREATE VIEW messages AS SELECT 1 AS id, 1 AS topic_id, 2 AS timestamp, x'00' AS data", ()),
+        ("CREATE VIEW topics AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id FROM c", ()),
+        ("CREATE VIEW messages AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+         "SELECT x AS id, 1 AS topic_id, x AS timestamp, x'00' AS data FROM c", ()),
+        ("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, "
+         "data BLOB AS (zeroblob(900000000)))", ()),
+        ("INSERT INTO messages(id, topic_id, timestamp) VALUES (1, 1, 5), (2, 1, 6)", ()),
         ("PRAGMA user_version = 77", ()),
     ]  # fmt: skip
     database = sqlite3.connect(":memory:")

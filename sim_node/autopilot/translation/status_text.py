@@ -8,6 +8,7 @@ from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.diagnostic import ERROR, OK, WARN, diagnostic
 from sim_node.autopilot.translation.registry import translates
+from sim_node.text import printable
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
 CHUNK = 50
@@ -40,4 +41,4 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
         text = "".join(vehicle.texts.pop(fields.id))
     severity = min(fields.severity, len(SEVERITIES) - 1)
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
-    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], text, f"system {vehicle.system}", {}))
+    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], printable(text), f"system {vehicle.system}", {}))

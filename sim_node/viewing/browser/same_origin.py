@@ -1,4 +1,4 @@
-"""Only the viewer's own page may talk to it: other web sites that the browser has open may not."""
+"""Only the viewer's own page may talk to it, and only as a person uses it: other web sites may not."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
+
+from sim_node.viewing.browser.page_messages import MAX_BYTES
 
 # What this machine is called in the address line. Ports may differ from the server's: ssh -L brings it to others.
 OWN_NAMES = ("127.0.0.1", "localhost")
@@ -33,16 +35,26 @@ def refusal(headers: Headers) -> str:
 
 
 @contextmanager
-def own_pages_only() -> Iterator[None]:
+def own_pages_only(
+    refuses: Callable[[bytes | str], str] = lambda data: "", warn: Callable[[str], None] = lambda text: None
+) -> Iterator[None]:
     """Servers that websockets starts inside answer 403 to what `refusal` refuses. Raises RuntimeError if none starts.
 
     For servers that are started by others, who leave no room for a check of their own: as viser does.
+
+    Args:
+        refuses: Says why a message of a page is left out; empty where it is not.
+        warn: Called with a line for the first message of a page that is left out.
     """
     serve, started = websockets.asyncio.server.serve, []
 
-    def guarded(*arguments: Any, process_request: Callable[..., Any] | None = None, **options: Any) -> Any:
+    def guarded(
+        handler: Callable[[ServerConnection], Any], *arguments: Any,
+        process_request: Callable[..., Any] | None = None, **options: Any,
+    ) -> Any:  # fmt: skip
         started.append(True)
-        return serve(*arguments, process_request=_checked(process_request), **options)
+        options |= {"process_request": _checked(process_request), "max_size": MAX_BYTES}
+        return serve(_sieved(handler, refuses, warn), *arguments, **options)
 
     with _SWAPPING:
         websockets.asyncio.server.serve = guarded  # type: ignore[assignment, misc]
@@ -62,6 +74,31 @@ def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConn
         return None if process_request is None else process_request(connection, request)
 
     return check
+
+
+def _sieved(
+    handler: Callable[[ServerConnection], Any], refuses: Callable[[bytes | str], str], warn: Callable[[str], None]
+) -> Callable[[ServerConnection], Any]:
+    """Return a handler of connections that gets only the messages that are not refused."""
+
+    async def handle(connection: ServerConnection) -> None:
+        receive, warned = connection.recv, False
+
+        async def received(*arguments: Any, **options: Any) -> Any:
+            nonlocal warned
+            while True:
+                data = await receive(*arguments, **options)
+                why = refuses(data)
+                if not why:
+                    return data
+                if not warned:
+                    warn(f"a page sent a message that is left out: {why}; more of this page are left out in silence")
+                    warned = True
+
+        connection.recv = received  # type: ignore[method-assign]
+        await handler(connection)
+
+    return handle
 
 
 def _is_own(host: str) -> bool:
