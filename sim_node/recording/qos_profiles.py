@@ -10,6 +10,8 @@ import yaml
 
 from sim_node.wire.qos import INFINITE_NS, Qos
 
+# Of the profiles of a topic, some hundred publishers.
+MAX_TEXT = 65_536
 # rmw/types.h; what is not listed is a policy left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
@@ -23,9 +25,19 @@ def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     return tuple(_profile(entry) for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
 
 
+def is_readable(text: object) -> bool:
+    """Whether a text holds profiles, or nothing: others are not handed to parsers that may take long."""
+    if text == "":
+        return True
+    entries = _parsed(text) if isinstance(text, str) else None
+    return isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+
+
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
     """What a text holds: the topics of a bag, and the files of a split one, have few different ones."""
+    if len(text) > MAX_TEXT:
+        return None
     try:
         return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.sqlite_rescue import check_tables, rescued, unfinished
+from sim_node.recording.sqlite_rescue import check_tables, rescued, unfinished, unreadable_profiles
 from sim_node.recording.storages import storage
 from sim_node.text import printable
 from sim_node.wire.qos import INFINITE_NS, Qos
@@ -43,11 +43,14 @@ class SqliteBag:
                 raise BagError(f"{path}: is no SQLite file: it does not begin as one")
         # A damaged file is checked again where it is rescued; its log, if there is one, only there.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
-            with suppress(sqlite3.DatabaseError):
+            try:
                 check_tables(path, database)
+                is_sound = not unreadable_profiles(database)
+            except sqlite3.DatabaseError:
+                is_sound = False
         self.damage: list[str] = []
         self._owned = ExitStack()
-        if unfinished(path):
+        if unfinished(path) or not is_sound:
             self._reader = self._rescued()
         else:
             self._reader = Reader(path)
@@ -114,7 +117,7 @@ class SqliteBag:
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
             # Any column of SQLite takes values of any type.
-            if isinstance(data, bytes) and isinstance(time_ns, int):
+            if isinstance(data, bytes) and isinstance(time_ns, int) and time_ns >= 0:
                 yield Message(places[connection.id], time_ns, data)
             else:
                 self._note(f"a row of {connection.topic} has {_kinds(time_ns, data)}; such rows are left out")
@@ -142,8 +145,9 @@ class SqliteBag:
 
 
 def _kinds(time_ns: object, data: object) -> str:
-    kind = type(data if isinstance(time_ns, int) else time_ns).__name__
-    return f"{'a message' if isinstance(time_ns, int) else 'a time'} of type {kind}"
+    if not isinstance(time_ns, int):
+        return f"a time of type {type(time_ns).__name__}"
+    return f"a message of type {type(data).__name__}" if time_ns >= 0 else "a time before 1970"
 
 
 def _topic(connection: Connection) -> BagTopic:

@@ -7,8 +7,11 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 
 from sim_node.recording.bag import BagError
+from sim_node.recording.qos_profiles import is_readable
+from sim_node.text import printable
 
 # What SQLite keeps beside a database that is being written.
 _LOGS = ("-wal", "-journal")
@@ -38,6 +41,14 @@ def check_tables(path: Path, database: sqlite3.Connection) -> None:
                 raise BagError(f"{path}: column {column[1]!r} of {name} is generated; a bag keeps what was recorded")
 
 
+def unreadable_profiles(database: sqlite3.Connection) -> list[Any]:
+    """The names of topics whose quality of service cannot be read."""
+    if all(column[1] != "offered_qos_profiles" for column in database.execute("PRAGMA table_info(topics)")):
+        return []  # before ROS 2 Foxy
+    rows = database.execute("SELECT name, offered_qos_profiles FROM topics")
+    return [name for name, text in rows if not is_readable(text)]
+
+
 def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
     """Copies all rows that can be read into a new file in `folder`; returns it, and what there is to say of that.
 
@@ -53,6 +64,9 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
         with closing(sqlite3.connect(source_path)) as source, closing(sqlite3.connect(target_path)) as target:
             check_tables(path, source)
             _copy_table(source, target, "topics")
+            for name in unreadable_profiles(target):
+                target.execute("UPDATE topics SET offered_qos_profiles = '' WHERE name = ?", (name,))
+                said.append(f"{path}: {printable(str(name))}: its quality of service cannot be read and is left out")
             for table in _SMALL_TABLES:
                 with suppress(sqlite3.DatabaseError):
                     _copy_table(source, target, table)

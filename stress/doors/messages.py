@@ -27,6 +27,8 @@ from sim_node.world import FrameTable
 from stress import cdr
 
 MAX_FRAMES = 500
+# Of so many messages, one begins the page anew.
+STAGED_OF = 20
 _POSE = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
@@ -94,6 +96,7 @@ class Sensors:
         self._viewer = Viewer(0)
         self._frames = FrameTable(("map",), np.array([-1], np.int32), np.array([True]))
         self._number = 0
+        self._views: dict[str, Any] = {}
         self._stage({})
 
     def seeds(self) -> Sequence[bytes]:
@@ -131,11 +134,12 @@ class Sensors:
             values = values_of(received)
         except ValueError:
             return "unreadable"
-        view = topic_view_from(received, type)._replace(frame="map")
         self._number += 1
-        self._stage({"/topic": view})
-        self._viewer.show(Instant(self._number, _POSE[None].copy(), {"/topic": (values, _POSE[None].copy())}))
-        # A topic's view is made of its first message, and others may come after it.
+        # A topic's view is made of its first message; others that look different may come after it.
+        if type not in self._views or self._number % STAGED_OF == 0:
+            self._views[type] = topic_view_from(received, type)._replace(frame="map")
+            self._stage(self._views)
+        self._viewer.show(Instant(self._number, _POSE[None].copy(), {type: (values, _POSE[None].copy())}))
         return "shown"
 
     def settle(self) -> None:

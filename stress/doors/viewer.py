@@ -56,18 +56,18 @@ class Page:
     burst = 50
 
     def __init__(self, folder: Path) -> None:
-        self._errors = io.StringIO()
-        self._stderr, sys.stderr = sys.stderr, self._errors
         self._viewer = Viewer(0)
         self._port = int(self._viewer.url.rpartition(":")[2])
         simulation = Simulation(load("orbit"))
-        self._viewer.transport = LoopTransport(Loop(simulation))
+        self._viewer.transport = LoopTransport(Loop(simulation, []))
         self._snapshot = simulation.snapshot()
         poses = np.array(self._snapshot.poses)
         self._viewer.stage(simulation.frames, poses, labels={})
         self._instant = Instant(0, poses, {})
         self._elements = sorted(self._viewer.server.gui._gui_input_handle_from_uuid)
         self._page: socket.socket | None = None
+        self._errors = io.StringIO()
+        self._stderr, sys.stderr = sys.stderr, self._errors
 
     def seeds(self) -> Sequence[bytes]:
         """What browsers send: a request, a frame, a camera and what a person changes."""
@@ -93,7 +93,7 @@ class Page:
         """It is sent; of a request the answer is read."""
         kind, body = data[:1], data[1:]
         if kind == REQUEST:
-            return self._asked(body)
+            return self._asked(body, ends=True)
         with suppress(OSError):
             self._connection().sendall(frame(body) if kind == MESSAGE else body)
             return "message" if kind == MESSAGE else "frame"
@@ -152,12 +152,13 @@ class Page:
             f"Sec-WebSocket-Protocol: viser-v{viser.__version__}",
         )  # fmt: skip
 
-    def _asked(self, request: bytes) -> str:
-        """The status that a request gets."""
+    def _asked(self, request: bytes, *, ends: bool = False) -> str:
+        """The status that a request gets; ends: nothing more comes, so that a server need not wait for it."""
         with socket.create_connection(("127.0.0.1", self._port), _PATIENCE_S) as connection:
             with suppress(OSError):
                 connection.sendall(request)
-                connection.shutdown(socket.SHUT_WR)
+                if ends:
+                    connection.shutdown(socket.SHUT_WR)
             answer = b""
             with suppress(ConnectionError):
                 while len(answer) < 12 and (more := connection.recv(4096)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,24 @@ from sim_node.viewing.browser.page_messages import MAX_BYTES
 # What this machine is called in the address line. Ports may differ from the server's: ssh -L brings it to others.
 OWN_NAMES = ("127.0.0.1", "localhost")
 _SWAPPING = threading.Lock()
+
+
+_LOG = logging.getLogger("sim_node.page")
+
+
+class _OneLine(logging.Filter):
+    """What goes wrong with a connection, in one line; nothing of those that end before they asked for anything."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.getMessage() == "opening handshake failed":
+            return False
+        if record.exc_info:
+            record.msg, record.args = f"{record.getMessage()}: {record.exc_info[1]!r}", ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
+_LOG.addFilter(_OneLine())
 
 
 def refusal(headers: Headers) -> str:
@@ -53,7 +72,7 @@ def own_pages_only(
         process_request: Callable[..., Any] | None = None, **options: Any,
     ) -> Any:  # fmt: skip
         started.append(True)
-        options |= {"process_request": _checked(process_request), "max_size": MAX_BYTES}
+        options |= {"process_request": _checked(process_request), "max_size": MAX_BYTES, "logger": _LOG}
         return serve(_sieved(handler, refuses, warn), *arguments, **options)
 
     with _SWAPPING:
