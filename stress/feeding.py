@@ -19,6 +19,8 @@ MAX_SECONDS = 2.0
 MAX_BYTES = 256 << 20
 # Memory that may come in the second half of a run: caches and the allocator are full by then.
 MAX_GROWTH = 32 << 20
+# Fewer bursts in that half say nothing of growth.
+MIN_BURSTS = 250
 # Frames of a traceback that tell one find from another.
 PLACES = 2
 
@@ -68,7 +70,7 @@ def feed(
     kept: Iterable[tuple[bytes, ...]] = (),
     begun: Callable[[int], None] = lambda number: None,
 ) -> Outcome:
-    """Feed the sound seeds, the kept ones, and then mutations of the sound ones by their numbers.
+    """Feed each of the sound seeds, the kept ones, and then mutations of the sound ones by their numbers.
 
     Args:
         door: The door.
@@ -79,7 +81,7 @@ def feed(
         begun: Called before each burst with its first number.
     """
     outcome, sound = Outcome(), list(door.seeds())
-    for data in sound:  # unmeasured: what is imported and compiled once takes its time
+    for data in dict.fromkeys(sound):  # unmeasured: what is imported and compiled once takes its time
         begun(-1)
         outcome.results[f"seed {door.feed(data)}"] += 1
         door.settle()
@@ -96,7 +98,7 @@ def feed(
         _feed_burst(door, name, chosen[0], [made(door, name, sound, seed, number) for number in chosen], outcome)
     outcome.seconds = time.process_time() - start
     grown = process.memory_info().rss - memory
-    if half and grown > MAX_GROWTH:
+    if half >= MIN_BURSTS * door.burst and grown > MAX_GROWTH:
         what = f"memory grows: {grown >> 20} MB more after inputs {half} to {len(numbers)}"
         outcome.finds.append(Find(name, -1, what, "growth", "", ()))
     return outcome

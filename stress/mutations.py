@@ -17,6 +17,11 @@ NUMBERS = (
 ODD = ("\0", "\x7f", "\ufeff", "\u2028", "\x85", "é", "😀", "\r", "\u202e", "\ud7ff", "\t", "\x0b", "")
 
 
+def count_lines(data: bytes) -> int:
+    """Return how many lines a file has at most, by all that ends lines in any format."""
+    return sum(data.count(end) for end in (b"\n", b"\r", "\x85".encode(), "\u2028".encode(), "\u2029".encode())) + 2
+
+
 def broken_bytes(data: bytes, rng: Random, most: int = 4) -> bytes:
     """Return bytes with bits flipped, parts gone or doubled, cut, or filled with extremes."""
     changed = bytearray(data)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.sqlite_rescue import check_tables, rescued, unfinished, unreadable_profiles
+from sim_node.recording.sqlite_rescue import check_tables, lenient, rescued, unfinished, unreadable_profiles
 from sim_node.recording.storages import storage
 from sim_node.text import printable
 from sim_node.wire.qos import INFINITE_NS, Qos
@@ -43,6 +43,7 @@ class SqliteBag:
                 raise BagError(f"{path}: is no SQLite file: it does not begin as one")
         # A damaged file is checked again where it is rescued; its log, if there is one, only there.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
+            database.text_factory = lenient
             try:
                 check_tables(path, database)
                 is_sound = not unreadable_profiles(database)
@@ -104,8 +105,8 @@ class SqliteBag:
                 told += 1
             return
         except Exception as error:
-            # The reader's own; apsw has a class for each of SQLite's codes.
-            if not type(error).__module__.startswith("apsw"):
+            # The reader's own; apsw has a class for each of SQLite's codes. Text where bytes should be need not be UTF-8.
+            if not type(error).__module__.startswith("apsw") and not isinstance(error, UnicodeDecodeError):
                 raise
         # The index of times was damaged, which opening does not look at.
         self._reader.close()

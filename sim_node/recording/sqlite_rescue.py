@@ -24,6 +24,11 @@ def unfinished(path: Path) -> bool:
     return any(log.is_file() and log.stat().st_size for log in logs)
 
 
+def lenient(text: bytes) -> str:
+    """Text of a database, which need not be UTF-8."""
+    return text.decode(errors="replace")
+
+
 def check_tables(path: Path, database: sqlite3.Connection) -> None:
     """Refuse a database whose tables compute what they hold: a query of a file's own can run for ever.
 
@@ -62,6 +67,7 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
             shutil.copyfile(path.with_name(path.name + suffix), source_path.with_name(source_path.name + suffix))
     try:
         with closing(sqlite3.connect(source_path)) as source, closing(sqlite3.connect(target_path)) as target:
+            source.text_factory = lenient
             check_tables(path, source)
             _copy_table(source, target, "topics")
             for name in unreadable_profiles(target):
@@ -102,9 +108,11 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
     step = 1
     while next_id <= (last or 0):
         for row in _readable(source, next_id):
-            target.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", row)
             first = first or row[0]
-            next_id, copied, step = row[0] + 1, copied + 1, 1
+            next_id, step = row[0] + 1, 1
+            if isinstance(row[3], bytes):
+                target.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", row)
+                copied += 1
         next_id, step = next_id + step, 2 * step
     return (last or 0) - first + 1 - copied if copied else (last or 0)
 

@@ -12,7 +12,7 @@ from sim_node.autopilot.mission.plan import as_messages, read_plan
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
 from sim_node.world import WorldError
 from stress.door import Stateless
-from stress.mutations import broken_bytes, broken_lines, broken_words
+from stress.mutations import broken_bytes, broken_lines, broken_words, count_lines
 from stress.structures import broken_yaml
 
 _PLANS = (
@@ -56,7 +56,7 @@ class Missions(Stateless):
         except WorldError as error:
             for problem in error.problems:
                 assert problem.message
-                assert 0 <= problem.where.line <= data.count(b"\n") + data.count(b"\r") + 2
+                assert 0 <= problem.where.line <= count_lines(data)
             assert all(line.isprintable() and len(line) < 1000 for line in error.lines())
             return "refused"
         for autopilot in (PX4, ARDUPILOT):

@@ -64,8 +64,13 @@ class Page:
         poses = np.array(self._snapshot.poses)
         self._viewer.stage(simulation.frames, poses, labels={})
         self._instant = Instant(0, poses, {})
-        self._elements = sorted(self._viewer.server.gui._gui_input_handle_from_uuid)
+        # Ids of elements are drawn anew by each server: inputs have these in their place, in the order of the panel.
+        uuids = list(self._viewer.server.gui._gui_input_handle_from_uuid)
+        self._elements = [f"element-{number:028d}" for number in range(len(uuids))]
+        self._uuids = {name.encode(): uuid.encode() for name, uuid in zip(self._elements, uuids, strict=True)}
+        assert all(len(name) == len(uuid) for name, uuid in self._uuids.items())
         self._page: socket.socket | None = None
+        self._pings = 0
         self._errors = io.StringIO()
         self._stderr, sys.stderr = sys.stderr, self._errors
 
@@ -95,25 +100,23 @@ class Page:
         if kind == REQUEST:
             return self._asked(body, ends=True)
         with suppress(OSError):
-            self._connection().sendall(frame(body) if kind == MESSAGE else body)
-            return "message" if kind == MESSAGE else "frame"
+            if kind == MESSAGE:
+                for name, uuid in self._uuids.items():
+                    body = body.replace(name, uuid)
+                self._connection().sendall(frame(body))
+                return "message"
+            self._connection().sendall(body)
+        # Of what comes behind a broken frame nothing would be read.
         self._drop()
-        return "hung up"
+        return "frame"
 
     def settle(self) -> None:
         """The page is served, the scene still shows instants, and nobody printed a traceback."""
+        self._await_pong()
         answer = self._asked(self._request("/", "Accept: text/html"))
         assert answer == "answer 200", answer
         self._viewer.show(self._instant)
         self._viewer.idle()
-        if self._page is not None:
-            self._page.setblocking(False)
-            with suppress(BlockingIOError):
-                while self._page.recv(1 << 20):
-                    pass
-                self._drop()
-            if self._page is not None:
-                self._page.setblocking(True)
         text = self._errors.getvalue()
         self._errors.seek(0)
         self._errors.truncate()
@@ -164,6 +167,23 @@ class Page:
                 while len(answer) < 12 and (more := connection.recv(4096)):
                     answer += more
         return f"answer {answer[9:12].decode(errors='replace')}" if answer.startswith(b"HTTP/") else "no answer"
+
+    def _await_pong(self) -> None:
+        """All that the page has sent is read when a ping behind it is answered, or the connection is over."""
+        if self._page is None:
+            return
+        self._pings += 1
+        ping, got = b"ping%08d" % self._pings, b""
+        with suppress(ConnectionError):
+            self._page.sendall(frame(ping, 9))
+            while ping not in got:
+                more = self._page.recv(1 << 20)
+                if not more:
+                    break
+                got = got[-len(ping) :] + more
+            else:
+                return
+        self._drop()
 
     def _connection(self) -> socket.socket:
         if self._page is None:
