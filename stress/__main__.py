@@ -23,8 +23,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("doors", nargs="*", metavar="DOOR", help=f"one of: {', '.join(DOORS)}; all by default")
     parser.add_argument("--inputs", type=int, help="for each door; by default 1,000,000 for bytes, 100,000 for files")
     parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default: 1)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)")
-    parser.add_argument("--keep", type=Path, default=SEEDS, metavar="DIR", help="where finds are kept (default: stress/seeds)")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count() or 1, help="processes (default: one for each core)"
+    )
+    parser.add_argument(
+        "--keep", type=Path, default=SEEDS, metavar="DIR", help="where finds are kept (default: stress/seeds)"
+    )
     parser.add_argument("--list", action="store_true", help="list the doors and their numbers of inputs")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.doors if name not in DOORS]
@@ -45,7 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _report(name: str, outcome: Outcome, seconds: float, seed: int, folder: Path) -> None:
     results = ", ".join(f"{what} {count}" for what, count in outcome.results.most_common(6) if what[:5] != "seed ")
-    print(f"{name:<18} {outcome.fed:>9,} inputs in {seconds:6.0f} s, {outcome.fed / max(outcome.seconds, 1e-9):7.0f} a core and second: {results}", flush=True)
+    rate = outcome.fed / max(outcome.seconds, 1e-9)
+    print(f"{name:<18} {outcome.fed:>9,} inputs in {seconds:6.0f} s, {rate:7.0f}/s a core: {results}", flush=True)
     places: dict[str, list[Find]] = {}
     for find in outcome.finds:
         places.setdefault(find.place, []).append(find)
@@ -53,7 +58,8 @@ def _report(name: str, outcome: Outcome, seconds: float, seed: int, folder: Path
         print(f"  FOUND {len(finds)} times at {place}")
         for find in finds[:SHOWN]:
             again = f"kept as {keep(name, find.inputs, folder)}; " if find.inputs and find.number >= 0 else ""
-            print(f"    {find.what}\n    input {find.number} of seed {seed}; {again}repeat: python -m stress {name} --inputs 0")
+            print(f"    {find.what}\n    input {find.number} of seed {seed}; {again}repeat: ", end="")
+            print(f"python -m stress {name} --inputs 0")
             print("".join(f"    | {line}\n" for line in find.trace.splitlines()[-12:]), end="")
 
 

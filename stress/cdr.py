@@ -27,7 +27,9 @@ def make(type: str, /, **fields: Any) -> Any:
 
 def header(frame: str, seconds: int = 1) -> Any:
     """Return a Header."""
-    return make("std_msgs/msg/Header", stamp=make("builtin_interfaces/msg/Time", sec=seconds, nanosec=5), frame_id=frame)
+    return make(
+        "std_msgs/msg/Header", stamp=make("builtin_interfaces/msg/Time", sec=seconds, nanosec=5), frame_id=frame
+    )
 
 
 def packed(type: str, message: Any) -> bytes:
@@ -54,7 +56,8 @@ def transforms(*children: str, parent: str = "map", seconds: int = 1, x: float =
 def samples() -> dict[str, list[bytes]]:
     """Return sound messages by type: what the viewer shows, what moves frames, the clock."""
     fields = [
-        make("sensor_msgs/msg/PointField", name=name, offset=4 * i, datatype=7, count=1) for i, name in enumerate("xyzi")
+        make("sensor_msgs/msg/PointField", name=name, offset=4 * i, datatype=7, count=1)
+        for i, name in enumerate("xyzi")
     ]
     cloud = make(
         CLOUD, header=header("lidar"), height=2, width=3, fields=fields, is_bigendian=False, point_step=16, row_step=48,
@@ -65,8 +68,7 @@ def samples() -> dict[str, list[bytes]]:
         scan_time=0.1, range_min=0.1, range_max=30.0, ranges=np.ones(11, np.float32),
         intensities=np.zeros(0, np.float32),
     )  # fmt: skip
-    names = set(STORE.fielddefs[RANGE][1][i][0] for i in range(len(STORE.fielddefs[RANGE][1])))
-    more = {"variance": 0.1} if "variance" in names else {}
+    more = {"variance": 0.1} if "variance" in {name for name, _ in STORE.fielddefs[RANGE][1]} else {}
     distance = make(
         RANGE, header=header("sonar"), radiation_type=0, field_of_view=0.1, min_range=0.1, max_range=9.0, range=2.5, **more
     )  # fmt: skip
@@ -118,7 +120,9 @@ def broken_cdr(whole: bytes, rng: Random) -> bytes:
         data[at : at + 8] = struct.pack("<d", rng.choice(_DOUBLES))
     elif what == 6 and len(data) > 12:
         at = 4 + 4 * rng.randrange((len(data) - 4) // 4)
-        number = rng.choice((struct.pack("<f", rng.choice(_DOUBLES[:3] + _DOUBLES[5:])), struct.pack("<I", rng.choice(_LENGTHS))))
+        number = rng.choice(
+            (struct.pack("<f", rng.choice(_DOUBLES[:3] + _DOUBLES[5:])), struct.pack("<I", rng.choice(_LENGTHS)))
+        )
         data[at : at + 4] = number
     else:
         return broken_bytes(whole, rng, 6)

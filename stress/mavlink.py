@@ -28,7 +28,9 @@ BITS = {"char": 8, "int8_t": 8, "uint8_t": 8, "int16_t": 16, "uint16_t": 16, "in
         "int64_t": 64, "uint64_t": 64, "uint8_t_mavlink_version": 8}  # fmt: skip
 
 
-def anything(name: str, rng: Random, sequence: int, sender: int = GROUND, target: int = SYSTEM, component: int = 190) -> bytes:
+def anything(
+    name: str, rng: Random, sequence: int, sender: int = GROUND, target: int = SYSTEM, component: int = 190
+) -> bytes:
     """A whole frame of a message to an autopilot: each field small, extreme, or any value of its type."""
     table = TABLES[name]
     fields: dict[str, Any] = {}

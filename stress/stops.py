@@ -193,7 +193,9 @@ def stop_often(name: str, stops: int, seed: int, domain: int, signals: Sequence[
                     what = f"{signal.Signals(number_of_signal).name} after {moment:.2f} s"
                     folder = Path(root, f"{number}-{number_of_signal}")
                     folder.mkdir()
-                    tally.faults += [f"{what}: {fault}" for fault in _stop(command, folder, environment, number_of_signal, moment)]
+                    tally.faults += [
+                        f"{what}: {fault}" for fault in _stop(command, folder, environment, number_of_signal, moment)
+                    ]
                     tally.stops += 1
                     shutil.rmtree(folder, ignore_errors=True)
     return tally
@@ -332,7 +334,9 @@ def main(arguments: list[str] | None = None) -> int:
         for name, job in zip(names, jobs, strict=True):
             tally = job.result()
             faults += len(tally.faults)
-            print(f"{name:<18} {tally.stops:>4} stops, {len(tally.faults)} faults, {time.monotonic() - began:.0f} s so far")
+            print(
+                f"{name:<18} {tally.stops:>4} stops, {len(tally.faults)} faults, {time.monotonic() - began:.0f} s so far"
+            )
             print("".join(f"    {fault}\n" for fault in tally.faults[:10]), end="", flush=True)
     return 1 if faults else 0
 

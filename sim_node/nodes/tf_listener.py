@@ -21,6 +21,7 @@ from sim_node.nodes import qos as profiles
 from sim_node.nodes.buffer import Buffer
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.transform_messages import from_message
+from sim_node.text import printable
 from sim_node.tree import InvalidTransform, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, is_plain_cdr
 from sim_node.wire.unreadable import Unreadable

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.sqlite_rescue import check_tables, lenient, rescued, unfinished, unreadable_profiles
+from sim_node.recording.sqlite_rescue import UNREADABLE, check_tables, lenient, rescued, unfinished, unreadable_profiles
 from sim_node.recording.storages import storage
 from sim_node.text import printable
 from sim_node.wire.qos import INFINITE_NS, Qos
@@ -47,7 +47,7 @@ class SqliteBag:
             try:
                 check_tables(path, database)
                 is_sound = not unreadable_profiles(database)
-            except sqlite3.DatabaseError:
+            except UNREADABLE:
                 is_sound = False
         self.damage: list[str] = []
         self._owned = ExitStack()
@@ -105,7 +105,7 @@ class SqliteBag:
                 told += 1
             return
         except Exception as error:
-            # The reader's own; apsw has a class for each of SQLite's codes. Text where bytes should be need not be UTF-8.
+            # The reader's own; apsw has a class for each of SQLite's codes. Text in place of bytes need not be UTF-8.
             if not type(error).__module__.startswith("apsw") and not isinstance(error, UnicodeDecodeError):
                 raise
         # The index of times was damaged, which opening does not look at.

@@ -15,6 +15,8 @@ from sim_node.text import printable
 
 # What SQLite keeps beside a database that is being written.
 _LOGS = ("-wal", "-journal")
+# What reading a damaged database raises: an error of SQLite may quote bytes that are no text.
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _SMALL_TABLES = ("schema", "metadata", "message_definitions")
 
 
@@ -74,12 +76,12 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
                 target.execute("UPDATE topics SET offered_qos_profiles = '' WHERE name = ?", (name,))
                 said.append(f"{path}: {printable(str(name))}: its quality of service cannot be read and is left out")
             for table in _SMALL_TABLES:
-                with suppress(sqlite3.DatabaseError):
+                with suppress(*UNREADABLE):
                     _copy_table(source, target, table)
             lost = _copy_messages(source, target)
             target.execute("CREATE INDEX timestamp_idx ON messages (timestamp ASC)")
             target.commit()
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         raise BagError(f"{path}: the database is damaged beyond what can be read: {error}") from None
     finally:
         source_path.unlink()
@@ -119,7 +121,7 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
 
 def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
     """Rows from a number on, up to the first that cannot be read."""
-    with suppress(sqlite3.DatabaseError):
+    with suppress(*UNREADABLE):
         yield from source.execute(
             "SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", (first,)
         )

@@ -108,7 +108,8 @@ class Storage:
     def _no_room(self, name: str) -> int:
         if not self.is_full:
             self.is_full = True
-            _log.warning("the tree has its %d frames; '%s' and all further ones are refused", self.max_frames, printable(name))
+            text = "the tree has its %d frames; '%s' and all further ones are refused"
+            _log.warning(text, self.max_frames, printable(name))
         return NO_ROOM
 
     def store(

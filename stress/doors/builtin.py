@@ -1,7 +1,7 @@
 """Hostile frames on both links of the built-in autopilot, over real sockets.
 
-Before and after each burst a sound question has to be answered, and a sound measurement has to get motor commands within
-0 to 1.
+Before and after each burst a sound question has to be answered, and a sound measurement has to get motor commands
+within 0 to 1.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -101,9 +102,7 @@ class Sensors:
 
     def seeds(self) -> Sequence[bytes]:
         """Of each type but transforms."""
-        return [
-            type.encode() + b"\n" + data for type, all in cdr.samples().items() if type != cdr.TF for data in all
-        ]
+        return [type.encode() + b"\n" + data for type, all in cdr.samples().items() if type != cdr.TF for data in all]
 
     def mutate(self, rng: Random, seed: bytes) -> bytes:
         """As CDR."""
@@ -118,10 +117,8 @@ class Sensors:
             first_stamp(message)
         except ValueError:
             return "no stamp"
-        try:
+        with suppress(UnreadableMessage):
             list(leaves(self._decoders[type](message)))
-        except UnreadableMessage:
-            pass
         try:
             received: Any = deserialize_message(message, message_class(type))
         except Exception as refused:  # of rclpy's own, which has no class for it: the middleware leaves these out

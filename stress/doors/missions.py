@@ -54,12 +54,16 @@ class Missions(Stateless):
         try:
             plan = read_plan(text, "mission.yaml")
         except WorldError as error:
-            for problem in error.problems:
-                assert problem.message
-                assert 0 <= problem.where.line <= count_lines(data)
-            assert all(line.isprintable() and len(line) < 1000 for line in error.lines())
+            _check_located(error, data)
             return "refused"
         for autopilot in (PX4, ARDUPILOT):
             for fields in as_messages(plan, _HOME, autopilot):
                 frame_bytes("MISSION_ITEM_INT", {**fields, "target_system": 1, "target_component": 1}, 255, 190, 0)
         return "read"
+
+
+def _check_located(error: WorldError, data: bytes) -> None:
+    for problem in error.problems:
+        assert problem.message
+        assert 0 <= problem.where.line <= count_lines(data)
+    assert all(line.isprintable() and len(line) < 1000 for line in error.lines())

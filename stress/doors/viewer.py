@@ -200,7 +200,13 @@ class Page:
 def frame(payload: bytes, opcode: int = 2, first: int = 0x80) -> bytes:
     """Return a masked frame of a client (RFC 6455, section 5.2)."""
     size = len(payload)
-    length = bytes([0x80 | size]) if size < 126 else b"\xfe" + struct.pack(">H", size) if size < 65_536 else b"\xff" + struct.pack(">Q", size)
+    length = (
+        bytes([0x80 | size])
+        if size < 126
+        else b"\xfe" + struct.pack(">H", size)
+        if size < 65_536
+        else b"\xff" + struct.pack(">Q", size)
+    )
     return bytes([first | opcode]) + length + bytes(4) + payload  # a mask of zeros changes nothing
 
 

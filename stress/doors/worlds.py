@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import yaml
@@ -117,7 +117,10 @@ class Keyframes(Folders):
         world = b"motions: [{frame: bird, keyframes: {csv: path.csv}, interpolation: %s, after: %s}]\n"
         angles = (shipped_worlds()["orbit"].parent / "parts" / "scout.csv").read_bytes()
         return {
-            "quaternions": {"w.yaml": world % (b"slerp", b"loop"), "path.csv": (SAMPLES / "rich/path.csv").read_bytes()},
+            "quaternions": {
+                "w.yaml": world % (b"slerp", b"loop"),
+                "path.csv": (SAMPLES / "rich/path.csv").read_bytes(),
+            },
             "angles": {"w.yaml": world % (b"catmull_rom", b"hold"), "path.csv": angles},
         }
 
@@ -232,7 +235,7 @@ def sensors() -> str:
 @cache
 def _words() -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the keys of world files and the words that are choices in them."""
-    keys = set(SECTIONS) | {field.name for kind in SENSORS.values() for field in dataclasses.fields(kind)}
+    keys = set(SECTIONS) | {field.name for kind in SENSORS.values() for field in dataclasses.fields(cast(Any, kind))}
     words: set[str] = set()
     files = [*SAMPLES.rglob("*.yaml"), *(path for path in shipped_worlds().values() if path.suffix == ".yaml")]
     for text in [*(file.read_text() for file in files), sensors()]:

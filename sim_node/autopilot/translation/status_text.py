@@ -41,4 +41,5 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
         text = "".join(vehicle.texts.pop(fields.id))
     severity = min(fields.severity, len(SEVERITIES) - 1)
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
-    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], printable(text), f"system {vehicle.system}", {}))
+    message = diagnostic(level, SEVERITIES[severity], printable(text), f"system {vehicle.system}", {})
+    vehicle.encode(STATUS_TEXT, message)

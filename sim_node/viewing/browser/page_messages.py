@@ -46,7 +46,9 @@ def _camera(message: dict[Any, Any]) -> str:
     if message.keys() != {"type", *_VECTORS, *_NUMBERS}:
         return "it is no complete camera"
     vectors = [(message[name], length) for name, length in _VECTORS.items()]
-    if not all(isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors):
+    if not all(
+        isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors
+    ):
         return "its camera is nowhere"
     if not all(_is_number(message[name]) and message[name] > 0 for name in _NUMBERS):
         return "its camera sees nothing"

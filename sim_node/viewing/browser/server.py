@@ -11,7 +11,6 @@ from sim_node.viewing.browser.page_messages import refusal
 from sim_node.viewing.browser.same_origin import own_pages_only
 from sim_node.viewing.ports import HOST, free_port
 
-
 _log = logging.getLogger(__name__)
 
 
