@@ -70,7 +70,8 @@ def samples() -> dict[str, list[bytes]]:
     )  # fmt: skip
     more = {"variance": 0.1} if "variance" in {name for name, _ in STORE.fielddefs[RANGE][1]} else {}
     distance = make(
-        RANGE, header=header("sonar"), radiation_type=0, field_of_view=0.1, min_range=0.1, max_range=9.0, range=2.5, **more
+        RANGE, header=header("sonar"), radiation_type=0, field_of_view=0.1, min_range=0.1, max_range=9.0, range=2.5,
+        **more,
     )  # fmt: skip
     images = [
         make(

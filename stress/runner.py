@@ -53,7 +53,7 @@ def run(
         opener: Opens a door by its name, in each process.
     """
     total, hangs = Outcome(), 0
-    share = -(-inputs // workers)
+    share = max(1, -(-inputs // workers))
     todo = [range(at, min(at + share, inputs)) for at in range(0, inputs, share)] or [range(0)]
     running = [_started(name, numbers, seed, folder if not i else None, opener) for i, numbers in enumerate(todo)]
     while running:

@@ -334,9 +334,8 @@ def main(arguments: list[str] | None = None) -> int:
         for name, job in zip(names, jobs, strict=True):
             tally = job.result()
             faults += len(tally.faults)
-            print(
-                f"{name:<18} {tally.stops:>4} stops, {len(tally.faults)} faults, {time.monotonic() - began:.0f} s so far"
-            )
+            passed = time.monotonic() - began
+            print(f"{name:<18} {tally.stops:>4} stops, {len(tally.faults)} faults, {passed:.0f} s so far")
             print("".join(f"    {fault}\n" for fault in tally.faults[:10]), end="", flush=True)
     return 1 if faults else 0
 

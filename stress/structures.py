@@ -14,8 +14,10 @@ from stress.mutations import NUMBERS, ODD
 
 # Values that a YAML file may hold in any place.
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 1, 2**31, -(2**63), 10**30, 0.0, 1e-320, 1e308, -1e300, math.nan, math.inf, "", " ", "map",
-    "none", "../x", "/etc/passwd", "a" * 3000, [], {}, [0, 0, 0], [1, 2], [[1]], [math.nan] * 3, [1e308] * 3, [0, 0, 0, 0],
+    None, True, False, 0, -1, 1, 2**31, -(2**63), 10**30, 0.0, 1e-320, 1e308, -1e300, math.nan, math.inf, "", " ",
+    "map",
+    "none", "../x", "/etc/passwd", "a" * 3000, [], {}, [0, 0, 0], [1, 2], [[1]], [math.nan] * 3, [1e308] * 3, [0, 0,
+    0, 0],
     {"a": 1}, {"name": "map"}, [None], [{}], [[[[[[]]]]]], *ODD,
 )  # fmt: skip
 Slot = tuple[Any, Any]

@@ -140,8 +140,7 @@ class Mcap(Bags):
                 records[at], records[other] = records[other], records[at]
         lie = rng.randrange(len(records)) if records and rng.random() < 0.2 else -1
         body = b"".join(
-            _RECORD.pack(kind, rng.choice((0, len(data) - 1, len(data) + 1, 2**31, 2**63, 2**64 - 1)) % 2**64 if i == lie else len(data))
-            + data
+            _RECORD.pack(kind, _other_length(len(data), rng) if i == lie else len(data)) + data
             for i, (kind, data) in enumerate(records)
         )  # fmt: skip
         return seed[:8] + body + (seed[-8:] if rng.random() < 0.9 else b"")
@@ -226,6 +225,10 @@ def _sqlite(folder: Path, count: int) -> bytes:
     return next(bag.glob("*.db3")).read_bytes()
 
 
+def _other_length(length: int, rng: Random) -> int:
+    return rng.choice((0, length - 1, length + 1, 2**31, 2**63, 2**64 - 1)) % 2**64
+
+
 def _records(data: bytes) -> list[tuple[int, bytes]]:
     records, at = [], 0
     while at + _RECORD.size <= len(data):
@@ -249,17 +252,22 @@ def _broken_body(body: bytes, rng: Random) -> bytes:
 
 def _broken_chunk(body: bytes, rng: Random) -> bytes:
     """A chunk with other records whose sum and sizes are right, or one of these wrong."""
+    if len(body) < 40:
+        return _broken_body(body, rng)
     start, end, stated, crc = struct.unpack_from("<QQQI", body)
     (length,) = struct.unpack_from("<I", body, 28)
     compression = body[32 : 32 + length]
     packed = body[40 + length :]
     pack: Callable[[bytes], bytes]
-    if compression == b"zstd":
-        plain, pack = zstandard.decompress(packed), zstandard.compress
-    elif compression == b"lz4":
-        plain, pack = lz4.frame.decompress(packed), lz4.frame.compress
-    else:
-        plain, pack = packed, bytes
+    try:
+        if compression == b"zstd":
+            plain, pack = zstandard.decompress(packed), zstandard.compress
+        elif compression == b"lz4":
+            plain, pack = lz4.frame.decompress(packed), lz4.frame.compress
+        else:
+            plain, pack = packed, bytes
+    except (RuntimeError, zstandard.ZstdError):  # it is broken already
+        return _broken_body(body, rng)
     what = rng.randrange(8)
     records = _records(plain)
     if what < 4 and records:
@@ -313,11 +321,13 @@ def _other_tables(seed: bytes, rng: Random, path: Path) -> bytes:
         ("ALTER TABLE messages ADD COLUMN more TEXT", ()),
         ("ALTER TABLE topics DROP COLUMN type_description_hash", ()),
         ("DROP INDEX timestamp_idx", ()),
-        ("INSERT INTO topics SELECT id + 10, name, type, serialization_format, offered_qos_profiles, type_description_hash FROM topics", ()),
+        ("INSERT INTO topics SELECT id + 10, name, type, serialization_format, offered_qos_profiles, "
+         "type_description_hash FROM topics", ()),
         ("CREATE TABLE again AS SELECT * FROM messages", ()),
         ("ALTER TABLE messages RENAME TO old", ()),
         ("CREATE VIEW messages AS SELECT 1 AS id, 1 AS topic_id, 2 AS timestamp, x'00' AS data", ()),
-        ("CREATE VIEW topics AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS id FROM c", ()),
+        ("CREATE VIEW topics AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
+         "SELECT x AS id FROM c", ()),
         ("CREATE VIEW messages AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) "
          "SELECT x AS id, 1 AS topic_id, x AS timestamp, x'00' AS data FROM c", ()),
         ("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, "

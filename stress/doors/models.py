@@ -22,12 +22,15 @@ _MJCF = (
     '<body mocap="true" gravcomp="1"/><tendon/><equality><weld body1="a" body2="b"/></equality><plugin plugin="x"/>'
     '<composite type="cable" count="9 1 1"/><flexcomp type="grid" count="3 3 3"/><attach model="m" body="b"/>'
     '<frame pos="0 0 1"/><default class="x"/><size memory="1G" njmax="9"/><muscle joint="hip"/><motor joint="hip"/>'
-    '<general joint="hip" dyntype="integrator" gainprm="1"/><numeric name="n" size="99" data="1"/><site rgba="1 1 1 1"/>'
-    '<compiler eulerseq="zyx" coordinate="local" autolimits="false" inertiafromgeom="true"/><option iterations="9"/></x>'
+    '<general joint="hip" dyntype="integrator" gainprm="1"/><numeric name="n" size="99" data="1"/>'
+    '<site rgba="1 1 1 1"/>'
+    '<compiler eulerseq="zyx" coordinate="local" autolimits="false" inertiafromgeom="true"/>'
+    '<option iterations="9"/></x>'
 )
 _URDF = (
     '<x><joint name="j" type="floating"/><joint name="j" type="planar"/><mimic joint="j" multiplier="2" offset="1"/>'
-    '<mesh filename="part.obj" scale="1 1 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/><origin rpy="1 2 3"/>'
+    '<mesh filename="part.obj" scale="1 1 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/>'
+    '<origin rpy="1 2 3"/>'
     '<axis xyz="0 0 0"/><sphere radius="1"/><box size="1 1 1"/><dynamics damping="1" friction="1"/><mujoco/>'
     '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/><mass value="0"/><parent link="x"/><child link="x"/>'
     '<material name="m"/><transmission/><gazebo reference="x"/><safety_controller/></x>'

@@ -35,7 +35,8 @@ _CAMERA = {
     "far": 100.0, "image_height": 600, "image_width": 800, "look_at": (1.0, 0.0, 0.0), "up_direction": (0.0, 0.0, 1.0),
 }  # fmt: skip
 _VALUES: tuple[Any, ...] = (
-    None, True, False, 0, -1, 2**63, 1e308, float("nan"), float("inf"), "", "map", "nobody", "a" * 20_000, [], {}, [1, 2, 3],
+    None, True, False, 0, -1, 2**63, 1e308, float("nan"), float("inf"), "", "map", "nobody", "a" * 20_000, [], {},
+    [1, 2, 3],
     [[[[]]]], {"a": 1}, b"\xff", "Play", "Reset", "max", "0.1", [None] * 4, "\x1b[2J", 3.5,
 )  # fmt: skip
 _KINDS = (

@@ -94,7 +94,8 @@ def test_the_copy_goes_when_the_bag_is_closed(bag: Path, tmp_path: Path, monkeyp
 
 FOREVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT"
 COMPUTED = {
-    "messages is a view": f"CREATE VIEW messages AS {FOREVER} x AS id, 1 AS topic_id, x AS timestamp, x'00' AS data FROM c",
+    "messages is a view": f"CREATE VIEW messages AS {FOREVER} x AS id, 1 AS topic_id, x AS timestamp, "
+    "x'00' AS data FROM c",
     "column 'data' of messages is generated": "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, "
     "timestamp INTEGER, data BLOB AS (zeroblob(900000000)))",
 }
