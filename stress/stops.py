@@ -205,7 +205,7 @@ def _prepare(root: Path, words: str, environment: dict[str, str]) -> None:
     """Record a bag where one is needed, and export it once to its end."""
     if "BAG" not in words.split():
         return
-    run = f"run survey --no-ros --speed max --duration 20 --record {root}/source"
+    run = f"run survey --no-ros --speed max --duration 6 --record {root}/source"
     subprocess.run([*SIM_NODE, *run.split()], check=True, capture_output=True, env=environment)
     if words.startswith("export"):
         export = f"export {root}/source --csv {root}/whole"

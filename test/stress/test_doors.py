@@ -14,23 +14,23 @@ from stress.keeping import SEEDS, kept
 
 # So many each that none takes more than two seconds; the full numbers are in stress/doors.
 SHARE = {
-    "worlds": 120,
+    "worlds": 80,
     "csv": 200,
     "x_xy": 60,
     "mjcf": 60,
     "urdf": 60,
-    "openplx": 100,
+    "openplx": 60,
     "missions": 300,
     "tlogs": 300,
     "mcap": 60,
-    "sqlite": 80,
+    "sqlite": 60,
     "tf": 4000,
     "sensors": 1000,
     "bridge": 4000,
-    "builtin_ground": 3000,
-    "builtin_simulator": 3000,
-    "px4": 10_000,
-    "ardupilot": 20_000,
+    "builtin_ground": 2000,
+    "builtin_simulator": 2000,
+    "px4": 6000,
+    "ardupilot": 10_000,
     "viewer": 2000,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
