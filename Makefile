@@ -57,8 +57,8 @@ bench: .venv/.ready-for-tests
 #   11  ten minutes at 60 Hz
 #    4  ten million operations on the transform tree by two threads
 #    4  half a simulated hour in lockstep with the built-in autopilot
-#   95  a million inputs for each door that takes bytes, a hundred thousand for each that takes files
-#   50  each long command stopped a hundred times by Ctrl-C and a hundred times by kill -9
+#   80  a million inputs for each door that takes bytes, a hundred thousand for each that takes files
+#   40  each long command stopped a hundred times by Ctrl-C and a hundred times by kill -9
 STRESS = $(BIN)/python -m
 stress: .venv/.ready-for-tests
 	timeout 13m $(STRESS) bench.endurance $(ARGS)

@@ -318,7 +318,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("commands", nargs="*", metavar="COMMAND", help=f"one of: {'; '.join(COMMANDS)}; all by default")
     parser.add_argument("--stops", type=int, default=100, help="by each of Ctrl-C and kill -9 (default: 100)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (default: 1)")
-    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="commands at a time")
+    # Most of the time they wait.
+    cores = os.cpu_count() or 1
+    parser.add_argument(
+        "--workers", type=int, default=2 * cores, help="commands at a time (default: two for each core)"
+    )
     options = parser.parse_args(arguments)
     unknown = [name for name in options.commands if name not in COMMANDS]
     if unknown:
