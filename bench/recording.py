@@ -74,7 +74,7 @@ def _contestants(folder: Path, compression: str, data: list[bytes]) -> dict[str,
         return path
 
     def ours() -> None:
-        recorder = Recorder(fresh(), Settings(compression=compression, spare_bytes=0), tell=sys.exit)
+        recorder = Recorder(fresh(), Settings(compression=compression, spare_bytes=0), warn=sys.exit)
         send = recorder.advertise(Topic("/pose", TYPE, Qos()))
         recorder.open()
         for tick in range(COUNT // PER_TICK):

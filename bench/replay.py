@@ -24,7 +24,7 @@ from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
 from bench.pairs import Pairs
-from sim_node.nodes.playback_target import PlaybackTarget
+from sim_node.nodes.playback_target import GraphPlaybackTarget
 from sim_node.nodes.publishers import profile
 from sim_node.nodes.replay import prepare_replay
 from sim_node.recording.opening import open_bag
@@ -61,7 +61,7 @@ def main() -> int:
 
 def replayed(node: Node, path: Path, count: int) -> Callable[[], None]:
     """The whole of it: the bag is opened, read in the player's thread, published and closed."""
-    stage = PlaybackTarget(node, clock=False, wait_for=[], settle_s=0.0)
+    stage = GraphPlaybackTarget(node, clock=False, wait_for=[], settle_s=0.0)
     with open_bag(path) as bag:
         assert stage.add(0, bag.topics[0], offer(bag.topics[0])) is None
     stage.lossless = True

@@ -75,7 +75,7 @@ def poses_at(time_s: float) -> FloatArray:
 def staged() -> Viewer:
     viewer = Viewer(0, "swarm")
     boxes = [Shape(row, "box", np.array([0, 0, 0, 0, 0, 0, 1.0]), np.full(3, 0.2)) for row in range(1, FRAMES + 1)]
-    viewer.stage(swarm(), poses_at(0.0), boxes)
+    viewer.set_scene(swarm(), poses_at(0.0), boxes)
     return viewer
 
 

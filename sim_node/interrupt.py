@@ -1,4 +1,4 @@
-"""Waiting in the main thread until a signal or the end of the run, whichever comes first."""
+"""Wait in the main thread for a signal or the end of the run, whichever comes first."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import signal
 import time
 from types import FrameType, TracebackType
 
-# SIGHUP comes when the terminal is closed.
+# SIGHUP is sent when the terminal is closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is impatience.
+# A terminal, `timeout` and `ros2 launch` each send one Ctrl-C twice; only a later one is a second request.
 PATIENCE_S = 1.0
 _WAKE = 0
 
 
 class Interrupt:
-    """While entered, SIGINT, SIGTERM and SIGHUP end `wait` instead of the process; under nohup, SIGHUP does nothing.
+    """While entered, SIGINT, SIGTERM and SIGHUP end `wait` instead of the process. Main thread only.
 
-    One that comes more than PATIENCE_S after the first, or after `wait` has ended, raises KeyboardInterrupt as
-    usual. Signals come in through a pipe, so that nothing happens inside a handler. Main thread only.
+    SIGHUP is ignored under nohup. A signal more than PATIENCE_S after the first one, or after `wait` has ended, raises
+    KeyboardInterrupt as usual. Signals arrive through a pipe, so that no work happens inside a handler.
     """
 
     def __enter__(self) -> Interrupt:
@@ -26,7 +26,7 @@ class Interrupt:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
-        self._handlers = {number: signal.signal(number, self._handle) for number in _heard()}
+        self._handlers = {number: signal.signal(number, self._handle) for number in _handled_signals()}
         return self
 
     def __exit__(
@@ -40,18 +40,18 @@ class Interrupt:
 
     @property
     def asked(self) -> bool:
-        """Whether the end has come: what has not begun by then need not."""
+        """Whether the end was requested: work that has not begun can be skipped."""
         return self._asked < float("inf")
 
     def wait(self) -> None:
-        """Returns after a signal or `wake`."""
-        # The pipe tells of every signal that has a handler in Python, a library's SIGCHLD too.
+        """Return after a signal or `wake`."""
+        # The pipe reports every signal with a Python handler, including a library's SIGCHLD.
         while os.read(self._read, 1)[0] not in (_WAKE, *SIGNALS):
             pass
         self._asked = min(self._asked, time.monotonic())
 
     def wake(self) -> None:
-        """Ends `wait`, from any thread."""
+        """End `wait`, from any thread."""
         os.write(self._write, bytes([_WAKE]))
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -61,16 +61,16 @@ class Interrupt:
         self._asked = min(self._asked, now)
 
 
-def _heard() -> tuple[signal.Signals, ...]:
-    """All but the SIGHUP that nohup has ignored."""
+def _handled_signals() -> tuple[signal.Signals, ...]:
+    """Return the handled signals: all except a SIGHUP that nohup ignores."""
     return tuple(n for n in SIGNALS if n != signal.SIGHUP or signal.getsignal(n) != signal.SIG_IGN)
 
 
 class ExitInterrupt(Interrupt):
-    """An Interrupt whose end is the end of the process: from there on its signals are ignored.
+    """An Interrupt at whose end the process ends: its signals are ignored from then on.
 
-    `ros2 launch` repeats a Ctrl-C as soon as it can; by then the node may be on its way out, where Python would print
-    a traceback or die of the signal.
+    `ros2 launch` repeats a Ctrl-C as soon as it can. The node may be shutting down by then, when Python would print a
+    traceback or die of the signal.
     """
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""Frame names: slash-separated, relative; their components, patterns and hierarchical paths."""
+"""Frame names: slash-separated and relative; their components, patterns and hierarchical paths."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 
 BASE_LINK = "base_link"
-# What is named so and stands still on a base_link is a sensor's mounting, and so static.
+# Frames with these names that do not move on a base_link are sensor mountings, and therefore static.
 SENSOR_PATTERNS = ("CAM_*", "LIDAR_*", "RADAR_*", "IMU_*", "GPS_*", "GNSS_*")
-# Behind the names of frames of pictures, whose z axis looks ahead: REP 103.
+# Suffix of optical frames, whose z axis points forward (REP 103).
 OPTICAL = "_optical"
 MAX_LENGTH = 255
 _VALID = re.compile(r"[^\s/]+(/[^\s/]+)*")
 
 
 def fault(name: str) -> str | None:
-    """Why `name` cannot be a frame name, or None. tf2 refuses a leading slash, REP 105 has relative names."""
+    """Return why `name` is not a valid frame name, or None. tf2 refuses a leading slash; REP 105 names are relative."""
     if not name:
         return "is empty"
     if len(name) > MAX_LENGTH:
@@ -29,20 +29,20 @@ def fault(name: str) -> str | None:
 
 
 def last(name: str) -> str:
-    """`CAM_FRONT` of `drone/CAM_FRONT`."""
+    """Return the last component: `CAM_FRONT` of `drone/CAM_FRONT`."""
     return name.rpartition("/")[2]
 
 
 def prefixed(prefix: str, name: str) -> str:
-    """`name` under `prefix`, with exactly one slash between them; an empty prefix changes nothing."""
+    """Return `name` under `prefix`, with exactly one slash between them; an empty prefix changes nothing."""
     return f"{prefix.rstrip('/')}/{name}" if prefix.strip("/") else name
 
 
 def hierarchical_path(names: Iterable[str]) -> str:
-    """One slash-separated path of names from the root down: world/drone/base_link/body_visual.
+    """Return a slash-separated path of names from the root down: world/drone/base_link/body_visual.
 
-    The leading parts that a name has in common with its parent's are said once: below `drone/base_link`, both
-    `drone/CAM_FRONT` and `drone/base_link/CAM_FRONT` add `CAM_FRONT`.
+    Leading parts that a name shares with its parent's appear once: below `drone/base_link`, both `drone/CAM_FRONT` and
+    `drone/base_link/CAM_FRONT` add `CAM_FRONT`.
     """
     path: list[str] = []
     above: list[str] = []
@@ -57,11 +57,11 @@ def hierarchical_path(names: Iterable[str]) -> str:
 
 
 def fits(name: str, patterns: Iterable[str]) -> bool:
-    """Whether the last component of a name fits one of the patterns (CAM_*), in its case."""
+    """Return whether the last component of a name matches one of the patterns (CAM_*); case-sensitive."""
     return any(fnmatchcase(last(name), pattern) for pattern in patterns)
 
 
 def enclosing(name: str) -> Iterator[str]:
-    """`a/b`, then `a`, for `a/b/c`: the names that it lies below, nearest first."""
+    """Yield the names above a name, nearest first: `a/b`, then `a`, for `a/b/c`."""
     while name := name.rpartition("/")[0]:
         yield name

@@ -1,4 +1,4 @@
-"""Plug-ins: what the entry points of other packages offer, and errors that are theirs."""
+"""Plug-ins: entry points of other packages, and attribution of errors to them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, distributions
 from types import TracebackType
 from typing import Any
 
-# What the names of our entry-point groups begin with.
+# Prefix of our entry-point groups.
 _PREFIX = "sim_node."
 
 
@@ -25,10 +25,13 @@ class PluginFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plugin:
-    """An entry point that another package offers to a registry, and what came of loading it.
+    """An entry point that another package offers to a registry, and the result of loading it.
 
-    package, version: the distribution. group, name, value: the entry point. names: what it added.
-    fault: why it could not be loaded; empty where it was.
+    Attributes:
+        package, version: The distribution.
+        group, name, value: The entry point.
+        names: What it added.
+        fault: Why it could not be loaded; empty if it was.
     """
 
     package: str
@@ -47,7 +50,7 @@ class Plugin:
 def offered() -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of all installed packages by group, ordered by package and name."""
     groups: dict[str, list[EntryPoint]] = {}
-    seen: set[str] = set()  # the first of a name on the path hides the others, as for imports
+    seen: set[str] = set()  # the first one on the path hides the others, as for imports
     for distribution in distributions():
         # Parsing the metadata of every installed package would take longer than loading a world.
         if f"[{_PREFIX}" not in (distribution.read_text("entry_points.txt") or ""):
@@ -73,21 +76,21 @@ def described(point: EntryPoint, names: tuple[str, ...] = (), fault: str = "") -
 
 
 def blamed(error: BaseException) -> PluginFault | None:
-    """Return an error as the fault of the plug-in in whose code it was raised; None where it was in no plug-in's."""
+    """Return an error as the fault of the plug-in in whose code it was raised, or None."""
     if isinstance(error, PluginFault):
         return error
     roots = {_root(point.module) for point in _points()} - {"sim_node"}
     steps = [module for module, _ in _steps(error.__traceback__) if _root(module) in roots]
-    return PluginFault(f"plug-in {_owner(steps[-1])}: {told(error, _root(steps[-1]))}") if steps else None
+    return PluginFault(f"plug-in {_owner(steps[-1])}: {error_line(error, _root(steps[-1]))}") if steps else None
 
 
-def told(error: BaseException, root: str, where: str = "") -> str:
-    """Return an error in one line, with the line of the package `root` that raised it or called what did.
+def error_line(error: BaseException, root: str, where: str = "") -> str:
+    """Return an error on one line, with the line of the package `root` that raised it or called what did.
 
-    where: what stands in for that line where the error came through none of the package.
+    where: what replaces that line if the error did not pass through the package.
     """
     reason = " ".join(str(error).split())
-    if isinstance(error, SyntaxError):  # a module that cannot be compiled has no line that ran
+    if isinstance(error, SyntaxError):  # no line of the module ran
         where = f" ({error.filename}:{error.lineno})"
     reason = str(error.msg) if isinstance(error, SyntaxError) else reason
     for module, step in _steps(error.__traceback__):
@@ -97,7 +100,7 @@ def told(error: BaseException, root: str, where: str = "") -> str:
 
 
 def defined_at(entry: object) -> str:
-    """Return where a function, a class or an object's class is defined, as ` (file:line)`; empty where unknown."""
+    """Return where a function, a class or an object's class is defined, as ` (file:line)`; empty if unknown."""
     found: Any = inspect.unwrap(entry) if callable(entry) else type(entry)
     found = getattr(found, "func", found)  # of functools.partial
     try:
@@ -107,7 +110,7 @@ def defined_at(entry: object) -> str:
 
 
 def _steps(trace: TracebackType | None) -> Iterator[tuple[str, traceback.FrameSummary]]:
-    """The module and the line of each call that an error came through, the outermost first."""
+    """Yield the module and the line of each call that an error passed through, outermost first."""
     modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(trace)]
     return zip(modules, traceback.extract_tb(trace), strict=True)
 
@@ -121,7 +124,7 @@ def _points() -> Iterator[EntryPoint]:
 
 
 def _owner(module: str) -> Plugin:
-    """The plug-in whose entry point is nearest to a module of its package."""
+    """Return the plug-in whose entry point is nearest to a module of its package."""
     points = [point for point in _points() if _root(point.module) == _root(module)]
     holding = [point for point in points if f"{module}.".startswith(f"{point.module}.")]
     return described(max(holding, key=lambda point: len(point.module)) if holding else points[0])

@@ -1,4 +1,4 @@
-"""Where random numbers come from: a stream for each thing that draws them, shared with no other."""
+"""Random numbers: an independent stream for each consumer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def stream(seed: int, owner: str, kind: str) -> np.random.Generator:
-    """The random numbers of one (seed, owner, kind), as of the sensor of a frame, whatever else a world has.
+    """Return the generator of one (seed, owner, kind), such as a sensor of a frame, independent of all others.
 
     Philox is a counter-based generator of independent streams: Salmon, Moraes, Dror & Shaw, Parallel random
     numbers: as easy as 1, 2, 3, SC 2011.

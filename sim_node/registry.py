@@ -1,4 +1,4 @@
-"""Registries: what can be added to a room, by name, in an order that no import decides."""
+"""Registries: what can be added to a room, by name, in an order that does not depend on imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Generic, NoReturn, TypeVar
 
-from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, described, offered, told
+from sim_node.plugins import Plugin, PluginFault, PluginWarning, defined_at, described, error_line, offered
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -20,12 +20,14 @@ E = TypeVar("E")
 class Registry(Mapping[K, T], Generic[K, T]):
     """Entries by name: the shipped ones, then those of plug-ins, then any others.
 
-    noun: what an entry is called in messages. shipped: the modules that add the shipped entries, in the order of the
-    registry. group: the entry-point group in which other packages offer theirs, such as "sim_node.sensors"; each entry
-    point names a module, which adds its entries as it is imported.
+    Modules are imported when the registry is first read. Shipped entries are in the order of `shipped`, plug-ins in the
+    order of package and entry-point names, regardless of import order; within a module the order is that of the file.
 
-    Modules are imported when the registry is first read. The order of entries is that of `shipped`, then of the
-    plug-ins' packages and entry points by name, whatever was imported first; within a module it is that of the file.
+    Args:
+        noun: What an entry is called in messages.
+        shipped: The modules that add the shipped entries, in order.
+        group: The entry-point group for other packages, such as "sim_node.sensors"; each entry point names a module,
+            which adds its entries when it is imported.
     """
 
     def __init__(self, noun: str, shipped: tuple[str, ...] = (), group: str = "") -> None:
@@ -38,15 +40,15 @@ class Registry(Mapping[K, T], Generic[K, T]):
         self._loading = threading.RLock()
 
     def add(self, *names: K, module: str = "") -> Callable[[E], E]:
-        """Return a decorator that enters a function, class or object under `names`.
+        """Return a decorator that registers a function, class or object under `names`.
 
-        module: the module that adds it; by default the one from which this is called.
-        Raises ValueError for a name that is taken, naming the modules of both.
+        module: the module that adds it; by default the caller's. Raises ValueError for a duplicate name, naming both
+        modules.
         """
         module = module or calling_module()
 
         def enter(entry: E) -> E:
-            self._make_way(names, module)
+            self._load_shipped_first(names, module)
             for name in names:
                 if name in self._entries:
                     raise ValueError(f"{self.noun} {name!r}: both {self._entries[name][0]} and {module}")
@@ -57,15 +59,15 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return enter
 
     def is_shipped(self, name: K) -> bool:
-        """Return whether an entry came with the registry. Raises KeyError."""
+        """Return whether an entry is shipped. Raises KeyError."""
         return _rank(self.module_of(name), self._shipped) is not None
 
     def added(self, name: K) -> bool:
-        """Return whether a name has been entered so far, without importing anything: for code that adds entries."""
+        """Return whether a name is registered so far, without importing anything: for code that adds entries."""
         return name in self._entries
 
     def copy(self) -> Registry[K, T]:
-        """Return a registry of the same entries, for additions that concern nobody else."""
+        """Return an independent registry of the same entries."""
         self.table()
         copied: Registry[K, T] = Registry(self.noun, self._shipped, self.group)
         copied._entries, copied._plugins, copied._shipped_loaded = dict(self._entries), self._plugins, True
@@ -73,7 +75,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @contextmanager
     def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
-        """Have further entries while a block runs. Raises ValueError for a name that is taken."""
+        """Add further entries while a block runs. Raises ValueError for a duplicate name."""
         module = calling_module(1)
         added: list[K] = []
         try:
@@ -87,7 +89,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
             self._table = None
 
     def table(self) -> dict[K, T]:
-        """Return the entries as a plain dict in the order of the registry, for hot paths. Do not write to it."""
+        """Return the entries as a plain dict in the order of the registry, for hot paths. Read-only."""
         table = self._table
         if table is None or self._plugins is None:
             with self._loading:
@@ -97,7 +99,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return table
 
     def plugins(self) -> tuple[Plugin, ...]:
-        """Return what other packages offer to this registry, with what each one added or why it failed."""
+        """Return the plug-ins of this registry, with what each one added or why it failed."""
         self.table()
         return tuple(self._plugins or ())
 
@@ -107,18 +109,18 @@ class Registry(Mapping[K, T], Generic[K, T]):
         return self._entries[name][0]
 
     def plugin_of(self, name: K) -> Plugin | None:
-        """Return the plug-in that added an entry; None for shipped entries and those that a program added itself."""
+        """Return the plug-in that added an entry; None for shipped entries and those that a program added."""
         return next((plugin for plugin in self.plugins() if str(name) in plugin.names), None)
 
     def blame(self, name: K, error: Exception) -> None:
-        """Raise PluginFault from an error in what an entry did, if a plug-in added the entry; else do nothing."""
+        """Raise PluginFault for an error in an entry's code if a plug-in added the entry; otherwise do nothing."""
         plugin = None if isinstance(error, PluginFault) else self.plugin_of(name)
         if plugin is not None:
-            said = told(error, self.module_of(name).partition(".")[0], defined_at(self[name]))
-            raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {said}") from error
+            reason = error_line(error, self.module_of(name).partition(".")[0], defined_at(self[name]))
+            raise PluginFault(f"plug-in {plugin}: {self.noun} {name!r}: {reason}") from error
 
     def expect(self, name: K, found: object, needed: type | tuple[type, ...], what: str) -> None:
-        """Raise PluginFault, or TypeError for a shipped entry, where what an entry gave is not of a type.
+        """Raise PluginFault, or TypeError for a shipped entry, if an entry's result has the wrong type.
 
         what: what is needed, for the message, such as "an Engine or None".
         """
@@ -126,9 +128,9 @@ class Registry(Mapping[K, T], Generic[K, T]):
             self.refuse(name, f"{what} is needed, found {found!r:.60}{_lacking(found, needed)}")
 
     def refuse(self, name: K, message: str, by: object = None) -> NoReturn:
-        """Raise PluginFault, or TypeError for an entry that no plug-in added, about what an entry gave.
+        """Raise PluginFault, or TypeError for an entry that no plug-in added, about an entry's result.
 
-        by: whose line is named; the entry's where it is None.
+        by: the object whose line is named; the entry if None.
         """
         plugin, where = self.plugin_of(name), defined_at(self[name] if by is None else by)
         if plugin is None:
@@ -137,7 +139,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @contextmanager
     def blaming(self, name: K, *passing: type[Exception]) -> Iterator[None]:
-        """Report any error of a block, but `passing` ones, as that of the plug-in which added an entry; see `blame`."""
+        """Report any error of a block, except `passing` ones, as the plug-in's that added an entry; see `blame`."""
         try:
             yield
         except passing:
@@ -158,15 +160,15 @@ class Registry(Mapping[K, T], Generic[K, T]):
     def __repr__(self) -> str:
         return f"Registry({self.noun!r}: {', '.join(map(str, self.table()))})"
 
-    def _make_way(self, names: Iterable[K], module: str) -> None:
-        """Have the shipped entries first: a plug-in that comes before them must not take the name of one."""
+    def _load_shipped_first(self, names: Iterable[K], module: str) -> None:
+        """Load the shipped entries first: a plug-in that is imported earlier must not use one of their names."""
         if _rank(module, self._shipped) is None:
             self._load_shipped()
 
     def _load_shipped(self) -> None:
         with self._loading:
             if not self._shipped_loaded:
-                self._shipped_loaded = True  # before the imports: a shipped module may read the registry
+                self._shipped_loaded = True  # set first: a shipped module may read the registry while it is imported
                 try:
                     for module in self._shipped:
                         importlib.import_module(module)
@@ -184,7 +186,7 @@ class Registry(Mapping[K, T], Generic[K, T]):
             try:
                 point.load()
             except (Exception, SystemExit) as error:
-                plugin = described(point, fault=told(error, point.module.partition(".")[0]))
+                plugin = described(point, fault=error_line(error, point.module.partition(".")[0]))
                 warnings.warn(PluginWarning(f"plug-in {plugin} cannot be loaded: {plugin.fault}"), stacklevel=2)
             else:
                 here = (point.module,)
@@ -204,19 +206,19 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
 
 def calling_module(further: int = 0) -> str:
-    """Return the name of the module that called the function which asks, or of one `further` up; `__main__` in exec."""
+    """Return the name of the module that called the current function, or of one `further` up; `__main__` in exec."""
     name: str = sys._getframe(2 + further).f_globals.get("__name__", "__main__")
     return name
 
 
 def _rank(module: str, among: tuple[str, ...]) -> int | None:
-    """Where the listed module that holds `module` stands, the longest name first; None where none does."""
+    """Return the position of the listed module that contains `module`, longest name first; None if there is none."""
     holding = [other for other in among if module == other or module.startswith(other + ".")]
     return among.index(max(holding, key=len)) if holding else None
 
 
 def _lacking(found: object, needed: type | tuple[type, ...]) -> str:
-    """What a protocol has that a thing has not, for messages."""
+    """Return which members of a protocol an object lacks, for messages."""
     protocol = needed[0] if isinstance(needed, tuple) else needed
     if found is None or not getattr(protocol, "_is_protocol", False):
         return ""

@@ -1,11 +1,11 @@
-"""Text for people: names that they may have meant, and what a terminal can show."""
+"""Text for people: suggestions for misspelt names, and what a terminal can show."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Of a shorter beginning it is a guess which name was meant.
-SHORTEST_BEGINNING = 3
+# Shorter prefixes are ambiguous.
+MIN_PREFIX = 3
 
 
 def printable(text: str) -> str:
@@ -14,17 +14,17 @@ def printable(text: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`; did you mean NAME?` for the nearest known name, or nothing where none is near."""
+    """Return `; did you mean NAME?` for the nearest known name, or an empty string."""
     found = nearest(name, known)
     return f"; did you mean {found[0]}?" if found else ""
 
 
-def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
-    """Return up to `most` of the known names that look like a misspelt `name`, the nearest first.
+def nearest(name: str, known: Iterable[str], limit: int = 1) -> tuple[str, ...]:
+    """Return up to `limit` of the known names that resemble a misspelt `name`, nearest first.
 
-    A name is near if at most a third of its letters differ, and fewer than half of those of a short one. Case does
-    not count, nor does a file suffix that both have. What `name` abbreviates is near too: a name that begins with
-    it, or that ends in it after a slash.
+    A name is near if at most a third of its letters differ, and fewer than half of those of a short one. Case and a
+    file suffix that both share do not count. Abbreviations are near too: names that begin with `name`, or that end in
+    it after a slash.
     """
     ranks: dict[str, float] = {}
     folded = name.casefold()
@@ -32,11 +32,11 @@ def nearest(name: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
         rank = _rank(folded, candidate.casefold())
         if rank is not None:
             ranks[candidate] = rank
-    return tuple(sorted(ranks, key=ranks.__getitem__)[:most])
+    return tuple(sorted(ranks, key=ranks.__getitem__)[:limit])
 
 
 def _rank(name: str, candidate: str) -> float | None:
-    """How far a candidate is from a name, None where it is too far."""
+    """Return the distance of a candidate from a name; None if it is too far."""
     stem, dot, suffix = name.rpartition(".")
     if stem and candidate.endswith(dot + suffix):
         name, candidate = stem, candidate[: -len(dot + suffix)]
@@ -45,7 +45,7 @@ def _rank(name: str, candidate: str) -> float | None:
     distance = edits(name, candidate, limit)
     if distance is not None:
         return float(distance)
-    if len(name) >= SHORTEST_BEGINNING and candidate.startswith(name):
+    if len(name) >= MIN_PREFIX and candidate.startswith(name):
         return limit + 0.5
     if name and candidate.endswith("/" + name.lstrip("/")):
         return limit + 0.75
@@ -53,9 +53,9 @@ def _rank(name: str, candidate: str) -> float | None:
 
 
 def edits(one: str, other: str, limit: int) -> int | None:
-    """Count the letters to insert, delete, replace, or swap with the next; None where they are more than `limit`.
+    """Count the letters to insert, delete, replace, or swap with the next; None for more than `limit`.
 
-    The optimal string alignment distance: no part of the text is edited twice.
+    This is the optimal string alignment distance: no part of the text is edited twice.
     """
     if abs(len(one) - len(other)) > limit:
         return None

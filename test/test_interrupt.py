@@ -121,8 +121,8 @@ def test_an_impatient_signal_is_a_keyboard_interrupt() -> None:
         waiting.signal(signal.SIGINT)
         assert waiting.receive() == "over"
         waiting.signal(signal.SIGINT)
-        code, said, error = waiting.end()
-        assert (code, said, error) == (-signal.SIGINT, [], "KeyboardInterrupt")
+        code, output, error = waiting.end()
+        assert (code, output, error) == (-signal.SIGINT, [], "KeyboardInterrupt")
 
 
 def test_an_impatient_signal_ends_a_start_that_hangs() -> None:

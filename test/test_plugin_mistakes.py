@@ -109,7 +109,7 @@ NONSENSE = {
 PLUGIN = r"plug-in sim-node-conveyor [\d.]+ \(sim_node\.\w+: \w+ = conveyor\.\w+\)"
 
 
-def told(folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
+def reported(folder: Path, words: tuple[str, ...]) -> tuple[int, str]:
     """The exit code and the errors of a command with the copy of the plug-in; without words, of a bridge."""
     (folder / "hall.yaml").write_text(HALL)
     (folder / "site.yaml").write_text(INCLUDE)
@@ -140,12 +140,12 @@ def _talk(listening: socket.socket) -> None:
 def test_what_raises_is_told_with_its_line(door: str, tmp_path: Path) -> None:
     file, old, new, words = RAISED[door]
     path, line = with_mistake(tmp_path, file, old, new)
-    code, error = told(tmp_path, words)
+    code, error = reported(tmp_path, words)
     assert code in (1, 2), error
     assert "Traceback" not in error
-    [said] = [said for said in error.splitlines() if "plug-in" in said]
-    assert re.search(PLUGIN, said), said
-    assert f"({path}:{line}" in said, said
+    [output] = [output for output in error.splitlines() if "plug-in" in output]
+    assert re.search(PLUGIN, output), output
+    assert f"({path}:{line}" in output, output
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -153,13 +153,13 @@ def test_what_raises_is_told_with_its_line(door: str, tmp_path: Path) -> None:
 def test_nonsense_is_told_with_the_line_of_what_gave_it(door: str, tmp_path: Path) -> None:
     file, old, new, words, message = NONSENSE[door]
     path, _ = with_mistake(tmp_path, file, old, new)
-    code, error = told(tmp_path, words)
+    code, error = reported(tmp_path, words)
     assert code in (1, 2), error
     assert "Traceback" not in error
-    [said] = [said for said in error.splitlines() if "plug-in" in said]
-    assert re.search(PLUGIN, said), said
-    assert message in said
-    assert door == "name of command" or f"({path}:" in said, said
+    [output] = [output for output in error.splitlines() if "plug-in" in output]
+    assert re.search(PLUGIN, output), output
+    assert message in output
+    assert door == "name of command" or f"({path}:" in output, output
 
 
 @pytest.mark.parametrize("words", [("--help",), ("doctor",), ("throughpt",)])
@@ -183,11 +183,11 @@ def test_words_for_a_world_file_that_are_no_mapping(tmp_path: Path) -> None:
         "from sim_node.world import load; from sim_node.world.writers.yaml import to_yaml; to_yaml(load('hall.yaml'))"
     )
     done = python(tmp_path, "-c", code, site=tmp_path / "site")
-    said = done.stderr.splitlines()[-1]
+    output = done.stderr.splitlines()[-1]
     assert re.search(
-        f"PluginFault: {PLUGIN}: kind of part 'belts': from data\\(\\), a dict is needed, found \\(3,", said
+        f"PluginFault: {PLUGIN}: kind of part 'belts': from data\\(\\), a dict is needed, found \\(3,", output
     )
-    assert f"({path}:" in said
+    assert f"({path}:" in output
 
 
 def test_a_command_cannot_take_the_name_of_a_shipped_one(tmp_path: Path) -> None:

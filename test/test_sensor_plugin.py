@@ -149,8 +149,8 @@ def test_rviz_says_where_it_has_no_display(installed: Install) -> None:
 def test_a_typo_in_its_parameters_is_an_error_at_its_place(installed: Install) -> None:
     done = sim_node(installed(world=WORLD.replace("ground:", "grund:")), "check", "weather.yaml")
     assert done.returncode == 2
-    told = "weather.yaml:6:63: sensors[0].grund: unknown key; did you mean ground?"
-    assert done.stderr.startswith(told)
+    reported = "weather.yaml:6:63: sensors[0].grund: unknown key; did you mean ground?"
+    assert done.stderr.startswith(reported)
 
 
 def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
@@ -168,14 +168,14 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
             "channels(0)",
             "channels(0, 2)",
             "check",
-            "LayoutFault: sensor_msgs/msg/Temperature: channels do not fit a reading of shape (1,)",
+            "LayoutFault: sensor_msgs/msg/Temperature: channels do not fit a measurement of shape (1,)",
         ),
         ('"variance"', '"varance"', "check", "has no field 'varance'; did you mean variance?"),
         ("msg/Temperature", "msg/Temprature", "check", "not known; did you mean sensor_msgs/msg/Temperature?"),
         ("def messages", "def mesages", "check", "TypeError: Can't instantiate abstract class Thermometer"),
     ],
 )
-def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str, command: str, told: str) -> None:
+def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str, command: str, reported: str) -> None:
     """The package, its version, the sensor and the line; without a traceback; the run failed, not the user."""
     assert old in THERMOMETER
     code = THERMOMETER.replace(old, new)
@@ -185,5 +185,5 @@ def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str
     done = sim_node(world, command, "weather.yaml", *more)
     assert done.returncode == 1
     assert "sim_node: plug-in thermo 1.2 (sim_node.sensors: thermo = thermo): sensor 'temperature': " in done.stderr
-    assert told.format(place) in done.stderr
+    assert reported.format(place) in done.stderr
     assert "Traceback" not in done.stderr

@@ -61,7 +61,7 @@ def test_a_word_with_no_letter_in_common_is_never_suggested(name: str, known: li
 @given(WORDS, st.lists(WORDS, max_size=8))
 def test_what_is_suggested_is_near(name: str, known: list[str]) -> None:
     """A third of the letters, or what the name abbreviates."""
-    for found in nearest(name, known, most=8):
+    for found in nearest(name, known, limit=8):
         assert distance(name, found) <= max(1, len(name) / 3) or found.startswith(name)
 
 
@@ -85,4 +85,4 @@ def test_which_is_meant(typed: str, known: list[str], meant: str) -> None:
 
 
 def test_the_nearest_comes_first_and_each_once() -> None:
-    assert nearest("camera_1", ["camera_12", "camera_2", "camera_2", "Camera_1"], most=2) == ("Camera_1", "camera_12")
+    assert nearest("camera_1", ["camera_12", "camera_2", "camera_2", "Camera_1"], limit=2) == ("Camera_1", "camera_12")

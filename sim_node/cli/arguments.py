@@ -1,4 +1,4 @@
-"""Arguments that several subcommands share, and errors in their use."""
+"""Arguments that several subcommands share, and usage errors."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from sim_node.world.fields import nanoseconds
 
 
 class UsageError(Exception):
-    """A user's mistake: printed as one line, exit code 2."""
+    """A user error: printed on one line, exit code 2."""
 
 
 def finite(text: str) -> float:
-    """A finite number."""
+    """Parse a finite number."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no finite number")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a finite number")
     return number
 
 
 def seconds(text: str) -> float:
-    """A time or a span of it that int64 nanoseconds hold."""
+    """Parse a time or duration that fits into int64 nanoseconds."""
     number = finite(text)
     try:
         nanoseconds(number)
@@ -39,7 +39,7 @@ def seconds(text: str) -> float:
 
 
 def span(text: str) -> float:
-    """Seconds, a nanosecond or more."""
+    """Parse a duration of at least a nanosecond, s."""
     number = seconds(text)
     if nanoseconds(number) <= 0:
         raise argparse.ArgumentTypeError(f"{text}: seconds above zero are needed")
@@ -47,41 +47,41 @@ def span(text: str) -> float:
 
 
 def since_start(text: str) -> float:
-    """Seconds, zero or more."""
+    """Parse seconds of zero or more."""
     number = seconds(text)
     if number < 0.0:
         raise argparse.ArgumentTypeError(f"{text}: seconds of zero or more are needed")
     return number
 
 
-def positive(text: str, most: float = 1e12) -> float:
-    """A number above zero."""
+def positive(text: str, limit: float = 1e12) -> float:
+    """Parse a number above zero."""
     number = finite(text)
-    if not 0.0 < number <= most:
-        raise argparse.ArgumentTypeError(f"{text}: a number above zero, up to {most:g}, is needed")
+    if not 0.0 < number <= limit:
+        raise argparse.ArgumentTypeError(f"{text}: a number above zero, up to {limit:g}, is needed")
     return number
 
 
-def speed(text: str, most: float = MAX_FACTOR) -> float:
-    """Seconds per second, or max, which is 0."""
+def speed(text: str, limit: float = MAX_FACTOR) -> float:
+    """Parse seconds per second, or max, which is 0."""
     if text == "max":
         return 0.0
     try:
-        return positive(text, most)
+        return positive(text, limit)
     except argparse.ArgumentTypeError:
-        needed = f"a number above zero, up to {most:g}, or max, is needed"
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed; {needed}") from None
+        needed = f"a number above zero, up to {limit:g}, or max, is needed"
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; {needed}") from None
 
 
 def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:
-    """Raises UsageError where `-p` sets a parameter that an option of the command sets; a file gives way to options."""
+    """Raise UsageError if `-p` sets a parameter that an option sets; parameter files yield to options."""
     for each in overrides(arguments.ros_args):
         if not each.is_of_file and each.name in parameters and each.node.strip("/") in (ANY_NODE.strip("/"), node):
             raise UsageError(f"parameter {each.name}: the command's own options set it; leave it out of --ros-args")
 
 
 def refuse_world(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for a world that only --ros-args names: a command's is WORLD."""
+    """Raise UsageError for a world given in --ros-args only: a command's is WORLD."""
     for each in overrides(arguments.ros_args):
         if each.name == "world" and "world" not in arguments.given:
             at = f"{each.where}: " if each.is_of_file else ""
@@ -94,7 +94,7 @@ def add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def put_out(text: str, arguments: argparse.Namespace) -> None:
-    """Prints a text or writes the file. Raises UsageError where that cannot be written."""
+    """Print a text or write it to the file. Raises UsageError if it cannot be written."""
     if arguments.output is None:
         sys.stdout.write(text)
         return

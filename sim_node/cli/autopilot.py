@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
     from sim_node.autopilot.signing import Signing
 
-# One of each per instance.
+# The first of each; one per instance.
 FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Which vehicle, and where simulator and ground are."""
+    """Declare vehicle, simulator link and ground links."""
     parser.add_argument("--world", metavar="WORLD", help="world of the vehicle, a shipped name or a path")
     parser.add_argument("--vehicle", metavar="NAME", help="which of its vehicles (default: the instance's)")
     parser.add_argument("--craft", metavar="FILE", help="instead: the vehicle as JSON; - for standard input")
@@ -48,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of ground links with a key: whether unsigned frames are refused (default: required)",
     )
     add_network(parser)
-    # A file descriptor of whoever started it, which outlives this process.
+    # A file descriptor of the parent process, which outlives this process.
     parser.add_argument("--memory", type=int, default=-1, help=argparse.SUPPRESS)
 
 
 @command("autopilot", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until Ctrl-C or SIGTERM, or until standard input ends where the craft came from there."""
+    """Run until Ctrl-C or SIGTERM, or until standard input ends if the vehicle was read from it."""
     try:
         import pymavlink  # noqa: F401
         from fastcrc import crc16  # noqa: F401
@@ -72,28 +72,28 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--instance {instance}: allowed are 0 to {MAX_INSTANCES - 1}")
     identity = Identity(instance + 1, 1)
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
-    craft = _craft(arguments)
+    vehicle = _vehicle(arguments)
     here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
     try:
-        links = [link_to(url) for url in arguments.mavlink or craft.links]
+        links = [link_to(url) for url in arguments.mavlink or vehicle.links]
     except LinkFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
     if not arguments.mavlink:
-        # From a port that a bridge knows again where this process is started again.
+        # From a fixed port, which a bridge recognises after a restart.
         links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
     connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
     ground = ", ".join(link.url for link in links)
-    tell = partial(print, f"{craft.name}:", flush=True)
+    report = partial(print, f"{vehicle.name}:", flush=True)
     memory = Memory(arguments.memory)
-    autopilot = BuiltinAutopilot(craft, identity.system, address, connections, memory, tell)
-    print(f"{craft.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
+    autopilot = BuiltinAutopilot(vehicle, identity.system, address, connections, memory, report)
+    print(f"{vehicle.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 
     def fly() -> None:
         try:
             autopilot.run()
-        except BaseException as error:  # raised by the main thread
+        except BaseException as error:  # raised in the main thread
             failure.append(error)
         finally:
             arguments.interrupt.wake()
@@ -118,7 +118,7 @@ def _wake_at_end_of_input(wake: object) -> None:
 
 
 def _signing(arguments: argparse.Namespace, link_id: int) -> Signing | None:
-    """What checks and signs a ground link. Raises UsageError."""
+    """Return what checks and signs a ground link. Raises UsageError."""
     if arguments.signing_key is None:
         goes_with(arguments, "--signing-key", ["signing"])
         return None
@@ -143,34 +143,34 @@ def _simulator(url: str) -> tuple[str, int]:
     return link.address
 
 
-def _craft(arguments: argparse.Namespace) -> VehicleParameters:
+def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.vehicle_parameters import from_json
 
     if arguments.craft is None:
-        return _craft_of_world(arguments)
+        return _vehicle_of_world(arguments)
     refuse(arguments, "--craft", ("world", "vehicle"))
     try:
-        # One line, since standard input stays open.
+        # One line, because standard input stays open.
         text = sys.stdin.readline() if arguments.craft == "-" else Path(arguments.craft).read_text(encoding="utf-8")
-        craft = from_json(text)
+        vehicle = from_json(text)
     except (OSError, ValueError) as error:
         raise UsageError(f"--craft {arguments.craft}: {getattr(error, 'strerror', None) or error}") from None
-    # On standard input it comes from a simulation, which has asked whether it may.
-    remote = [url for url in craft.links if not is_local(url)]
+    # On standard input it comes from a simulation, which has checked this.
+    remote = [url for url in vehicle.links if not is_local(url)]
     if remote and arguments.craft != "-" and not arguments.allow_network:
         raise UsageError(
             f"--craft {arguments.craft}: links: {remote[0]!r} leaves this machine; --allow-network allows it"
         )
-    return craft
+    return vehicle
 
 
-def _craft_of_world(arguments: argparse.Namespace) -> VehicleParameters:
+def _vehicle_of_world(arguments: argparse.Namespace) -> VehicleParameters:
     from sim_node.autopilot.builtin.world import parameters_in
     from sim_node.text import did_you_mean
     from sim_node.world import load
 
     if arguments.world is None:
-        raise UsageError("--world WORLD or --craft FILE is needed: what is to be flown?")
+        raise UsageError("--world WORLD or --craft FILE is needed: which vehicle is to be flown?")
     world = load(arguments.world)
     refuse_network(world, allowed=arguments.allow_network)
     flown = [v for v in world.vehicles if v.autopilot is not None and v.autopilot.type == "mavlink_builtin"]

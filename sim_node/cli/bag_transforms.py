@@ -1,4 +1,4 @@
-"""`lookup` and `tree` of a bag."""
+"""`lookup` and `tree` for bags."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.bags import shown, tell_damage
+from sim_node.cli.bags import report_damage, shown
 from sim_node.cli.terminal import pose_lines, short_pose
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag
@@ -23,7 +23,7 @@ USER_MISTAKE = 2
 
 
 def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespace) -> int:
-    """Prints one pose, or one every so many seconds as CSV."""
+    """Print one pose, or one per period as CSV."""
     with open_bag(path, arguments.chunk_limit) as bag:
         try:
             if arguments.every is not None:
@@ -39,22 +39,22 @@ def bag_lookup(path: str, target: str, source: str, arguments: argparse.Namespac
 
 
 def bag_tree(path: str, at: float | None, as_json: bool, max_bytes: int) -> int:
-    """Prints the frames with their last poses up to a time."""
+    """Print the frames with their last poses up to a time."""
     with open_bag(path, max_bytes) as bag:
         transforms = _transforms(bag)
         tree = transforms.fill(None if at is None else _stamp(transforms, at))
-        _tell(bag, transforms)
+        _report(bag, transforms)
     if as_json:
         print(json.dumps(tree.as_dict()))
         return 0
 
-    def said(frame: FrameInfo) -> str:
+    def remark_and_pose(frame: FrameInfo) -> str:
         if frame.parent is None:
             return ""
         return f"{remark(frame)}  {short_pose(tree.lookup(frame.parent, frame.name))}"
 
     print(f"{path} at {transforms.newest_ns / 1e9:.3f} s: {counted(len(tree.frames), 'frame')}")
-    print(as_text(tree.describe(), said))
+    print(as_text(tree.describe(), remark_and_pose))
     return 0
 
 
@@ -67,7 +67,7 @@ def _one(bag: Bag, target: str, source: str, at: float | None) -> tuple[int | No
         if isinstance(answer.pose, TransformError):
             raise answer.pose
         found = answer.stamp_ns, answer.pose
-    _tell(bag, transforms)
+    _report(bag, transforms)
     return found
 
 
@@ -89,15 +89,15 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
         else:
             seconds = f"{found.stamp_ns // 10**9}.{found.stamp_ns % 10**9:09d}"
             print(",".join([seconds, *(repr(part) for part in (found.pose + 0.0).tolist())]))
-    _tell(bag, transforms)
+    _report(bag, transforms)
     if missing:
-        times = f"{len(missing)} of {len(missing) + answered} times have no answer"
+        times = f"{len(missing)} of {len(missing) + answered} times have no result"
         print(f"warning: {times}, the first at {missing[0].stamp_ns / 1e9:.3f} s: {missing[0].pose}", file=sys.stderr)
     return 0 if answered else USER_MISTAKE
 
 
 def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
-    """Every step from the first on, up to the bag's end, which is known once it is read."""
+    """Yield every step from the first on, up to the bag's end, which is known once it is read."""
     while stamp <= LAST_NS and not (transforms.is_read and stamp > transforms.newest_ns):
         yield stamp
         stamp += step
@@ -108,8 +108,8 @@ def _stamp(transforms: BagTransforms, at: float) -> int:
     return stamp + transforms.first_ns if stamp < WALL_CLOCK_NS <= transforms.first_ns else stamp
 
 
-def _tell(bag: Bag, transforms: BagTransforms) -> None:
-    tell_damage(bag)
+def _report(bag: Bag, transforms: BagTransforms) -> None:
+    report_damage(bag)
     if transforms.refused:
         more = f", and {len(transforms.refused) - 1} more" if len(transforms.refused) > 1 else ""
         print(f"warning: {transforms.refused[0]}{more}", file=sys.stderr)

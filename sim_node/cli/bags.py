@@ -1,4 +1,4 @@
-"""What several subcommands do with bags: opening them, progress over them, telling of damage."""
+"""What several subcommands do with bags: opening, progress, reporting damage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from sim_node.cli.arguments import positive
 from sim_node.cli.parser import add_list
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.settings import is_topic_pattern
 from sim_node.text import did_you_mean
@@ -23,29 +23,29 @@ _UPDATE_EVERY = 500
 
 
 def add_bag(parser: argparse.ArgumentParser, name: str = "bag") -> None:
-    """The positional BAG."""
+    """Add the positional BAG."""
     what = "a bag: its folder, or one .mcap or .db3 file"
     parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
 
 
 def add_chunk_limit(parser: argparse.ArgumentParser) -> None:
-    """--chunk-limit MB, for bags with larger chunks than any that is honest is likely to have."""
-    what = f"of a bag: read chunks of up to so much, uncompressed (default {MAX_BYTES // 2**20} MB)"
+    """Add --chunk-limit MB, for bags with exceptionally large chunks."""
+    what = f"for bags: maximum uncompressed chunk size (default {MAX_BYTES // 2**20} MB)"
     parser.add_argument("--chunk-limit", metavar="MB", type=_megabytes, default=MAX_BYTES, help=what)
 
 
 def _megabytes(text: str) -> int:
-    return round(positive(text, most=1e6) * 2**20)
+    return round(positive(text, limit=1e6) * 2**20)
 
 
 def add_topics(parser: argparse.ArgumentParser) -> None:
-    """--topics PATTERN ..."""
+    """Add --topics PATTERN ..."""
     only = "only these; with * and ? (default: all)"
     add_list(parser, "--topics", "TOPIC", is_topic_pattern, default=[], help=only)
 
 
 def fitting(names: Collection[str], patterns: Collection[str]) -> list[str]:
-    """Those that fit a pattern, all where there are none, sorted. Raises BagError for a pattern that fits none."""
+    """Return the sorted names that match a pattern; all without patterns. Raises BagError if one matches none."""
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             known = ", ".join(sorted(names)) or "none"
@@ -59,8 +59,8 @@ def shown(
     topics: Collection[str] | None = None,
     start_ns: int | None = None,
     stop_ns: int | None = None,
-) -> Iterator[Message]:
-    """The bag's messages, with a bar on a terminal."""
+) -> Iterator[BagMessage]:
+    """Yield the bag's messages, with a progress bar on a terminal."""
     messages = bag.messages(topics, start_ns, stop_ns)
     if not sys.stderr.isatty():
         yield from messages
@@ -73,15 +73,15 @@ def shown(
             yield message
 
 
-def tell_damage(bag: Bag) -> None:
-    """What was found broken, on standard error."""
+def report_damage(bag: Bag) -> None:
+    """Print the damage to standard error."""
     for line in bag.damage:
         warn(line)
 
 
 @contextmanager
-def told_of() -> Iterator[Unreadable]:
-    """Counts messages that cannot be read: the first of a topic is told of at once, how many there were at the end."""
+def counted_unreadable() -> Iterator[Unreadable]:
+    """Count messages that cannot be read: report the first of a topic at once, and the total at the end."""
     unreadable = Unreadable(warn)
     yield unreadable
     for line in unreadable.counted():
@@ -89,5 +89,5 @@ def told_of() -> Iterator[Unreadable]:
 
 
 def warn(line: str) -> None:
-    """A line on standard error, for what the user should know and nothing ends by."""
+    """Print a warning to standard error."""
     print(f"warning: {line}", file=sys.stderr)

@@ -13,22 +13,22 @@ from sim_node.packages import how_to_install
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the autopilots are."""
+    """Declare the links."""
     parser.add_argument(
         "--url",
         metavar="URL",
         action="append",
-        help="udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD; again for more links "
+        help="udpin:HOST:PORT, udpout:HOST:PORT, tcp:HOST:PORT or serial:DEVICE:BAUD; repeat for more links "
         "(default udpin:127.0.0.1:14540)",
     )
     parser.add_argument("--tlog", metavar="FILE", type=Path, help="play a telemetry log instead")
-    parser.add_argument("--speed", metavar="X", type=speed, help="with --tlog: its pace, or max (default 1)")
-    parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p takeoff_height:=5.0"
+    parser.add_argument("--speed", metavar="X", type=speed, help="with --tlog: playback speed, or max (default 1)")
+    parser.epilog = "Arguments after --ros-args are for the node, as in: --ros-args -p takeoff_height:=5.0"
 
 
 @command("bridge", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until Ctrl-C or SIGTERM."""
+    """Run until Ctrl-C or SIGTERM."""
     if arguments.tlog is None:
         goes_with(arguments, "--tlog", ["speed"])
     else:

@@ -1,4 +1,4 @@
-"""Check world files: every fault with its file, line and column."""
+"""Check world files: report every fault with file, line and column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.problems import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE..., --allow and --randomised."""
+    """Declare FILE..., --allow and --randomised."""
     parser.add_argument("files", metavar="FILE", nargs="+", help="world files")
     add_allow(parser)
     add_network(parser)
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("check", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """0 where all worlds are sound, 2 where one is not."""
+    """Return 0 if all worlds are valid, 2 otherwise."""
     needs_no_seed(arguments)
     faults = 0
     for file in arguments.files:
@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             moving = int(np.count_nonzero(~layout.frames.static))
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
-            print(f"{file}: sound, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
-            for recipe in world.recipes:
-                print(f"  recipe {shown(recipe)}")
+            print(f"{file}: valid, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
+            for process in world.processes:
+                print(f"  process {shown(process)}")
     if faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0

@@ -1,4 +1,4 @@
-"""The subcommands of `sim_node`. A new one is a new file with one `@command` entry; only the one called is imported."""
+"""The subcommands of `sim_node`. A new one is a new file with one `@command` entry; only the called one is imported."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import TypeVar
 
-from sim_node.plugins import PluginFault, described, offered, told
+from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
 
-# In the order of help: what runs, what looks at worlds, bags and graphs, what reads and writes world files, what reads
-# and writes bags, and what to do where nothing works.
+# In the order of help: running, inspecting worlds, bags and graphs, reading and writing world files, reading and
+# writing bags, and troubleshooting.
 SHIPPED = (
     *("run", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
@@ -28,10 +28,14 @@ SHIPPED = (
 class Command:
     """A subcommand.
 
-    name: the word on the command line. run: does its work and returns the exit code. add_arguments: declares its
-    arguments on a parser. summary: its line of help. until_interrupted: whether it goes on until SIGINT or SIGTERM,
-    which is then a good end; it finds the Interrupt in `arguments.interrupt`, else None. starts_node: whether
-    `arguments.ros_args`, what followed --ros-args, may be given, for rclpy.
+    Attributes:
+        name: The word on the command line.
+        run: Does its work and returns the exit code.
+        add_arguments: Declares its arguments on a parser.
+        summary: Its line of help.
+        until_interrupted: Whether it runs until SIGINT or SIGTERM, which is then a normal end; it finds the Interrupt
+            in `arguments.interrupt`, which is otherwise None.
+        starts_node: Whether it accepts --ros-args, which are in `arguments.ros_args` for rclpy.
     """
 
     name: str
@@ -43,9 +47,9 @@ class Command:
 
 
 class Commands(Registry[str, Command]):
-    """The subcommands by word. A word tells its module, so that one can be had without importing the others.
+    """The subcommands by word. The word determines the module, so that one can be found without importing the others.
 
-    Of sim_node's own, the module is sim_node.cli.WORD; of another package's, the one that the entry point WORD names.
+    The module is sim_node.cli.WORD; for another package's command, the one that the entry point WORD names.
     """
 
     def words(self) -> tuple[str, ...]:
@@ -53,10 +57,10 @@ class Commands(Registry[str, Command]):
         return (*SHIPPED, *dict.fromkeys(point.name for point in self._points() if point.name not in SHIPPED))
 
     def find(self, word: str) -> Command | None:
-        """Return the subcommand of a word, importing no other; None where there is none.
+        """Return the subcommand for a word, importing no other; None if there is none.
 
-        Installed packages are searched only for a word that is not shipped. Raises PluginFault for a command of
-        another package that cannot be loaded.
+        Installed packages are searched only for words that are not shipped. Raises PluginFault for a command of another
+        package that cannot be loaded.
         """
         if word in SHIPPED:
             importlib.import_module(_MODULE.format(word))
@@ -65,15 +69,15 @@ class Commands(Registry[str, Command]):
             try:
                 point.load()
             except (Exception, SystemExit) as error:
-                raise PluginFault(f"plug-in {plugin} cannot be loaded: {told(error, root)}") from error
+                raise PluginFault(f"plug-in {plugin} cannot be loaded: {error_line(error, root)}") from error
             if not self.added(word):
-                raise PluginFault(f"plug-in {plugin} adds no command {word!r}, which its entry point is named after")
+                raise PluginFault(f"plug-in {plugin} adds no command {word!r}, although its entry point has that name")
         else:
             return None
         return self._entries[word][1]
 
-    def _make_way(self, names: Iterable[str], module: str) -> None:
-        """Shipped words are known without importing their modules."""
+    def _load_shipped_first(self, names: Iterable[str], module: str) -> None:
+        """Do nothing but check names: shipped words are known without importing their modules."""
         for name in names:
             if name in SHIPPED and module != _MODULE.format(name):
                 raise ValueError(f"{self.noun} {name!r}: both {_MODULE.format(name)} and {module}")
@@ -100,8 +104,16 @@ def command(
 ) -> Callable[[R], R]:
     """Register a function `run(arguments)`, which returns the exit code, as a subcommand.
 
-    The first line of its module's docstring, or else of its own, is its line of help. For the other arguments see
-    Command.
+    Its line of help is the first line of its module's docstring, or else of its own.
+
+    Args:
+        name: The word on the command line.
+        add_arguments: Declares its arguments on a parser.
+        until_interrupted: Whether it runs until SIGINT or SIGTERM; see Command.
+        starts_node: Whether it accepts --ros-args; see Command.
+
+    Returns:
+        The decorator.
     """
 
     def enter(run: R) -> R:

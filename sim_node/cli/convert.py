@@ -20,16 +20,16 @@ from sim_node.cli.commands import command
 from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
 from sim_node.geometry.arrays import FloatArray
 
-# Decimals that keep a micrometre.
+# Decimals for a resolution of a micrometre.
 _DECIMALS = {"deg": 11, "m": 6, "m above the WGS84 ellipsoid": 6}
 
-# What header lines call the axes beside their names; other axes go by their first letter and by x, y, z.
+# Further names of axes in header lines; others are known by their first letter and by x, y, z.
 _OTHER_NAMES = {"latitude": {"lat"}, "longitude": {"lon", "lng", "long"}, "altitude": {"alt", "height"}}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what `sim_node convert` takes."""
-    # Python 3.14's own pattern: before it, argparse takes -33.8,151.2,5 for an option.
+    """Declare the arguments of `sim_node convert`."""
+    # Python 3.14's pattern: earlier argparse takes -33.8,151.2,5 for an option.
     parser._negative_number_matcher = re.compile(r"-\.?\d")
     frames = ", ".join(Frame.__members__)
     parser.add_argument("--from", dest="source", required=True, metavar="FRAME", help=f"one of {frames}")
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("convert", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Print the converted points. Returns 2 where a line of standard input was no point, after the last line."""
+    """Print the converted points. Returns 2 if a line of standard input was invalid, after the last line."""
     source, target = _frame(arguments.source, "--from"), _frame(arguments.target, "--to")
     origin = None if arguments.origin is None else _numbers(arguments.origin.split(","), "--origin")
     _check(source, target, origin)
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         columns = _columns(header, source) if header else None
         points = _those_that_are_points(rows, partial(convert, columns=columns), refused)
     else:
-        # All of them before the first is printed: a mistake on the command line prints nothing else.
+        # Convert all before printing any: a usage error prints nothing else.
         header, points = None, iter([convert(f"point {text}", text.split(",")) for text in arguments.points])
     if arguments.json:
         _print_json(points, source, target, origin)
@@ -75,12 +75,12 @@ _Row = tuple[str, list[str]]  # where it stands, for error messages, and its cel
 
 
 def _standard_input() -> TextIO:
-    """Open it anew, as csv wants it, without the mark that some programs put in front and with any bytes."""
+    """Reopen standard input as csv needs it: without a byte order mark, with any bytes."""
     return open(sys.stdin.fileno(), encoding="utf-8-sig", errors="backslashreplace", newline="", closefd=False)
 
 
 def _csv_rows(lines: Iterable[str]) -> tuple[_Row | None, Iterator[_Row]]:
-    """Return the first row if it is a header, which is a row without a number, and the rows that are none."""
+    """Return the first row if it is a header, which is a row without a number, and the other rows."""
     reader = csv.reader(lines)
     rows = ((f"line {reader.line_num}", row) for row in reader if any(cell.strip() for cell in row))
     first = next(rows, None)
@@ -90,7 +90,7 @@ def _csv_rows(lines: Iterable[str]) -> tuple[_Row | None, Iterator[_Row]]:
 
 
 def _columns(header: _Row, frame: Frame) -> list[int]:
-    """Find the frame's axes in a header, so that lon,lat,alt is not read as lat,lon,alt."""
+    """Return the frame's axes in a header, so that lon,lat,alt is not read as lat,lon,alt."""
     where, cells = header
     names = [cell.strip().lower() for cell in cells]
     columns = []
@@ -107,7 +107,7 @@ def _columns(header: _Row, frame: Frame) -> list[int]:
 def _those_that_are_points(
     rows: Iterable[_Row], convert: Callable[[str, list[str]], FloatArray], refused: list[str]
 ) -> Iterator[FloatArray]:
-    """Convert row by row; name the others on standard error and in `refused`."""
+    """Convert row by row; report invalid rows on standard error and in `refused`."""
     for where, cells in rows:
         try:
             yield convert(where, cells)
@@ -135,7 +135,7 @@ def _print_csv(points: Iterator[FloatArray], target: Frame, header: bool) -> Non
     if header:
         print(",".join(target.axes))
     for point in points:
-        # Adding 0.0 leaves no minus sign in front of what rounds to nothing.
+        # Adding 0.0 removes the sign of negative zeros.
         print(",".join(f"{round(float(x), n) + 0.0:.{n}f}" for x, n in zip(point, decimals, strict=True)))
 
 
@@ -154,7 +154,7 @@ def _frame(name: str, option: str) -> Frame:
 
 
 def _check(source: Frame, target: Frame, origin: list[float] | None) -> None:
-    """Refuse before the first point what no point can make right."""
+    """Report errors that affect every point before the first one."""
     try:
         convert_position(np.empty((0, 3)), source, target, origin)
     except OriginRequired:
@@ -164,14 +164,14 @@ def _check(source: Frame, target: Frame, origin: list[float] | None) -> None:
 
 
 def _numbers(cells: list[str], where: str, columns: list[int] | None = None) -> list[float]:
-    """Read the cells in `columns`, or all three."""
+    """Return the cells in `columns`, or all three."""
     if columns is None and len(cells) != 3:
         raise UsageError(f"{where}: {len(cells)} values, needs 3 with commas between them")
     numbers = []
     for column in columns or range(3):
         cell = cells[column].strip() if column < len(cells) else ""
         if not _is_number(cell):
-            found = f"'{cell}' is no finite number" if cell else "missing"
+            found = f"'{cell}' is not a finite number" if cell else "missing"
             raise UsageError(f"{where}, column {column + 1}: {found}")
         numbers.append(float(cell))
     return numbers

@@ -1,4 +1,4 @@
-"""Compare two bags topic by topic: counts, the first difference, the largest one."""
+"""Compare two bags topic by topic: counts, first difference, largest difference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from sim_node.cli.arguments import UsageError, finite
-from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
 from sim_node.recording.comparing import TopicDifference, compare
@@ -17,7 +17,7 @@ DIFFERENT = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, BAG, --topics and --tolerance."""
+    """Declare BAG, BAG, --topics and --tolerance."""
     add_bag(parser)
     add_bag(parser, "other")
     add_chunk_limit(parser)
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("diff", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Returns 0 where they are equal, 1 where they are not; when messages were recorded is not compared."""
+    """Return 0 if the bags are equal, 1 otherwise. Recording times are not compared."""
     if arguments.tolerance < 0:
         raise UsageError(f"--tolerance is {arguments.tolerance:g}, needs 0 or more")
     max_bytes = arguments.chunk_limit
@@ -37,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
         topics = fitting({topic.name for bag in (one, other) for topic in bag.topics}, arguments.topics)
         messages = shown(one, "comparing", topics), other.messages(topics)
         found = compare(one, other, topics, arguments.tolerance, messages)
-        tell_damage(one)
-        tell_damage(other)
+        report_damage(one)
+        report_damage(other)
     print(table(("topic", "first", "second", "differing"), [_row(topic) for topic in found]))
     for topic in found:
         for line in _lines(topic):

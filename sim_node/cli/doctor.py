@@ -17,7 +17,7 @@ from sim_node.plugins import PluginWarning, described, offered
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# By entry-point group: where its registries are.
+# Registries by entry-point group.
 GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.autopilots": (
         "sim_node.autopilot.lockstep.autopilot:AUTOPILOTS",
@@ -61,28 +61,28 @@ def installed_plugins() -> Iterator[str]:
     for group, points in offered().items():
         registries = [registry_at(where) for where in GROUPS.get(group, ())]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PluginWarning)  # the line says it
+            warnings.simplefilter("ignore", PluginWarning)  # reported in the line
             loaded = [registry.plugins() for registry in registries]
         for row, point in enumerate(points):
             if not registries:
-                said = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
+                status = f"no such group{did_you_mean(group, GROUPS)} (known: {', '.join(GROUPS)})"
             else:
                 faults = [plugins[row].fault for plugins in loaded if plugins[row].fault]
                 each = zip(registries, loaded, strict=True)
                 added = [f"{registry.noun} {name}" for registry, plugins in each for name in plugins[row].names]
-                said = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
-            yield f"{described(point)}: {said}"
+                status = f"cannot be loaded: {faults[0]}" if faults else ", ".join(added) or "adds nothing"
+            yield f"{described(point)}: {status}"
 
 
 def registry_at(where: str) -> Registry[str, object]:
-    """Return the registry that `module:NAME` is."""
+    """Return the registry for `module:NAME`."""
     module, _, name = where.partition(":")
     registry: Registry[str, object] = getattr(importlib.import_module(module), name)
     return registry
 
 
 SOURCE_ROS = "install ROS 2 Jazzy and source its setup.bash"
-# Module, what needs it, how to get it.
+# Module, what needs it, how to install it.
 NEEDED = (
     ("rclpy", "everything on the graph", "`make setup` (Linux x86-64), or " + SOURCE_ROS),
     ("tf2_msgs", "/tf and /tf_static", "`make setup` builds it, or " + SOURCE_ROS),
@@ -101,7 +101,7 @@ PROGRAMS = (("ros2", "the ros2 command line", SOURCE_ROS), ("rviz2", "rviz", SOU
 
 @command("doctor")
 def run(arguments: argparse.Namespace) -> int:
-    """0 where nodes can run, 1 where something that they need is missing."""
+    """Return 0 if nodes can run, 1 if something is missing."""
     print(f"Python           {platform.python_version()} ({sys.executable})")
     missing = _modules(NEEDED, "missing")
     if not missing:
@@ -119,7 +119,7 @@ def _modules(rows: tuple[tuple[str, str, str], ...], absent: str) -> list[str]:
 
 
 def _listed(rows: tuple[tuple[str, str, str], ...], absent: str, find: Callable[[str], str | None]) -> list[str]:
-    """Prints where each thing is, or what it is for and how to get it; returns what is not there."""
+    """Print where each item is, or what it is for and how to get it; return the missing ones."""
     lacking = []
     for name, purpose, remedy in rows:
         found = find(name)
@@ -135,7 +135,7 @@ def _folder(module: str) -> str | None:
 
 
 def _graph() -> None:
-    """The distro, the middleware and how far discovery reaches."""
+    """Print the distribution, the middleware and the reach of discovery."""
     from sim_node.nodes.environment import distro, middleware, prepare
 
     prepare()

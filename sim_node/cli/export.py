@@ -1,4 +1,4 @@
-"""Write a bag's messages as tables: CSV or Parquet, one file of each topic."""
+"""Write a bag's messages as tables: CSV or Parquet, one file per topic."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, counted_unreadable, fitting, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.recording.bag import Bag, BagError
 from sim_node.recording.decoding import Decoder
@@ -15,7 +15,7 @@ from sim_node.recording.opening import open_bag
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, --csv or --parquet, --topics."""
+    """Declare BAG, --csv or --parquet, --topics."""
     add_bag(parser)
     add_chunk_limit(parser)
     kind = parser.add_mutually_exclusive_group(required=True)
@@ -26,21 +26,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("export", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the files that were written."""
+    """Print the written files."""
     write = export_csv if arguments.csv else export_parquet
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         topics = fitting({topic.name for topic in bag.topics}, arguments.topics)
         if not arguments.topics:
             topics = _readable(bag)
-        with told_of() as unreadable:
+        with counted_unreadable() as unreadable:
             paths = write(bag, shown(bag, "exporting", topics), arguments.csv or arguments.parquet, unreadable)
         print("\n".join(map(str, paths)))
-        tell_damage(bag)
+        report_damage(bag)
     return 0
 
 
 def _readable(bag: Bag) -> list[str]:
-    """The topics that can be decoded; of the others it is told why they are left out."""
+    """Return the topics that can be decoded; report why others are left out."""
     names = []
     for topic in bag.topics:
         try:

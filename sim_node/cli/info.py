@@ -1,4 +1,4 @@
-"""Show what a bag holds: topics, types, counts, rates, quality of service, attachments, damage."""
+"""Show the contents of a bag: topics, types, counts, rates, quality of service, attachments, damage."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
-from sim_node.recording.bag import Attachment, Bag, BagTopic
+from sim_node.recording.bag import Bag, BagAttachment, BagTopic
 from sim_node.recording.opening import open_bag
 from sim_node.wire.topic import INFINITE_NS, Qos
 from sim_node.world.problems import counted
 
-# Times after this are of the wall clock, not of a simulation that began at zero: 2001-09-09.
+# Later times are wall clock times (2001-09-09), not of a simulation that starts at zero.
 _WALL_CLOCK_NS = 10**18
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, --check and --json."""
+    """Declare BAG, --check and --json."""
     add_bag(parser)
     add_chunk_limit(parser)
     parser.add_argument("--check", action="store_true", help="read all messages and verify their checksums")
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("info", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Returns 0, or 1 where damage was found."""
+    """Return 0, or 1 if damage was found."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         if arguments.check:
             for _ in shown(bag, "checking"):
@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1 if bag.damage else 0
 
 
-def _as_text(path: object, bag: Bag, attachments: list[Attachment]) -> str:
+def _as_text(path: object, bag: Bag, attachments: list[BagAttachment]) -> str:
     duration = (bag.end_ns - bag.start_ns) / 1e9
     span = f"{_time(bag.start_ns)} to {_time(bag.end_ns)}, {duration:.3f} s" if bag.count else "empty"
     lines = [f"{path}: {counted(bag.count, 'message')} on {counted(len(bag.topics), 'topic')}, {span}"]
@@ -51,7 +51,7 @@ def _as_text(path: object, bag: Bag, attachments: list[Attachment]) -> str:
     return "\n".join(lines)
 
 
-def _as_dict(bag: Bag, attachments: list[Attachment]) -> dict[str, Any]:
+def _as_dict(bag: Bag, attachments: list[BagAttachment]) -> dict[str, Any]:
     return {
         "start_ns": bag.start_ns,
         "end_ns": bag.end_ns,

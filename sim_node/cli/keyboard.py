@@ -1,4 +1,4 @@
-"""Single keys on a terminal while a program runs."""
+"""Single key presses on a terminal while a program runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from sim_node.simulation import Refused
 
-# What terminals send for arrows, in both of their modes (ECMA-48, DEC VT100).
+# Escape sequences of arrows, in both terminal modes (ECMA-48, DEC VT100).
 _ARROWS = {
     prefix + letter: name
     for prefix in ("\x1b[", "\x1bO")
@@ -21,9 +21,10 @@ _ARROWS = {
 
 
 class Keyboard:
-    """While entered, keys call what `actions` has for them: characters, or up, down, left and right.
+    """While entered, key presses call their `actions`: characters, or up, down, left and right.
 
-    Only where standard input is a terminal and this program in its foreground; the terminal is then as it was.
+    Active only if standard input is a terminal and this program is in its foreground; the terminal is restored at the
+    end.
     """
 
     def __init__(self, actions: Mapping[str, Callable[[], None]]) -> None:
@@ -37,7 +38,7 @@ class Keyboard:
         if _in_background(self._file):
             return self
         self._before = termios.tcgetattr(self._file)
-        # Ctrl-C stays a signal.
+        # Ctrl-C remains a signal.
         tty.setcbreak(self._file)
         self._wake, self._end = os.pipe()
         self._thread = threading.Thread(target=self._listen, name="keyboard", daemon=True)
@@ -69,15 +70,15 @@ class Keyboard:
 
 
 def _in_background(terminal: int) -> bool:
-    """Whether touching the terminal would stop this program."""
+    """Return whether accessing the terminal would stop this program."""
     try:
         return os.tcgetpgrp(terminal) != os.getpgrp()
-    except OSError:  # not the terminal that controls it
+    except OSError:  # not the controlling terminal
         return False
 
 
 def _keys(typed: str) -> list[str]:
-    """Arrows by name, everything else by its character."""
+    """Return arrows by name, everything else by character."""
     keys = []
     while typed:
         arrow = _ARROWS.get(typed[:3])

@@ -1,4 +1,4 @@
-"""What no subcommand handles: faults of ours, no memory, standard output that cannot be written."""
+"""Handle what no subcommand handles: internal errors, lack of memory, unwritable standard output."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ _NO_MEMORY = ("can't start new thread", "cannot allocate memory", "failed to map
 
 
 def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) -> int:
-    """Return the exit code of `run`; 1, with one line on standard error, for an error that it does not handle.
+    """Return the exit code of `run`; 1, with one line on standard error, for unhandled errors.
 
-    `--debug`, anywhere before `--ros-args`, shows the trace. run: returns the exit code, and whether it was for nothing
-    but what it printed: that fails on a closed standard output.
+    `--debug`, anywhere before `--ros-args`, shows the traceback.
+
+    Args:
+        run: Returns the exit code, and whether the command only prints: such a command fails if standard output is
+            closed.
+        given: The arguments.
+
+    Returns:
+        The exit code.
     """
     words = list(given)
     own = words.index("--ros-args") if "--ros-args" in words else len(words)
@@ -31,16 +38,16 @@ def guarded(run: Callable[[list[str]], tuple[int, bool]], given: Sequence[str]) 
     except Exception as error:
         if debug:
             traceback.print_exc()
-        _tell(_said(error))
+        _print_error(_reason(error))
         return FAILED
     if 1 in closed and needs_output and code == 0:
-        _tell("standard output is closed")
+        _print_error("standard output is closed")
         return FAILED
     return code
 
 
 def _flushed(run: Callable[[list[str]], tuple[int, bool]], words: list[str]) -> tuple[int, bool]:
-    """With what was printed written, for `--help` ends by SystemExit too. Raises what `run` does."""
+    """Flush standard output, also if `--help` ends by SystemExit. Raises what `run` does."""
     try:
         done = run(words)
     except SystemExit:
@@ -50,8 +57,8 @@ def _flushed(run: Callable[[list[str]], tuple[int, bool]], words: list[str]) -> 
     return done
 
 
-def _said(error: Exception) -> str:
-    """What there is to say of it."""
+def _reason(error: Exception) -> str:
+    """Return the message for an error."""
     if isinstance(error, OSError) and error.filename is None and _output_fails():
         return f"standard output cannot be written: {error.strerror}"
     text = str(error) or "no reason given"
@@ -62,16 +69,16 @@ def _said(error: Exception) -> str:
     where = f"{os.path.basename(place.filename)}:{place.lineno}"
     text = " ".join(text.split())[:300]
     return (
-        f"a fault in sim_node: {type(error).__name__} at {where}: {text}; "
-        f"please report it at {REPORT} with what the same command says with {DEBUG}"
+        f"internal error in sim_node: {type(error).__name__} at {where}: {text}; "
+        f"please report it at {REPORT} with the output of the same command with {DEBUG}"
     )
 
 
 def _output_fails() -> bool:
-    """Tries it once more. What cannot be written goes nowhere from here on, at the end of Python too."""
+    """Try to write once more. Standard output is discarded from here on, including at the end of Python."""
     try:
         sys.stdout.flush()
-        os.write(1, b"\n")  # without a buffer (python -u) there is nothing to flush
+        os.write(1, b"\n")  # unbuffered (python -u), there is nothing to flush
     except OSError:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
@@ -80,7 +87,7 @@ def _output_fails() -> bool:
     return False
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     with suppress(OSError):
         print(f"sim_node: {text}", file=sys.stderr, flush=True)
 
@@ -94,7 +101,7 @@ def _is_open(number: int) -> bool:
 
 
 def _open_standard_streams() -> list[int]:
-    """Returns those that were closed. They lead nowhere then: a file must not be opened in their place."""
+    """Return the closed ones, redirected to nowhere: no file must be opened in their place."""
     closed = []
     for number in range(3):
         if not _is_open(number):

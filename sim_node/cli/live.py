@@ -1,4 +1,4 @@
-"""Following the transforms of a running graph: the tree, or one lookup, with rates and delays."""
+"""Follow the transforms of a running graph: the tree, or one lookup, with rates and delays."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NOTHING_YET = "no transforms yet on /tf and /tf_static"
 
 
 def live_tree(*, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None) -> int:
-    """Show all frames of the graph every `period` seconds until a signal, which gives exit code 0.
+    """Show all frames of the graph every `period` seconds until a signal; the exit code is then 0.
 
-    On a terminal the picture is redrawn in place, elsewhere each one follows the last; as_json: a line each.
+    On a terminal the output is redrawn in place, elsewhere it is appended; as_json: one line each time.
     """
     return _follow(lambda graph: _tree_json(graph) if as_json else _tree_text(graph), period, as_json, out)
 
@@ -35,7 +35,7 @@ def live_tree(*, period: float = PERIOD, as_json: bool = False, out: TextIO | No
 def live_lookup(
     target: str, source: str, *, period: float = PERIOD, as_json: bool = False, out: TextIO | None = None
 ) -> int:
-    """Show the newest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
+    """Show the latest pose of `source` in `target` every `period` seconds until a signal, as live_tree does."""
 
     def show(graph: LiveGraph) -> str:
         return _lookup_json(graph, target, source) if as_json else _lookup_text(graph, target, source)
@@ -47,8 +47,8 @@ def _follow(show: Callable[[LiveGraph], str], period: float, as_json: bool, out:
     stream = sys.stdout if out is None else out
     in_place = stream.isatty() and not as_json
     if not period > 0.0:
-        raise UsageError(f"the period is {period} s, needs more than 0")
-    # Entered before rclpy is loaded, which takes a second: a Ctrl-C meanwhile is a good end, too.
+        raise UsageError(f"the period is {period} s; it must be above 0")
+    # Entered before rclpy is loaded, which takes a second: a Ctrl-C meanwhile is a normal end, too.
     with Interrupt() as interrupt, _listening() as graph:
         done = threading.Event()
 
@@ -83,7 +83,7 @@ def _listening() -> LiveGraph:
 
 
 def _redrawn(text: str, lines_before: int) -> str:
-    """Go up to the first line drawn before, and clear from there on (ECMA-48: CUU, ED)."""
+    """Move the cursor to the first line drawn before, and clear from there on (ECMA-48: CUU, ED)."""
     return (f"\x1b[{lines_before}A\r" if lines_before else "") + "\x1b[J" + text + "\n"
 
 
@@ -151,9 +151,9 @@ def _rpy_degrees(pose: FloatArray) -> FloatArray:
 
 def _traffic(traffic: FrameTraffic | None) -> str:
     if traffic is None:
-        return "not heard"
+        return "not received"
     rate = "      " if traffic.rate_hz is None else f"{traffic.rate_hz:6.1f}"
-    delay = "delay not known yet"
+    delay = "delay not yet known"
     if traffic.mean_delay is not None and traffic.max_delay is not None:
         delay = f"delay {traffic.mean_delay * 1e3:.1f} ms mean, {traffic.max_delay * 1e3:.1f} ms most"
     silent = f", silent for {traffic.silent_for:.0f} s" if traffic.silent_for > 2.0 else ""

@@ -17,7 +17,7 @@ from sim_node.world import UnknownFrame, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD TARGET SOURCE, or --live TARGET SOURCE."""
+    """Declare WORLD TARGET SOURCE, or --live TARGET SOURCE."""
     parser.usage = (
         "sim_node lookup [options] WORLD|BAG TARGET SOURCE\n       sim_node lookup --live [options] TARGET SOURCE"
     )
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("lookup", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the pose of SOURCE in TARGET, as tf2's lookup_transform(TARGET, SOURCE) gives it."""
+    """Print the pose of SOURCE in TARGET, as tf2's lookup_transform(TARGET, SOURCE)."""
     *worlds, target, source = ["", *arguments.names] if len(arguments.names) < 2 else arguments.names
     if arguments.live and target:
         no_world_beside_live(arguments, worlds)
@@ -66,5 +66,5 @@ def run(arguments: argparse.Namespace) -> int:
 def _step(text: str) -> float:
     step = seconds(text)
     if step < 1e-6:
-        raise argparse.ArgumentTypeError(f"{text!r} is no step; seconds above 0 are needed")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a step; seconds above 0 are needed")
     return step

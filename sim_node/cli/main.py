@@ -1,4 +1,4 @@
-"""The `sim_node` command: finds the subcommand, tells mistakes in one line each."""
+"""The `sim_node` command: finds the subcommand, and reports user errors on one line each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sim_node.interrupt import Interrupt
 
-# Nothing else of sim_node is imported up here: a signal that comes while it is must find `run` ready for it.
+# Nothing else of sim_node is imported here: a signal during such an import must be handled by `run`.
 if TYPE_CHECKING:
     from sim_node.cli.commands import Command
 
@@ -23,7 +23,14 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs the command line and returns the exit code: 0 well, 1 failed, 2 the user's mistake."""
+    """Run the command line.
+
+    Args:
+        argv: The arguments; None for those of the process.
+
+    Returns:
+        The exit code: 0 for success, 1 for failure, 2 for a user error.
+    """
     from sim_node.cli.last_handler import guarded
 
     given = list(sys.argv[1:] if argv is None else argv)
@@ -31,10 +38,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(given: list[str]) -> tuple[int, bool]:
-    """The exit code, and whether the command is for nothing but what it prints."""
+    """Return the exit code, and whether the command only prints."""
     try:
         with ExitStack() as signals:
-            # Only the imported command says whether a signal is its good end.
+            # Only the imported command knows whether a signal is its normal end.
             return _run(given, signals.enter_context(Interrupt()), signals)
     except KeyboardInterrupt:
         return INTERRUPTED, False
@@ -60,7 +67,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
             code = command.run(arguments)
             sys.stdout.flush()
             if command.until_interrupted:
-                # All that is left goes with the process: to look through it for cycles takes half of a Ctrl-C's time.
+                # Everything else ends with the process: a search for cycles would double the time of a Ctrl-C.
                 gc.freeze()
             return _checked(command, code), not command.until_interrupted
     except WorldError as error:
@@ -83,7 +90,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
 
 
 def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
-    """The command and its arguments, with those after --ros-args kept whole for rclpy. Raises UsageError."""
+    """Return the command and its arguments; those after --ros-args are kept for rclpy. Raises UsageError."""
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.commands import COMMANDS
     from sim_node.cli.parser import Parser
@@ -101,14 +108,14 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
     parser = Parser(
         prog="sim_node",
         description="Worlds from files, simulated and published on the TF tree.",
-        epilog="`sim_node COMMAND --help` tells more of each. Shipped worlds: sim_node run orbit. "
-        "Of a fault in sim_node, --debug shows the trace.",
+        epilog="`sim_node COMMAND --help` shows the help of a command. Shipped worlds: sim_node run orbit. "
+        "--debug shows the traceback of an internal error.",
     )
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
     if command is None:
         for each in COMMANDS.values():
             subparsers.add_parser(each.name, help=_escaped(each.summary))
-        parser.parse_args(own)  # which tells its help, or what is wrong, and exits
+        parser.parse_args(own)  # prints help or an error, and exits
         raise UsageError("a command is needed")
     summary = _escaped(command.summary)
     command.add_arguments(subparsers.add_parser(word, help=summary, description=summary))
@@ -118,7 +125,7 @@ def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
 
 
 def _divided(given: list[str]) -> tuple[list[str], list[str]]:
-    """What is ours, and what is rclpy's: each --ros-args with all that follows, up to a -- that ends it."""
+    """Split the arguments into ours and rclpy's: each --ros-args and everything after it, up to a closing --."""
     own: list[str] = []
     ros_args: list[str] = []
     is_ros = False
@@ -134,16 +141,16 @@ def _divided(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _escaped(summary: str) -> str:
-    """A text as argparse takes one, in which % begins a format."""
+    """Escape a text for argparse, in which % starts a format."""
     return summary.replace("%", "%%")
 
 
 def _checked(command: Command, code: object) -> int:
-    """The exit code that a command returned. Raises PluginFault for anything else."""
+    """Return the exit code of a command. Raises PluginFault for anything else."""
     if not isinstance(code, int):
         from sim_node.cli.commands import COMMANDS
 
-        COMMANDS.refuse(command.name, f"run returned {code!r:.60}, where an exit code is needed", command.run)
+        COMMANDS.refuse(command.name, f"run returned {code!r:.60}; an exit code is needed", command.run)
     return code
 
 

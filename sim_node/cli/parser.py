@@ -1,4 +1,4 @@
-"""The parser of a subcommand: lists that leave positionals alone, nothing given twice, nothing ignored."""
+"""The parser of subcommands: lists leave positionals alone, duplicates are refused, nothing is ignored."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _NEEDED = "the following arguments are required: "
 
 
 def is_remapping(word: str) -> bool:
-    """Whether a word is FROM:=TO."""
+    """Return whether a word is FROM:=TO."""
     return ":=" in word
 
 
 def anything(word: str) -> bool:
-    """For names that nothing tells from a positional argument."""
+    """Return True: for names that cannot be told from a positional argument."""
     return True
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser that refuses what argparse lets pass.
+    """An ArgumentParser that is stricter than argparse.
 
-    Each option may be given once; `given`, in the namespace, has the names of the arguments that were. Options added
-    by add_list and add_optional end where a word does not fit them, so that a positional can follow.
+    Each option may be given once; `given`, in the namespace, has the names of the given arguments. Options added by
+    add_list and add_optional end before a word that does not fit them, so that a positional can follow.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
         self.register("action", "store_true", _Flag)
         self.register("action", "append", _Append)
         self.set_defaults(given=frozenset())
-        self._taken: dict[str, list[str]] = {}
+        self._consumed: dict[str, list[str]] = {}
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
@@ -52,16 +52,16 @@ class Parser(argparse.ArgumentParser):
         return found, left
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2; say where a missing positional may have gone."""
+        """Exit with 2; add a hint where a missing positional may have gone."""
         super().error(message + (self._hint() if message.startswith(_NEEDED) else ""))
 
     def _hint(self) -> str:
-        taken = [f"{option} took {', '.join(words)}" for option, words in self._taken.items() if words]
-        return f" ({'; '.join(taken)}: write positional arguments first, or after --)" if taken else ""
+        consumed = [f"{option} took {', '.join(words)}" for option, words in self._consumed.items() if words]
+        return f" ({'; '.join(consumed)}: write positional arguments first, or after --)" if consumed else ""
 
     def _ended(self, words: list[str]) -> list[str]:
-        """The words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
-        self._taken.clear()
+        """Return the words with the option in front of each word of its list, as in --topics=/a --topics=/b."""
+        self._consumed.clear()
         ended: list[str] = []
         at = 0
         while at < len(words):
@@ -73,25 +73,25 @@ class Parser(argparse.ArgumentParser):
             if not isinstance(action, (_List, _Optional)):
                 ended.append(word)
                 continue
-            taken: list[str] = []
-            most = 1 if isinstance(action, _Optional) else len(words)
-            while at < len(words) and len(taken) < most and not words[at].startswith("-"):
-                if not action.fits(words[at]) and (taken or action.nargs != "+"):
+            consumed: list[str] = []
+            limit = 1 if isinstance(action, _Optional) else len(words)
+            while at < len(words) and len(consumed) < limit and not words[at].startswith("-"):
+                if not action.fits(words[at]) and (consumed or action.nargs != "+"):
                     break
-                taken.append(words[at])
+                consumed.append(words[at])
                 at += 1
-            self._taken.setdefault(word, []).extend(taken)
-            # One that needs a word and has none is left to argparse, which says so.
-            ended += [f"{word}={each}" for each in taken] or [word if action.nargs == "+" else f"{word}="]
+            self._consumed.setdefault(word, []).extend(consumed)
+            # argparse reports an option that lacks a required word.
+            ended += [f"{word}={each}" for each in consumed] or [word if action.nargs == "+" else f"{word}="]
         return ended
 
 
 def add_list(
     container: argparse._ActionsContainer, flag: str, metavar: str, fits: Fits, *, empty: bool = False, **options: Any
 ) -> None:
-    """An option that takes several words and may be given again. empty: whether none will do.
+    """Add an option with several words, which may be repeated. empty: whether no word is valid.
 
-    The first is taken in any case (unless none will do), each other one if it fits.
+    The first word always belongs to it (unless `empty`), each further one if it fits.
     """
     container.add_argument(flag, metavar=metavar, action=_List, nargs="*" if empty else "+", fits=fits, **options)
 
@@ -106,28 +106,28 @@ def add_optional(
     const: Any,
     **options: Any,
 ) -> None:
-    """An option that takes a word if the next one fits, and else is `const`."""
+    """Add an option with an optional word; without one it is `const`."""
     options["type"] = lambda word: type(word) if word else const
     container.add_argument(flag, metavar=metavar, action=_Optional, nargs="?", fits=fits, const=const, **options)
 
 
 def flag_of(name: str) -> str:
-    """`--record-topics` of `record_topics`."""
+    """Return `--record-topics` for `record_topics`."""
     return "--" + name.replace("_", "-")
 
 
 def refuse(arguments: argparse.Namespace, what: str, names: Iterable[str]) -> None:
-    """Raise UsageError for an option that was given and that `what` makes no use of."""
+    """Raise UsageError for a given option that `what` does not use."""
     for name in names:
         if name in arguments.given:
-            raise UsageError(f"{what} takes no {flag_of(name)}")
+            raise UsageError(f"{what} does not support {flag_of(name)}")
 
 
 def goes_with(arguments: argparse.Namespace, needed: str, names: Iterable[str]) -> None:
-    """Raise UsageError for an option that was given without the option or thing that it belongs to."""
+    """Raise UsageError for a given option without the option or thing it belongs to."""
     for name in names:
         if name in arguments.given:
-            raise UsageError(f"{flag_of(name)} goes with {needed}")
+            raise UsageError(f"{flag_of(name)} requires {needed}")
 
 
 def _note(namespace: argparse.Namespace, action: argparse.Action) -> None:
@@ -135,7 +135,7 @@ def _note(namespace: argparse.Namespace, action: argparse.Action) -> None:
 
 
 class _Once(argparse.Action):
-    """Stores a value, of an option the only one."""
+    """Stores a value; an option may be given once."""
 
     def __call__(
         self,
@@ -176,7 +176,7 @@ class _Optional(_Once):
 
 
 class _Append(argparse.Action):
-    """Collects the values of an option that may be given again."""
+    """Collects the values of an option that may be repeated."""
 
     def __call__(
         self,
@@ -193,7 +193,7 @@ class _Append(argparse.Action):
 
 
 class _List(_Append):
-    """Collects the words of a list that may be given again."""
+    """Collects the words of a list that may be repeated."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, *, fits: Fits, **kwargs: Any) -> None:
         super().__init__(option_strings, dest, **kwargs)

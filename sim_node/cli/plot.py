@@ -1,4 +1,4 @@
-"""Draw numbers of a bag over time into a picture."""
+"""Plot numbers of a bag over time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sim_node.cli.arguments import seconds, span
-from sim_node.cli.bags import add_bag, add_chunk_limit, shown, tell_damage, told_of
+from sim_node.cli.bags import add_bag, add_chunk_limit, counted_unreadable, report_damage, shown
 from sim_node.cli.commands import command
 from sim_node.recording.opening import open_bag
 from sim_node.recording.series import Read, draw, read_series, signals
@@ -14,7 +14,7 @@ from sim_node.world.fields import nanoseconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG, SIGNAL..., -o, --start and --duration."""
+    """Declare BAG, SIGNAL..., -o, --start and --duration."""
     add_bag(parser)
     add_chunk_limit(parser)
     what = (
@@ -25,21 +25,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", type=Path, default=Path("plot.png"), help=".png, .svg or .pdf (plot.png)"
     )
     parser.add_argument("--start", metavar="S", type=seconds, default=0.0, help="seconds after the bag's first message")
-    parser.add_argument("--duration", metavar="S", type=span, help="seconds to draw (default: to the end)")
+    parser.add_argument("--duration", metavar="S", type=span, help="seconds to plot (default: to the end)")
 
 
 @command("plot", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints what was drawn."""
+    """Print what was plotted."""
     with open_bag(arguments.bag, arguments.chunk_limit) as bag:
         start_ns = bag.start_ns + nanoseconds(arguments.start)
         stop_ns = None if arguments.duration is None else start_ns + nanoseconds(arguments.duration)
         found = signals(bag, arguments.signals)
-        with told_of() as unreadable:
+        with counted_unreadable() as unreadable:
             read: Read = lambda topics: shown(bag, "reading", topics, start_ns, stop_ns)  # noqa: E731
             series = read_series(bag, found, read, unreadable)
         draw(series, bag.start_ns / 1e9, arguments.output)
-        tell_damage(bag)
+        report_damage(bag)
     for each in series:
         low, high = each.values.min(), each.values.max()
         print(f"{each.signal}: {len(each.values)} values from {low:g} to {high:g}")

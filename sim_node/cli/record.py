@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sim_node.cli.arguments import UsageError, refuse_twice
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list
-from sim_node.cli.recording import add_files, options_of, snapshots_on_signal, tell_of
+from sim_node.cli.recording import add_files, options_of, report_recording, snapshots_on_signal
 from sim_node.cli.views import session_faults
 from sim_node.packages import how_to_install
 from sim_node.recording.settings import from_options, is_topic_pattern
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where to, and what."""
+    """Declare the folder, the topics and the settings."""
     parser.add_argument("record", metavar="DIR", help="a new folder")
     live = "record the graph: all topics, or these: names, globs ('/drone/*') or re:EXPRESSION"
     add_list(parser, "--live", "TOPIC", is_topic_pattern, empty=True, dest="record_topics", help=live)
     add_list(parser, "--exclude", "TOPIC", is_topic_pattern, dest="record_exclude", help="not these")
-    parser.add_argument("--use-sim-time", action="store_true", help="times are those of /clock, not of the wall")
+    parser.add_argument("--use-sim-time", action="store_true", help="use the time of /clock instead of the wall clock")
     add_files(parser)
     parser.epilog = "To record a simulation rather than a graph: sim_node run WORLD --record DIR"
 
 
 @command("record", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until Ctrl-C or SIGTERM."""
+    """Run until Ctrl-C or SIGTERM."""
     if arguments.record_topics is None:
-        raise UsageError("record takes --live [TOPIC ...]; a run is recorded by `sim_node run WORLD --record DIR`")
+        raise UsageError("record requires --live [TOPIC ...]; to record a run, use `sim_node run WORLD --record DIR`")
     refuse_twice(arguments, "sim_node_record", ["use_sim_time"])
     try:
         from sim_node.nodes.spin import run_node
@@ -53,8 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     def make() -> LiveRecordingNode:
         node = LiveRecordingNode(Path(arguments.record), settings, simulated=arguments.use_sim_time)
         print(f"recording to {arguments.record}; stop with Ctrl-C", flush=True)
-        signals.callback(_tell_missed, node)
-        signals.callback(tell_of, node.recorder)
+        signals.callback(_report_missed, node)
+        signals.callback(report_recording, node.recorder)
         signals.enter_context(snapshots_on_signal(node.recorder))
         return node
 
@@ -62,6 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
         return run_node(make, arguments.interrupt, ["sim_node", *arguments.ros_args])
 
 
-def _tell_missed(node: LiveRecordingNode) -> None:
+def _report_missed(node: LiveRecordingNode) -> None:
     for topic, number in sorted(node.missed.items()):
-        print(f"missed {counted(number, 'message')} of {topic}: lost on the way, not by the recording")
+        print(f"missed {counted(number, 'message')} on {topic}: lost in transport, not by the recording")

@@ -1,4 +1,4 @@
-"""What subcommands that record share: their arguments, the recording, its end in words."""
+"""Common parts of subcommands that record: arguments, settings, and the final report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.cli.views import session_faults
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.settings import Settings, from_options, is_topic_pattern
 
-# Of the arguments, by the names that settings have for them.
+# Arguments by the names of settings.
 OPTIONS = {
     "topics": "record_topics",
     "exclude": "record_exclude",
@@ -31,53 +31,51 @@ OPTIONS = {
 
 
 def add_record(parser: argparse.ArgumentParser) -> None:
-    """--record DIR and what goes with it."""
+    """Add --record DIR and its options."""
     group = parser.add_argument_group("recording")
     group.add_argument("--record", metavar="DIR", help="write what is published to a new folder, as a rosbag2 bag")
-    only = "only these: names, globs ('/drone/*') or re:EXPRESSION"
+    only = "record only these: names, globs ('/drone/*') or re:EXPRESSION"
     add_list(group, "--record-topics", "PATTERN", is_topic_pattern, help=only)
     add_list(group, "--record-exclude", "PATTERN", is_topic_pattern, help="not these")
     group.add_argument(
-        "--when-full", choices=("go_on", "end"), help="whether the run goes on without its recording (default), or ends"
+        "--when-full", choices=("go_on", "end"), help="continue the run without recording (default), or end it"
     )
     add_files(group)
 
 
 def add_files(group: Any) -> None:
-    """How a bag is written."""
+    """Add the options of the bag's files."""
     group.add_argument("--compression", choices=("none", "lz4", "zstd"), help="of the bag's chunks (default zstd)")
-    group.add_argument("--split-size", metavar="MB", type=positive, help="begin another file above this size")
-    group.add_argument("--split-duration", metavar="S", type=span, help="begin another file after S seconds")
+    group.add_argument("--split-size", metavar="MB", type=positive, help="start another file above this size")
+    group.add_argument("--split-duration", metavar="S", type=span, help="start another file after S seconds")
     group.add_argument(
         "--snapshot", metavar="S", type=span, help="keep the last S seconds in memory, write them on SIGUSR1"
     )
-    group.add_argument(
-        "--durable", action="store_true", help="have the disk keep each chunk at once, for power that may fail"
-    )
-    group.add_argument("--max-disk", metavar="MB", type=positive, help="stop recording before the bag is larger")
+    group.add_argument("--durable", action="store_true", help="sync each chunk to disk, to survive a power loss")
+    group.add_argument("--max-disk", metavar="MB", type=positive, help="stop before the bag exceeds this size")
 
 
 def options_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What was given, by the names of settings. Raises UsageError for options without --record."""
+    """Return the given options by the names of settings. Raises UsageError for options without --record."""
     found = {name: getattr(arguments, attribute, None) for name, attribute in OPTIONS.items()}
     given = {name: " ".join(value) if isinstance(value, list) else value for name, value in found.items() if value}
     if arguments.record == "":
         raise UsageError("--record: DIR is empty")
     if given and arguments.record is None:
-        raise UsageError(f"{flag_of(OPTIONS[next(iter(given))])} goes with --record DIR")
+        raise UsageError(f"{flag_of(OPTIONS[next(iter(given))])} requires --record DIR")
     with session_faults():
         from_options(given)
     return given
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
-    """How the recording that is asked for is made. Raises UsageError."""
+    """Return the settings of the requested recording. Raises UsageError."""
     return from_options(options_of(arguments))
 
 
 @contextmanager
 def snapshots_on_signal(recorder: Any) -> Iterator[None]:
-    """While entered, SIGUSR1 has a recording in snapshot mode write what it keeps. Main thread only."""
+    """While entered, SIGUSR1 makes a recording in snapshot mode write its buffer. Main thread only."""
     if recorder is None or not recorder.settings.snapshot_ns:
         yield
         return
@@ -98,13 +96,13 @@ def snapshots_on_signal(recorder: Any) -> Iterator[None]:
         signal.signal(signal.SIGUSR1, before)
 
 
-def tell_of(recorder: Any) -> None:
-    """What has become of a recording, where one was begun."""
+def report_recording(recorder: Any) -> None:
+    """Print the result of a recording, if there is one."""
     if recorder is not None and recorder.folder.exists():
-        lost = f", {recorder.dropped} were left out" if recorder.dropped else ""
+        lost = f", {recorder.dropped} were dropped" if recorder.dropped else ""
         print(f"recorded {recorder.kept} messages to {recorder.folder}{lost}", flush=True)
 
 
-def complain(text: str) -> None:
-    """Why a recording stopped, on stderr."""
+def print_error(text: str) -> None:
+    """Print why a recording stopped to standard error."""
     print(f"sim_node: {text}", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Draw a world or a bag at an instant, or a film of it, without a display."""
+"""Render a world or a bag as a picture or film, without a display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from sim_node.cli.arguments import UsageError, seconds, span
-from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list, anything, goes_with, refuse
 from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 DEFAULT_DURATION_S = 10.0
 MAX_PIXELS = 8192
-# Shadows of pictures are soft; for films that would take too long.
+# Pictures have soft shadows, which would take too long for films.
 SUNS_OF_A_PICTURE = 16
 MAX_PICTURES = 200_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD, when, from where, with what beside its shapes, and to which file."""
+    """Declare WORLD, time, camera, annotations and file."""
     add_world(parser)
     add_randomised(parser)
     add_chunk_limit(parser)
@@ -45,40 +45,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     out.add_argument("-o", "--out", metavar="FILE", type=Path, help="write a picture: .png, .jpg or .webp")
     out.add_argument("--video", metavar="FILE", type=Path, help="write a film: .mp4, .gif or .webp")
     camera = "a camera or frame of the world, or x,y,z[@x,y,z][,degrees]: from where, at what, the angle across"
-    parser.add_argument("--camera", metavar="SPEC", default="", help=f"{camera} (default: sees all that there is)")
-    follow = "go along with FRAME; a viewpoint is then relative to its place, as in --camera=-3,-2,1"
+    parser.add_argument("--camera", metavar="SPEC", default="", help=f"{camera} (default: everything is visible)")
+    follow = "follow FRAME; a viewpoint is then relative to its position, as in --camera=-3,-2,1"
     parser.add_argument("--follow", metavar="FRAME", default="", help=follow)
     parser.add_argument("--size", metavar="WxH", type=_size, help="pixels (default: the camera's own, or 1280x720)")
     frames = "show the axes and names of these frames, or of all (default: of all in worlds without shapes)"
     add_list(parser, "--frames", "NAME", anything, help=frames)
-    add_list(parser, "--trail", "FRAME", anything, default=[], help="show the way that these have come")
-    parser.add_argument("--time", action="store_true", help="write the time on it")
+    add_list(parser, "--trail", "FRAME", anything, default=[], help="show the path of these frames")
+    parser.add_argument("--time", action="store_true", help="write the time on the picture")
     picture = parser.add_argument_group("with -o")
     add_at(picture)
     film = parser.add_argument_group("with --video")
-    film.add_argument("--from", dest="begin", metavar="S", type=seconds, help="begin at this time (default: the start)")
+    film.add_argument("--from", dest="begin", metavar="S", type=seconds, help="start at this time (default: the start)")
     duration = f"simulated seconds (default {DEFAULT_DURATION_S:g}, or to a bag's end)"
     film.add_argument("--duration", metavar="S", type=span, help=duration)
     film.add_argument("--fps", metavar="N", type=_positive, help="pictures per second (default 30)")
     film.add_argument("--speed", metavar="X", type=_positive, help="simulated per second of the film (default 1)")
-    parser.epilog = "A bag (its folder, or an .mcap or .db3 file) is drawn by its transforms, in the world that it has."
+    parser.epilog = "A bag (its folder, or an .mcap or .db3 file) is rendered with its recorded transforms and world."
 
 
 @command("render", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Writes the file, and says so. Nothing is left of one that could not be finished."""
+    """Write the file and print a summary. An incomplete file is deleted."""
     path: Path = arguments.out or arguments.video
     if fault := mujoco_fault():
-        raise UsageError(f"drawing needs MuJoCo, {fault}")
+        raise UsageError(f"rendering needs MuJoCo, {fault}")
     try:
-        # Here and not above: only who draws needs what draws.
+        # Imported here because only rendering needs it.
         from sim_node.viewing.framebuffer import NoOpenGL
         from sim_node.viewing.framing import RenderError
         from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
         from sim_node.viewing.render_requests import RenderRequest, render_source
     except ImportError as error:
         raise UsageError(
-            f"drawing needs what is not installed ({error}); run: pip install 'sim_node[physics,view]'"
+            f"rendering needs a package that is not installed ({error}); run: pip install 'sim_node[physics,view]'"
         ) from None
     _check_file(path, "picture" if arguments.out else "film", PICTURES if arguments.out else FILMS, arguments)
     request = RenderRequest(
@@ -90,11 +90,11 @@ def run(arguments: argparse.Namespace) -> int:
         has_time=arguments.time,
         sun_samples=SUNS_OF_A_PICTURE if arguments.out else 1,
     )
-    # As Ctrl-C: nothing half written is left.
+    # As for Ctrl-C: no incomplete file is left.
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
-    with _take(arguments) as source:
+    with _source(arguments) as source:
         times_ns, fps = _times(source, arguments)
         pictures = render_source(source, request, times_ns, _with_bar)
         try:
@@ -107,13 +107,13 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(str(error)) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None
-    print(f"{path}: {_told(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
+    print(f"{path}: {_described(times_ns, fps, source, film=not arguments.out)}, {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 
 @contextmanager
-def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
-    """What is drawn: a run of a world, or a bag."""
+def _source(arguments: argparse.Namespace) -> Iterator[PoseSource]:
+    """Yield what is rendered: a run of a world, or a bag."""
     from sim_node.session.bag_world import source_of_bag
     from sim_node.viewing.render_requests import source_of_run
 
@@ -123,21 +123,24 @@ def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
         return
     refuse(arguments, "a bag", OF_WORLDS)
     with open_bag(arguments.world, arguments.chunk_limit) as bag:
-        with told_of() as unreadable, source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source:
+        with (
+            counted_unreadable() as unreadable,
+            source_of_bag(bag, lambda topics: bag.messages(topics), unreadable) as source,
+        ):
             yield source
-        tell_damage(bag)
+        report_damage(bag)
 
 
 def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int], Fraction]:
-    """The instants of the pictures, and how many of them pass in a second."""
+    """Return the instants of the pictures, and the pictures per second."""
     start_ns = source.start_ns
     if arguments.out:
         for name, option in {"begin": "from", "duration": "duration", "fps": "fps", "speed": "speed"}.items():
             if name in arguments.given:
-                raise UsageError(f"--{option} is of films; a picture has --at")
+                raise UsageError(f"--{option} applies to films; use --at for a picture")
         return [start_ns if arguments.at is None else _instant(source, arguments.at)], Fraction(1)
     if arguments.at is not None:
-        raise UsageError("--at is of pictures; a film has --from and --duration")
+        raise UsageError("--at applies to pictures; use --from and --duration for a film")
     fps = arguments.fps or Fraction(30)
     begin_ns = start_ns if arguments.begin is None else _instant(source, arguments.begin)
     left = (source.end_ns - begin_ns) / 1e9
@@ -153,7 +156,7 @@ def _times(source: PoseSource, arguments: argparse.Namespace) -> tuple[list[int]
 
 
 def _instant(source: PoseSource, at: float) -> int:
-    """What is small for a stamp of the wall clock is counted from the first."""
+    """Return a time; if it is too small for a wall clock stamp, it counts from the first one."""
     time_ns = nanoseconds(at)
     return time_ns if time_ns >= WALL_CLOCK_NS else _within(source.zero_ns + time_ns)
 
@@ -167,10 +170,10 @@ def _within(time_ns: int) -> int:
 
 def _check_file(path: Path, noun: str, known: Iterable[str], arguments: argparse.Namespace) -> None:
     if path.suffix.lower() not in known:
-        other = " (a film goes to --video)" if arguments.out and path.suffix.lower() in (".mp4", ".gif") else ""
+        other = " (use --video for a film)" if arguments.out and path.suffix.lower() in (".mp4", ".gif") else ""
         raise UsageError(f"{path}: no {noun} ends in {quoted(path.suffix)}{other}; allowed: {', '.join(sorted(known))}")
     if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}")
+        raise UsageError(f"{path}: folder {path.parent} does not exist")
 
 
 def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
@@ -179,7 +182,7 @@ def _with_bar(times_ns: Sequence[int], what: str) -> Iterable[int]:
     return tqdm(times_ns, desc=what, unit="instant", disable=hidden, leave=False)
 
 
-def _told(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:
+def _described(times_ns: Sequence[int], fps: Fraction, source: PoseSource, *, film: bool) -> str:
     first = (times_ns[0] - source.zero_ns) / 1e9
     if not film:
         return f"at {first:g} s"
@@ -190,7 +193,7 @@ def _size(text: str) -> tuple[int, int]:
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
     size = (int(found[1]), int(found[2])) if found else (0, 0)
     if not all(16 <= pixels <= MAX_PIXELS for pixels in size):
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; as 1280x720, each from 16 to {MAX_PIXELS}, is needed")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size; 1280x720 for example, each from 16 to {MAX_PIXELS}")
     return size
 
 

@@ -1,4 +1,4 @@
-"""Write a whole bag with all that can be recovered from a damaged one."""
+"""Write a valid bag with everything that can be recovered from a damaged one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.world.problems import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG and -o."""
+    """Declare BAG and -o."""
     add_bag(parser)
     add_chunk_limit(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="a new folder (default: BAG_repaired)")
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("repair", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the damage that was found, and what was kept."""
+    """Print the damage, and what was recovered."""
     source: Path = arguments.bag
     name = source.resolve().name if source.is_dir() else source.name.split(".")[0]
     folder: Path = arguments.output or source.parent / f"{name}_repaired"

@@ -1,4 +1,4 @@
-"""Play a bag on its recorded topics, as they were recorded, until its end or Ctrl-C."""
+"""Play a bag on its recorded topics until its end or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from sim_node.nodes.replay import ReplayNode
 
 MAX_TOPICS = 12
-# As the node's parameters of these names have it.
-_rate, _clock_rate = partial(speed, most=1000.0), partial(positive, most=1000.0)
-# What the arrows change the rate by, as in `ros2 bag play`.
+# Limits as of the node's parameters.
+_rate, _clock_rate = partial(speed, limit=1000.0), partial(positive, limit=1000.0)
+# Factor by which arrows change the rate, as in `ros2 bag play`.
 FASTER = 1.1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """BAG and how to play it."""
+    """Declare BAG and how to play it."""
     parser.add_argument("bag", metavar="BAG", help="a bag's folder, or one .mcap or .db3 file")
     add_chunk_limit(parser)
     parser.add_argument(
@@ -35,26 +35,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_rate,
         help="seconds of the bag per second, or max (default 1)",
     )
-    parser.add_argument("--start", metavar="S", type=since_start, help="begin S seconds into the bag")
+    parser.add_argument("--start", metavar="S", type=since_start, help="start S seconds into the bag")
     parser.add_argument("--duration", metavar="S", type=span, help="play S seconds (default: to the end)")
-    parser.add_argument("--loop", action="store_true", help="begin again at the end; stamps and /clock go on")
+    parser.add_argument("--loop", action="store_true", help="start again at the end; stamps and /clock continue")
     parser.add_argument("--recorded-time", action="store_true", help="let time go back on loops and seeks, as recorded")
     parser.add_argument("--clock", action="store_true", help="publish /clock, instead of a recorded one")
     parser.add_argument("--clock-rate", metavar="HZ", type=_clock_rate, help="with --clock: how often (default 100)")
     add_list(parser, "--topics", "TOPIC", is_topic_pattern, help="play only these: names or patterns ('/drone/*')")
     add_list(parser, "--remap", "FROM:=TO", is_remapping, help="play topics under other names")
-    parser.add_argument("--step", action="store_true", help="begin paused; the right arrow plays the next message")
-    wait = "begin when each TOPIC (if none is named: any) has a subscriber"
+    parser.add_argument("--step", action="store_true", help="start paused; the right arrow plays the next message")
+    wait = "start when each TOPIC (without names: any) has a subscriber"
     add_list(parser, "--wait", "TOPIC", is_topic_pattern, empty=True, help=wait)
     parser.epilog = (
         "On a terminal: space pauses and resumes, right steps, up and down change the rate. "
-        "What follows --ros-args goes to the node, as in: --ros-args -p step_size:=0.1"
+        "Arguments after --ros-args are for the node, as in: --ros-args -p step_size:=0.1"
     )
 
 
 @command("replay", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until the end of the bag, Ctrl-C or SIGTERM."""
+    """Run until the end of the bag, Ctrl-C or SIGTERM."""
     if not arguments.clock:
         goes_with(arguments, "--clock", ["clock_rate"])
     rules = arguments.remap or []
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _keys(node: ReplayNode) -> dict[str, Any]:
-    """What keys do, as in `ros2 bag play`."""
+    """Return the actions of keys, as in `ros2 bag play`."""
     return {
         " ": node.loop.toggle,
         "right": node.loop.step,
@@ -111,7 +111,7 @@ def _keys(node: ReplayNode) -> dict[str, Any]:
 def _banner(node: ReplayNode) -> list[str]:
     name, bag = node.get_fully_qualified_name(), node.bag
     rate = node.get_parameter("rate").value
-    topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.stage.sends]
+    topics = [f"{bag.topics[row].name}   {bag.topics[row].type}" for row in node.target.sends]
     more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
     return [
         f"{node.get_parameter('bag').value}: node {name}, {(bag.end_ns - bag.start_ns) / 1e9:.9g} s, "

@@ -15,22 +15,29 @@ from sim_node.world.network import refuse_network
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD and how to run it."""
+    """Declare WORLD and how to run it."""
     add_world(parser, default=DEFAULT_WORLD)
     parser.add_argument("--duration", metavar="S", type=span, help="end after S simulated seconds")
     parser.add_argument("--speed", metavar="X", type=speed, help="simulated per wall second, or max (default 1)")
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
-    parser.add_argument("--recipes", action="store_true", help="start the programs of the world's recipes too")
+    parser.add_argument(
+        "--processes",
+        "--recipes",
+        action="store_true",
+        help="also start the world's processes",
+    )
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)
-    parser.epilog = "What follows --ros-args goes to the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
+    parser.epilog = (
+        "Arguments after --ros-args are for the node, as in: --ros-args -p publish_rate:=30.0 -r /tf:=/tf_sim"
+    )
 
 
 @command("run", add_arguments, until_interrupted=True, starts_node=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Runs until the duration is over, Ctrl-C or SIGTERM."""
+    """Run until the duration is over, Ctrl-C or SIGTERM."""
     options_of(arguments)
     refuse_world(arguments)
     if arguments.interrupt.asked:

@@ -7,16 +7,16 @@ import time
 from functools import partial
 
 from sim_node.cli.arguments import UsageError
-from sim_node.cli.recording import complain, settings_of, snapshots_on_signal, tell_of
+from sim_node.cli.recording import print_error, report_recording, settings_of, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import session_faults, told_where, view_of
+from sim_node.cli.views import print_page, session_faults, view_of
 from sim_node.recording.bag import RecordingStopped
 from sim_node.session import Session
 from sim_node.world import World
 
 
 def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    """Runs until the duration is over, Ctrl-C or SIGTERM; tells how long it took."""
+    """Run until the duration is over, Ctrl-C or SIGTERM; print the elapsed time."""
     if arguments.ros_args:
         raise UsageError("--ros-args and --no-ros exclude each other")
     session = Session(
@@ -28,11 +28,11 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         record=arguments.record,
         recording=settings_of(arguments),
         view=view_of(arguments),
-        recipes=arguments.recipes,
+        processes=arguments.processes,
         network=arguments.allow_network,
         sinks=(ProgressSink(duration_ns),),
-        tell=partial(print, flush=True),
-        complain=complain,
+        report=partial(print, flush=True),
+        warn=print_error,
     )
     simulation = session.simulation
     if arguments.interrupt.asked:
@@ -40,14 +40,14 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
     print(f"{world.name}: {len(simulation.frames)} frames, without ROS", flush=True)
     code = 0
     with session_faults(), session, snapshots_on_signal(session.recorder):
-        told_where(session)
+        print_page(session)
         started = time.monotonic()
         session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
         try:
             session.close()
-        except RecordingStopped:  # which has told why
+        except RecordingStopped:  # reported already
             code = 1
     print(f"simulated {(simulation.time_ns - world.time.start_ns) / 1e9:g} s in {time.monotonic() - started:.2f} s")
-    tell_of(session.recorder)
+    report_recording(session.recorder)
     return code

@@ -1,4 +1,4 @@
-"""A run as a ROS 2 node: the same node as `ros2 run sim_node simulation`, with a page and a progress beside it."""
+"""A run as a ROS 2 node: that of `ros2 run sim_node simulation`, with viewer and progress."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from sim_node.cli.arguments import UsageError, refuse_twice
-from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
+from sim_node.cli.recording import options_of, report_recording, snapshots_on_signal
 from sim_node.cli.terminal import ProgressSink
-from sim_node.cli.views import session_faults, told_where, view_of
+from sim_node.cli.views import print_page, session_faults, view_of
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
-    """Runs until the duration is over, Ctrl-C or SIGTERM. Raises UsageError where there is no ROS 2."""
+    """Run until the duration is over, Ctrl-C or SIGTERM. Raises UsageError without ROS 2."""
     try:
         from sim_node.nodes.simulation import SimulationNode, banner
         from sim_node.nodes.spin import run_node
@@ -31,9 +31,9 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
     def make() -> SimulationNode:
         progress, view = ProgressSink(duration_ns), view_of(arguments)
         node = SimulationNode(world, parameters, sinks=(progress,), view=view, duration_ns=duration_ns)
-        told_where(node.session)
+        print_page(node.session)
         print("\n".join(banner(node)), flush=True)
-        signals.callback(tell_of, node.session.recorder)
+        signals.callback(report_recording, node.session.recorder)
         signals.enter_context(snapshots_on_signal(node.session.recorder))
         return node
 
@@ -42,12 +42,12 @@ def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Names
 
 
 def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the command line says, by the names that the node's parameters have."""
+    """Return the command line's options as parameters of the node."""
     given = {
         "seed": arguments.seed,
         "real_time_factor": arguments.speed,
         "randomised": arguments.randomised or None,
-        "recipes": arguments.recipes or None,
+        "processes": arguments.processes or None,
         "allow_network": arguments.allow_network or None,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Write a configuration of rviz2 for a world's or a bag's frames, topics and QoS."""
+"""Write an rviz2 configuration for a world's or a bag's frames, topics and QoS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from sim_node.assembly import assemble
 from sim_node.cli.arguments import add_output, put_out
-from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
+from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
@@ -15,7 +15,7 @@ from sim_node.recording.opening import is_bag, open_bag
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD or BAG, what the running node has beside it, and where the configuration goes."""
+    """Declare WORLD or BAG, the running node's names, and the file."""
     add_world(parser)
     add_output(parser)
     add_chunk_limit(parser)
@@ -26,14 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VEHICLE",
         action="append",
         default=[],
-        help="show the telemetry that the bridge publishes of VEHICLE too",
+        help="also show the telemetry that the bridge publishes for VEHICLE",
     )
-    parser.epilog = "Of a bag (its folder, or an .mcap or .db3 file) it shows what `sim_node replay` plays."
+    parser.epilog = "For a bag (its folder, or an .mcap or .db3 file), it shows what `sim_node replay` plays."
 
 
 @command("rviz", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the configuration or writes its file."""
+    """Print the configuration or write it to a file."""
     put_out(_of_bag(arguments) if is_bag(arguments.world) else _of_world(arguments), arguments)
     return 0
 
@@ -58,7 +58,7 @@ def _of_bag(arguments: argparse.Namespace) -> str:
     from sim_node.session.rviz_bag import bag_config
 
     refuse(arguments, "a bag", ("allow", "frame_prefix", "namespace", "telemetry"))
-    with open_bag(arguments.world, arguments.chunk_limit) as bag, told_of() as unreadable:
+    with open_bag(arguments.world, arguments.chunk_limit) as bag, counted_unreadable() as unreadable:
         config = bag_config(bag, unreadable)
-        tell_damage(bag)
+        report_damage(bag)
         return config

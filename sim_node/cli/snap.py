@@ -1,4 +1,4 @@
-"""Assemble the systems of a world: the poses that mates give, and what they leave open."""
+"""Assemble the systems of a world: print the poses from mates, and the remaining degrees of freedom."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from sim_node.world.readers.registry import MODEL_READERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """FILE, --model, --trace and --json."""
+    """Declare FILE, --model, --trace and --json."""
     add_world(parser)
-    parser.add_argument("--model", metavar="NAME", help="only the system of that name; of an OpenPLX file, that model")
-    parser.add_argument("--trace", action="store_true", help="every step: which mate gave which pose, by what formula")
-    parser.add_argument("--loglevel", choices=("info", "trace"), default="info", help="trace is as --trace")
+    parser.add_argument("--model", metavar="NAME", help="only this system; for an OpenPLX file, this model")
+    parser.add_argument("--trace", action="store_true", help="print every step: which mate gave which pose, and how")
+    parser.add_argument("--loglevel", choices=("info", "trace"), default="info", help="trace is the same as --trace")
     parser.add_argument("--json", action="store_true", help="JSON, for programs")
 
 
 @command("snap", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """0 where all that can be asked for is met, 1 where mates contradict each other."""
+    """Return 0 if all mates are satisfied, 1 if they contradict each other."""
     chosen = arguments.model if Path(arguments.world).suffix in MODEL_READERS else None
     world = load(arguments.world, allow=arguments.allow, model=chosen)
     if not world.systems and not world.attachments:
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _only(world: World, name: str) -> World:
-    """The world with one of its systems, and what is mated to that."""
+    """Return the world with one of its systems, and what is mated to it."""
     systems = tuple(system for system in world.systems if system.name == name)
     if not systems:
         names = [system.name for system in world.systems]
-        raise UsageError(f"no system {quoted(name)}{did_you_mean(name, names)} (there are: {', '.join(names)})")
+        raise UsageError(f"no system {quoted(name)}{did_you_mean(name, names)} (known: {', '.join(names)})")
     attached = tuple(a for a in world.attachments if a.mate.connectors[0].startswith(f"{name}/"))
     return replace(world, systems=systems, attachments=attached)
 
@@ -83,7 +83,7 @@ def _print(name: str, assembly: Assembly, *, trace: bool) -> None:
 
 
 def _by_root(assembly: Assembly) -> dict[str, list[int]]:
-    """The solved rows below each root: the fixed frame, and frames that move in it."""
+    """Return the solved rows below each root: the fixed frame, and frames that move in it."""
     parents = assembly.table.parents.tolist()
     found: dict[str, list[int]] = {}
     for row in sorted(assembly.solved):

@@ -1,4 +1,4 @@
-"""What subcommands print on a terminal: warnings, poses, tables, and the progress of a run or a replay."""
+"""Terminal output of subcommands: warnings, poses, tables, and progress."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def print_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Warnings of worlds and of plug-ins as one line each; others as Python has them."""
+    """Print warnings of worlds and plug-ins as one line each; others in Python's format."""
     if issubclass(category, (WorldWarning, PluginWarning)):
         print(f"warning: {message}", file=sys.stderr)
     else:
@@ -38,7 +38,7 @@ def print_warning(
 
 
 def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray) -> list[str]:
-    """The pose (7,) of source in target, in metres and degrees; no stamp where it holds for all times."""
+    """Return the pose (7,) of source in target, in metres and degrees; without stamp if it holds for all times."""
     rpy = np.degrees(quaternions.to_rpy(pose[3:]))
     return [
         f"{source} in {target}" + (" at all times" if stamp_s is None else f" at {stamp_s:.12g} s"),
@@ -49,14 +49,14 @@ def pose_lines(target: str, source: str, stamp_s: float | None, pose: FloatArray
 
 
 def short_pose(pose: FloatArray) -> str:
-    """A pose (7,) on one line."""
+    """Return a pose (7,) on one line."""
     position = ", ".join(f"{part:.3f}" for part in np.round(pose[:3], 3) + 0.0)
     rpy = ", ".join(f"{part:.1f}" for part in np.round(np.degrees(quaternions.to_rpy(pose[3:])), 1) + 0.0)
     return f"position [{position}]  rpy_deg [{rpy}]"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns two spaces apart; those of numbers to the right."""
+    """Return columns two spaces apart, numbers aligned to the right."""
     lines = [header, *rows]
     columns = list(zip(*lines, strict=True))
     widths = [max(map(len, column)) for column in columns]
@@ -78,7 +78,7 @@ LINE_EVERY_S = 10.0
 
 
 class ProgressSink:
-    """Shows simulated time; of `duration_ns` where that is given."""
+    """Shows simulated time, as a fraction of `duration_ns` if given."""
 
     def __init__(self, duration_ns: int | None) -> None:
         self._total = None if duration_ns is None else duration_ns / 1e9
@@ -87,7 +87,7 @@ class ProgressSink:
         self._next_line = 0.0
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Draws the bar at zero."""
+        """Draw the bar at zero."""
         self._start_ns = world.time.start_ns
         self._next_line = time.monotonic() + LINE_EVERY_S
         if sys.stderr.isatty():
@@ -96,7 +96,7 @@ class ProgressSink:
             self._bar = tqdm(total=self._total, desc=world.name, unit="x", bar_format=layout, mininterval=0.2)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Moves the bar to the snapshot's time, or prints the line that is due."""
+        """Move the bar to the snapshot's time, or print a line when it is due."""
         simulated = (snapshot.time_ns - self._start_ns) / 1e9
         if self._bar is not None:
             if simulated < self._bar.n:
@@ -107,13 +107,13 @@ class ProgressSink:
             print(f"{simulated:.1f} s simulated", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Leaves the bar as it stands."""
+        """Leave the bar as it is."""
         if self._bar is not None:
             self._bar.close()
 
 
 class ReplayProgress:
-    """Shows the position in the bag, and how fast it moves."""
+    """Shows the position in the bag, and the rate."""
 
     def __enter__(self) -> ReplayProgress:
         self._bar: tqdm[NoReturn] | None = None
@@ -125,16 +125,16 @@ class ReplayProgress:
             self._bar.close()
 
     def show(self, player: Player) -> None:
-        """Where it is now."""
+        """Show the current position."""
         position, total = player.position_ns / 1e9, (player.playback.stop_ns - player.playback.bag.start_ns) / 1e9
         if sys.stderr.isatty():
             if self._bar is None:
                 layout = "{desc} {bar:30} {n:.1f}/{total:.1f} s{postfix}"
                 self._bar = tqdm(total=total, bar_format=layout, mininterval=0.0)
             self._bar.n = position
-            self._bar.set_description_str(player.said().partition(" ")[0], refresh=False)
+            self._bar.set_description_str(player.status().partition(" ")[0], refresh=False)
             loops = f", loop {player.loops + 1}" if player.loops else ""
             self._bar.set_postfix_str(f"{player.pace().real_time_factor:.2f}x, {player.sent} messages{loops}")
         elif time.monotonic() >= self._next_line:
             self._next_line += LINE_EVERY_S
-            print(f"{player.said()} of {total:.1f} s, {player.sent} messages", file=sys.stderr, flush=True)
+            print(f"{player.status()} of {total:.1f} s, {player.sent} messages", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Show the frames of a world or a bag as a tree, with their poses, or those of a running graph."""
+"""Show the frames of a world, a bag or a running graph as a tree, with their poses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sim_node.world.problems import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD and --at, or --live."""
+    """Declare WORLD and --at, or --live."""
     add_world(parser, default="")
     add_at(parser)
     add_randomised(parser)
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("tree", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the tree; with --live again and again, until Ctrl-C."""
+    """Print the tree; with --live repeatedly, until Ctrl-C."""
     if arguments.live:
         no_world_beside_live(arguments, [arguments.world] if arguments.world else [])
         from sim_node.cli.live import live_tree
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         return bag_tree(arguments.world, arguments.at, arguments.json, arguments.chunk_limit)
     goes_with(arguments, "a bag", ["chunk_limit"])
     if arguments.json:
-        raise UsageError("--json goes with --live or a bag")
+        raise UsageError("--json requires --live or a bag")
     needs_no_seed(arguments)
     world = drawn(loaded(arguments), arguments)
     simulation, snapshot = seen_at(world, arguments.at)
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _branches(frames: FrameTable) -> Iterator[tuple[int, str]]:
-    """Each row, parents first, with the lines drawn before its name."""
+    """Yield each row, parents first, with the tree lines before its name."""
     children: list[list[int]] = [[] for _ in range(len(frames))]
     for row, parent in enumerate(frames.parents.tolist()):
         if parent >= 0:

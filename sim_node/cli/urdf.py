@@ -1,4 +1,4 @@
-"""Write a URDF of a robot of a world, or of the whole world."""
+"""Write the URDF of a robot of a world, or of the whole world."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.world.problems import quoted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD, ROBOT and where the description goes."""
+    """Declare WORLD, ROBOT and the file."""
     add_world(parser)
     parser.add_argument("robot", metavar="ROBOT", nargs="?", help="a vehicle or articulated model (default: all)")
     add_output(parser)
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("urdf", add_arguments)
 def run(arguments: argparse.Namespace) -> int:
-    """Prints the description or writes its file."""
+    """Print the description or write it to a file."""
     from sim_node.viewing.robots import robots_of
     from sim_node.viewing.urdf import UrdfWriter
 

@@ -10,7 +10,7 @@ from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.views import opened, port_number, session_faults, told_where
+from sim_node.cli.views import opened, port_number, print_page, session_faults
 from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session
@@ -18,7 +18,7 @@ from sim_node.world.locate import DEFAULT_WORLD
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """WORLD, BAG or --live, and where to show it."""
+    """Declare WORLD, BAG or --live, and the port."""
     add_world(parser, default="")
     parser.add_argument(
         "--port", metavar="PORT", type=port_number, help="of the page (default: 8080, or the next that is free)"
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @command("view", add_arguments, until_interrupted=True)
 def run(arguments: argparse.Namespace) -> int:
-    """Serves the page until Ctrl-C or SIGTERM."""
+    """Serve the page until Ctrl-C or SIGTERM."""
     if arguments.live:
         return _live(arguments)
     if arguments.world and is_bag(arguments.world):
@@ -53,10 +53,10 @@ def _world(arguments: argparse.Namespace) -> int:
         network=arguments.allow_network,
         paused=arguments.paused,
         view=True if arguments.port is None else arguments.port,
-        tell=partial(print, flush=True),
+        report=partial(print, flush=True),
     )
     with session_faults(), session:
-        told_where(session)
+        print_page(session)
         session.start(ended=arguments.interrupt.wake)
         arguments.interrupt.wait()
     return 0
@@ -76,7 +76,7 @@ def _bag(arguments: argparse.Namespace) -> int:
 
 def _live(arguments: argparse.Namespace) -> int:
     if arguments.world:
-        raise UsageError(f"--live shows the graph; it takes no WORLD, found {arguments.world!r}")
+        raise UsageError(f"--live shows the graph and takes no WORLD, found {arguments.world!r}")
     refuse(arguments, "--live", (*OF_WORLDS, "paused", "chunk_limit"))
     try:
         from sim_node.nodes.live_view import LiveView

@@ -1,4 +1,4 @@
-"""Sessions and the browser view on the command line: --view, the viewer itself, and how its errors are reported."""
+"""Sessions and the browser view on the command line: --view, the viewer, and error reports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from sim_node.recording.bag import BagError
 from sim_node.recording.settings import SettingsFault
 from sim_node.session import MissingExtra
 from sim_node.session.errors import needing
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 
 if TYPE_CHECKING:
     from sim_node.session import Session
     from sim_node.viewing.browser.viewer import Viewer
 
-# argparse's mark of a --view without PORT.
+# Value of --view without PORT.
 _ANY = -1
 LAST_PORT = 65535
 
@@ -31,18 +31,18 @@ def add_view(parser: argparse.ArgumentParser) -> None:
 
 
 def view_of(arguments: argparse.Namespace) -> bool | int:
-    """What --view asks for, as a Session takes it: whether the run is shown, or at which port."""
+    """Return the value of --view for a Session: whether to show the run, or at which port."""
     return arguments.view is not None and (arguments.view == _ANY or int(arguments.view))
 
 
-def told_where(session: Session) -> None:
-    """Prints where the page of a session is, if it has one."""
+def print_page(session: Session) -> None:
+    """Print the address of a session's page, if it has one."""
     if session.viewer is not None:
         print(f"viewer: {session.viewer.url}", flush=True)
 
 
 def opened(port: int | None, title: str) -> Viewer:
-    """A viewer whose page can be looked at; prints where. Raises UsageError."""
+    """Open a viewer and print its address. Raises UsageError."""
     with session_faults():
         with needing("the viewer", "view"):
             from sim_node.viewing.browser.viewer import Viewer
@@ -52,18 +52,18 @@ def opened(port: int | None, title: str) -> Viewer:
 
 
 def port_number(text: str) -> int:
-    """A port, for argparse."""
+    """Parse a port."""
     if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; a whole number up to {LAST_PORT} is needed")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; a whole number up to {LAST_PORT} is needed")
     return int(text)
 
 
 @contextmanager
 def session_faults() -> Iterator[None]:
-    """What the user got wrong about a recording or a viewer, as UsageError."""
+    """Turn user errors of a recording or a viewer into UsageError."""
     try:
         yield
     except (BagError, SettingsFault) as fault:
         raise UsageError(f"--record: {fault}") from None
-    except (MissingExtra, PagePortTaken) as fault:
+    except (MissingExtra, PagePortInUse) as fault:
         raise UsageError(str(fault)) from None

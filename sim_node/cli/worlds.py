@@ -1,4 +1,4 @@
-"""Worlds on the command line: their arguments, loading them, going to an instant of a run."""
+"""Worlds on the command line: arguments, loading, and going to an instant."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim_node.world import World, load
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.load import randomised
 
-# Options that only a world, and neither a bag nor the graph, makes use of.
+# Options that only apply to worlds.
 OF_WORLDS = ("allow", "allow_network", "randomised", "seed")
 
 
 def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> None:
-    """The positional WORLD, which may be left out where there is a default, and --allow."""
+    """Add the positional WORLD, which is optional with a default, and --allow."""
     what = "a path, a package:// URI or the name of a shipped world" + (f" (default: {default})" if default else "")
     optional = default is not None
     parser.add_argument("world", metavar="WORLD", nargs="?" if optional else None, default=default, help=what)
@@ -29,65 +29,65 @@ def add_world(parser: argparse.ArgumentParser, default: str | None = None) -> No
 
 
 def add_allow(parser: argparse.ArgumentParser) -> None:
-    """--allow DIR, for worlds that lead out of their own folder."""
+    """Add --allow DIR, for worlds that refer to files outside of their own folder."""
     parser.add_argument(
-        "--allow", metavar="DIR", type=Path, action="append", default=[], help="let the world read files below DIR too"
+        "--allow", metavar="DIR", type=Path, action="append", default=[], help="also let the world read files below DIR"
     )
 
 
 def add_network(parser: argparse.ArgumentParser) -> None:
-    """--allow-network, for worlds whose autopilots or recipes reach beyond this machine."""
-    what = "let the world's autopilots and recipes use other addresses than this machine's loopback"
+    """Add --allow-network, for worlds whose autopilots or processes leave this machine."""
+    what = "let the world's autopilots and processes use other addresses than this machine's loopback"
     parser.add_argument("--allow-network", action="store_true", help=what)
 
 
 def add_randomised(parser: argparse.ArgumentParser) -> None:
-    """--randomised and --seed, for worlds that give places as ranges."""
+    """Add --randomised and --seed, for worlds that give values as ranges."""
     what = "draw the places that the world gives as ranges (pos_min and pos_max of x_xy models) from the seed"
     parser.add_argument("--randomised", action="store_true", help=what)
     parser.add_argument("--seed", metavar="N", type=_seed, help="seed of all randomness (default 0)")
 
 
 def add_at(parser: argparse._ActionsContainer) -> None:
-    """--at T, an instant of the simulation."""
+    """Add --at T, an instant of the simulation."""
     parser.add_argument(
         "--at", metavar="T", type=seconds, help="simulation time in seconds (default: a world's start, a bag's end)"
     )
 
 
 def add_live(parser: argparse.ArgumentParser) -> None:
-    """--live and --period, for what follows a running graph."""
+    """Add --live and --period, to follow a running graph."""
     parser.add_argument("--live", action="store_true", help="listen to /tf and /tf_static instead, until Ctrl-C")
     parser.add_argument(
-        "--period", metavar="S", type=span, default=1.0, help="with --live: seconds between two looks (default 1)"
+        "--period", metavar="S", type=span, default=1.0, help="with --live: seconds between two updates (default 1)"
     )
 
 
 def no_world_beside_live(arguments: argparse.Namespace, worlds: list[str]) -> None:
-    """Raises UsageError for what makes no sense beside --live."""
+    """Raise UsageError for a world together with --live."""
     if worlds:
-        raise UsageError(f"--live listens to the graph; it takes no WORLD, found {worlds[0]!r}")
+        raise UsageError(f"--live listens to the graph and takes no WORLD, found {worlds[0]!r}")
     refuse(arguments, "--live", (*OF_WORLDS, "at", "chunk_limit"))
 
 
 def loaded(arguments: argparse.Namespace) -> World:
-    """The world that add_world's arguments name."""
+    """Return the world that the arguments name."""
     return load(arguments.world, allow=arguments.allow)
 
 
 def needs_no_seed(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for a --seed that nothing is drawn from, where only --randomised draws."""
+    """Raise UsageError for a --seed without effect, for commands where only --randomised draws numbers."""
     if not arguments.randomised:
         goes_with(arguments, "--randomised", ["seed"])
 
 
 def drawn(world: World, arguments: argparse.Namespace) -> World:
-    """The world with its ranges drawn, if add_randomised's arguments ask for it."""
+    """Return the world with its ranges drawn, if the arguments ask for it."""
     return randomised(world, arguments.seed or 0) if arguments.randomised else world
 
 
 def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
-    """A world's simulation and its state at an instant (s), or at its start."""
+    """Return a world's simulation and its state at an instant (s), or at its start."""
     simulation = Simulation(world, sensors=False)
     try:
         return simulation, seek(simulation, simulation.time_ns if at is None else nanoseconds(at))
@@ -97,20 +97,20 @@ def seen_at(world: World, at: float | None) -> tuple[Simulation, Snapshot]:
 
 def _seed(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) < 2**63):
-        raise argparse.ArgumentTypeError(f"{text!r} is no seed; a whole number from 0 to 2^63 - 1 is needed")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed")
     return int(text)
 
 
-# Longer than this is more likely a mistake than a wish.
+# A longer computation is more likely a mistake.
 MAX_HOURS = 1.0
-# So long is stepped before it is said how long all of it takes, and so long between two looks at the clock.
+# Wall time before the total is estimated, and between two readings of the clock, s.
 _TRIAL_S, _SLICE_S = 1.0, 0.1
 
 
 def seek(simulation: Simulation, time_ns: int) -> Snapshot:
-    """The world at an instant, with a bar on a terminal while it is on its way. Ctrl-C ends it.
+    """Return the world at an instant, with a progress bar on a terminal. Ctrl-C ends it.
 
-    Raises UsageError for an instant that the run does not have, and for one that takes more than MAX_HOURS.
+    Raises UsageError for an invalid instant, and for one that would take more than MAX_HOURS.
     """
     grid = simulation.world.time
     try:
@@ -123,7 +123,7 @@ def seek(simulation: Simulation, time_ns: int) -> Snapshot:
 
 
 def _approach(simulation: Simulation, target: int) -> None:
-    """Steps to `target`, by more at a time the faster it goes: nothing is known beforehand of what steps cost."""
+    """Step to `target` in growing portions: the cost of steps is not known beforehand."""
     begin, began, size = simulation.steps, time.monotonic(), 1
     step_s = simulation.world.time.step_ns / 1e9
     hidden = not sys.stderr.isatty()

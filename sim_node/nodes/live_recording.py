@@ -46,7 +46,7 @@ class LiveRecordingNode(LoopNode):
             parameter_overrides=[Parameter("use_sim_time", value=False)],
         )
         refuse_unknown(self, {})
-        self.recorder = Recorder(folder, settings, tell=self.get_logger().error, patient=False)
+        self.recorder = Recorder(folder, settings, warn=self.get_logger().error, patient=False)
         self.loop: _Recording = _Recording(self.recorder)
         if settings.snapshot_ns:
             serve_snapshot(self, self.recorder)

@@ -22,7 +22,7 @@ from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_view_from, values_of
-from sim_node.viewing.browser.stream import RATE, Instant, Told
+from sim_node.viewing.browser.stream import RATE, Instant, Latest
 from sim_node.viewing.browser.viewer import Viewer
 from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable
@@ -53,12 +53,12 @@ class LiveView:
         self._lock = threading.Lock()
         self._subscribed: dict[str, Any] = {}
         self._due: dict[str, float] = {}
-        self._told: dict[str, Any] = {}
+        self._messages: dict[str, Any] = {}
         self._instruments: dict[str, SensorTopicView] = {}
         self._staged: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
         self._frames = FrameTable((ROOT,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
-        viewer.stage(self._frames, self._poses)
+        viewer.set_scene(self._frames, self._poses)
         self._ended = threading.Event()
         self._threads = [
             threading.Thread(target=self._executor.spin, name="listen", daemon=True),
@@ -86,10 +86,10 @@ class LiveView:
                 self._subscribe()
                 self._restage()
             with self._lock:
-                messages, self._told = self._told, {}
+                messages, self._messages = self._messages, {}
             self._read_poses()
-            told: Told = {name: (values, self._poses) for name, values in messages.items()}
-            self._viewer.show(Instant(self._clock.now_ns() or 0, self._poses, told))
+            measurements: Latest = {name: (values, self._poses) for name, values in messages.items()}
+            self._viewer.show(Instant(self._clock.now_ns() or 0, self._poses, measurements))
 
     def _read_poses(self) -> None:
         """The newest pose of each frame in its parent; what has none stays where it was."""
@@ -125,7 +125,7 @@ class LiveView:
             return
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         self._read_poses()
-        self._viewer.stage(self._frames, self._poses, topic_views=instruments)
+        self._viewer.set_scene(self._frames, self._poses, topic_views=instruments)
 
     def _subscribe(self) -> None:
         for topic, types in self._node.get_topic_names_and_types():
@@ -151,4 +151,4 @@ class LiveView:
         with self._lock:
             if topic not in self._instruments:
                 self._instruments[topic] = topic_view_from(message, kind)
-            self._told[topic] = values
+            self._messages[topic] = values

@@ -27,7 +27,7 @@ PATIENCE_S = 5.0
 SLICE = Duration(nanoseconds=50_000_000)
 
 
-class PlaybackTarget:
+class GraphPlaybackTarget:
     """Publishes topics of a bag, given by their places in it, and the clock where that is wanted.
 
     clock_ns: what /clock said last; None before, and where it is not published.
@@ -96,7 +96,7 @@ class PlaybackTarget:
         """Whether all that was sent reliably has been acknowledged, after a moment at most."""
         return all(publisher.wait_for_all_acked(SLICE) for publisher in self._publishers.values())
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """In the log."""
         self._node.get_logger().warning(text)
 
@@ -118,8 +118,8 @@ class PlaybackTarget:
 class _Reliable:
     """Sends on a reliable topic: where nothing may be lost, not more than its history holds for its subscribers."""
 
-    def __init__(self, stage: PlaybackTarget, publisher: Publisher, qos: Qos) -> None:
-        self._stage = stage
+    def __init__(self, target: GraphPlaybackTarget, publisher: Publisher, qos: Qos) -> None:
+        self._target = target
         self._publisher = publisher
         self._publish = publisher.publish
         self._most = qos.depth if qos.latched else qos.depth // 2
@@ -128,17 +128,17 @@ class _Reliable:
 
     def send(self, data: bytes) -> None:
         self._publish(data)
-        if not self._stage.lossless:
+        if not self._target.lossless:
             return
         self._messages += 1
         self._bytes += len(data)
         if self._messages >= self._most or self._bytes >= self._max_bytes:
             self._messages = self._bytes = 0
             deadline = time.monotonic() + PATIENCE_S
-            while not self._publisher.wait_for_all_acked(SLICE) and not self._stage.over():
+            while not self._publisher.wait_for_all_acked(SLICE) and not self._target.over():
                 if time.monotonic() > deadline:
                     name = self._publisher.topic_name
-                    self._stage.complain(f"{name}: a subscriber stands still; it is not waited for any more")
+                    self._target.warn(f"{name}: a subscriber stands still; it is not waited for any more")
                     self._most = self._max_bytes = sys.maxsize
                     return
 

@@ -50,7 +50,7 @@ def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
         recorder = Recorder(
             Path(values["record"]),
             settings,
-            tell=node.get_logger().error,
+            warn=node.get_logger().error,
             resolve=node.resolve_topic_name,
             patient=False,
         )

@@ -18,7 +18,7 @@ from std_srvs.srv import Trigger
 from sim_node.nodes import publishers
 from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault, declare, refuse_unknown
-from sim_node.nodes.playback_target import PlaybackTarget
+from sim_node.nodes.playback_target import GraphPlaybackTarget
 from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import Bag
@@ -31,10 +31,10 @@ from sim_node.simulation import Refused
 class ReplayDiagnostics:
     """Publishes a DiagnosticStatus of a player: state, position, pace, and who else publishes on its topics."""
 
-    def __init__(self, node: Node, player: Player, stage: PlaybackTarget) -> None:
+    def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
         self._node = node
         self._player = player
-        self._stage = stage
+        self._target = target
         self._behind = 0.0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
         # Wall time: a paused replay still tells that it is paused.
@@ -43,15 +43,15 @@ class ReplayDiagnostics:
     def _publish(self) -> None:
         player = self._player
         pace = player.pace()
-        level, message = DiagnosticStatus.OK, player.said()
-        missing = [] if player.began else self._stage.missing()
+        level, message = DiagnosticStatus.OK, player.status()
+        missing = [] if player.began else self._target.missing()
         if missing:
             level, message = DiagnosticStatus.WARN, f"waits for subscribers of {', '.join(missing)}"
             self._node.get_logger().info(message, throttle_duration_sec=10.0)
         elif pace.behind > self._behind:
             level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
         self._behind = pace.behind
-        others = self._stage.others()
+        others = self._target.others()
         if others:
             level, message = DiagnosticStatus.WARN, f"somebody else publishes too: {', '.join(others)}"
             self._node.get_logger().warning(
@@ -73,7 +73,7 @@ class ReplayDiagnostics:
         )
         array = DiagnosticArray(status=[status])
         # As the replayed topics are, for those who take their time from our /clock.
-        clock_ns = self._stage.clock_ns
+        clock_ns = self._target.clock_ns
         now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
         array.header.stamp = now.to_msg()
         self._publisher.publish(array)
@@ -110,7 +110,7 @@ class ReplayNode(LoopNode):
             self.bag.close()
             raise
         self._shown = shown
-        self._diagnostics = ReplayDiagnostics(self, self.loop, self.stage)
+        self._diagnostics = ReplayDiagnostics(self, self.loop, self.target)
         self._position = self.create_publisher(Float64, "~/position", publishers.DIAGNOSTICS)
         self.create_timer(POSITION_PERIOD_S, self._tell_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
@@ -126,24 +126,26 @@ class ReplayNode(LoopNode):
 
     def _set_up(self, bag: Bag, values: Mapping[str, Any]) -> None:
         start_ns, stop_ns = span_ns(bag, values)
-        self.stage = PlaybackTarget(self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"])
+        self.target = GraphPlaybackTarget(
+            self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"]
+        )
         left_out = defaultdict[str, list[str]](list)
         for row in chosen(bag, values):
             topic = bag.topics[row]
-            why = self.stage.add(row, topic, offer(topic))
+            why = self.target.add(row, topic, offer(topic))
             if why:
                 left_out[why].append(topic.name)
         skipped = [f"{why}: left out {', '.join(names)}" for why, names in left_out.items()]
-        if not self.stage.sends:
+        if not self.target.sends:
             raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *skipped]))
-        played = [bag.topics[row].name for row in self.stage.sends]
+        played = [bag.topics[row].name for row in self.target.sends]
         check_awaited(values, [*played, *(["/clock"] if values["clock"] else [])])
         playback = Playback(bag, topics=played, start_ns=start_ns, stop_ns=stop_ns)
         for line in (*skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
             self.get_logger().warning(line)
         self.loop = player = Player(
             playback,
-            self.stage,
+            self.target,
             rate=values["rate"],
             loop=values["loop"],
             paused=values["start_paused"],
@@ -151,8 +153,8 @@ class ReplayNode(LoopNode):
             step_ns=round(values["step_size"] * 1e9),
             continuous=values["continuous_time"],
         )
-        self.stage.lossless = values["rate"] == 0.0
-        self.stage.over = lambda: player.stopping
+        self.target.lossless = values["rate"] == 0.0
+        self.target.over = lambda: player.stopping
         self.add_on_set_parameters_callback(self._change)
         self._serve("pause", player.pause)
         self._serve("resume", player.resume)
@@ -173,7 +175,7 @@ class ReplayNode(LoopNode):
 
         def act() -> str:
             action()
-            return self.loop.said()
+            return self.loop.status()
 
         self.create_service(Trigger, f"~/{name}", serve)
 
@@ -195,7 +197,7 @@ class ReplayNode(LoopNode):
 
     def _set_rate(self, rate: float) -> None:
         self.loop.set_rate(rate)
-        self.stage.lossless = rate == 0.0
+        self.target.lossless = rate == 0.0
 
     def _tell_position(self) -> None:
         self._position.publish(Float64(data=self.loop.position_ns / 1e9))

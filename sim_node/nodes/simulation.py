@@ -140,13 +140,13 @@ class SimulationNode(LoopNode):
             record=values["record"] or None,
             recording=recording_settings(values) if values["record"] else None,
             view=view,
-            recipes=values["recipes"],
+            processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
             sinks=sinks,
             publishing=self._publishing(values),
-            tell=self.get_logger().info,
-            complain=self.get_logger().error,
+            report=self.get_logger().info,
+            warn=self.get_logger().error,
         )
         self.world = session.world
         refuse_unknown(self, SPECS, parameters_beside(self.world) if values["bridge"] else ())

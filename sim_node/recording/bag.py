@@ -1,4 +1,4 @@
-"""A bag to read, and the storages that bags are kept in. A new storage is a new file with one `@storage` entry."""
+"""The interface of a bag, and the registry of storages. A new storage is a new file with one `@storage` entry."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ from sim_node.wire.topic import Qos
 
 
 class BagError(Exception):
-    """A bag that cannot be read; the message names the file and says why. A mistake of the user's, exit code 2."""
+    """A bag cannot be read or written; the message names the file and the reason. A user error: exit code 2."""
 
 
 class RecordingStopped(Exception):
-    """A recording that has ended before its run; the message says why."""
+    """A recording ended before its run; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class BagTopic:
     """A topic of a bag.
 
-    type: package/msg/Name; qos: what its publishers offered, empty where the bag does not say; definition: its
-    ros2msg text (or IDL) with all that it refers to, or empty; type_hash: RIHS01, or empty; encoding: of its messages,
-    cdr in all that ROS 2 writes.
+    Attributes:
+        name: Absolute name.
+        type: package/msg/Name.
+        count: Number of messages.
+        qos: Offered by its publishers; empty if the bag does not contain it.
+        definition: ros2msg text (or IDL) of the type with all that it refers to, or empty.
+        type_hash: RIHS01 hash of the type, or empty.
+        encoding: Encoding of its messages; always cdr in ROS 2.
     """
 
     name: str
@@ -39,20 +44,33 @@ class BagTopic:
 
     @property
     def is_idl(self) -> bool:
-        """Whether the definition is IDL, in which rosbag2 keeps what was written as .idl."""
+        """Whether the definition is IDL, which rosbag2 stores for types that were defined in .idl files."""
         return "\nIDL: " in self.definition[:200]
 
 
-class Message(NamedTuple):
-    """One message. topic: its place in the bag's topics; time_ns: when it was recorded (log time); data: its CDR."""
+class BagMessage(NamedTuple):
+    """One message of a bag.
+
+    Attributes:
+        topic: Index of its topic in the bag's topics.
+        time_ns: When it was recorded (log time).
+        data: Its CDR.
+    """
 
     topic: int
     time_ns: int
     data: bytes
 
 
-class Attachment(NamedTuple):
-    """A file kept inside a bag: world files, versions, seeds."""
+class BagAttachment(NamedTuple):
+    """A file stored inside a bag: world files, versions, seeds.
+
+    Attributes:
+        name: Its path.
+        media_type: Its MIME type.
+        time_ns: When it was recorded.
+        data: Its content.
+    """
 
     name: str
     media_type: str
@@ -61,7 +79,14 @@ class Attachment(NamedTuple):
 
 
 class Bag(Protocol):
-    """An open bag. topics: sorted by name; start_ns, end_ns: times of its first and last message; count: of all."""
+    """An open bag.
+
+    Attributes:
+        topics: Sorted by name.
+        start_ns: Time of the first message.
+        end_ns: Time of the last message.
+        count: Number of messages.
+    """
 
     topics: tuple[BagTopic, ...]
     start_ns: int
@@ -70,45 +95,58 @@ class Bag(Protocol):
 
     @property
     def damage(self) -> list[str]:
-        """What was found broken and is left out, a line each; complete only after all messages were read."""
+        """Damage found so far, which is left out: one line each. Complete once all messages have been read."""
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
-        """The messages of some topics (all, unless named) from a time on, up to and without another."""
+    ) -> Iterator[BagMessage]:
+        """Yield messages in the order of time.
 
-    def attachments(self) -> Iterator[Attachment]:
-        """The files kept inside; none in SQLite bags."""
+        Args:
+            topics: Names of topics; None for all.
+            start_ns: First time; None for the beginning.
+            stop_ns: Time before which to stop; None for the end.
+
+        Yields:
+            Each message.
+        """
+
+    def attachments(self) -> Iterator[BagAttachment]:
+        """Yield the files stored inside; none for SQLite bags.
+
+        Yields:
+            Each file.
+        """
 
     def close(self) -> None:
-        """Lets go of its files."""
+        """Close the files."""
 
     def __enter__(self) -> Bag: ...
 
     def __exit__(self, *of: object) -> None: ...
 
 
-# Opens one file; the number is how many bytes may be decompressed at once. Messages are as they were recorded,
-# compressed one by one where the bag says so.
+# Opens one file; the number limits the bytes decompressed at once. Messages are as they were recorded, possibly
+# compressed one by one.
 Opener = Callable[[Path, int], Bag]
 
 # By rosbag2's storage_identifier, and by suffix.
 STORAGES: Registry[str, Opener] = Registry(
     "storage", shipped=("sim_node.recording.mcap_bag", "sim_node.recording.sqlite_bag"), group="sim_node.storages"
 )
-# Registers what opens a file of a storage.
+# Registers a function that opens files of a storage.
 storage = STORAGES.add
 
 
 def opener(name: str, where: Path) -> Opener:
-    """What opens files of this identifier or suffix. Raises BagError, which `where` is named in."""
+    """Return the function that opens files of an identifier or suffix. Raises BagError, which names `where`."""
     if name not in STORAGES:
         known = sorted(name for name in STORAGES if not name.startswith("."))
-        said = f"storage {name!r}" if not name.startswith(".") else f"{name} files"
-        raise BagError(f"{where}: {said} cannot be read{did_you_mean(name, known)} (known: {', '.join(known)})")
+        what = f"storage {name!r}" if not name.startswith(".") else f"{name} files"
+        raise BagError(f"{where}: {what} cannot be read{did_you_mean(name, known)} (known: {', '.join(known)})")
     return STORAGES[name]
 
 
 def suffixes() -> tuple[str, ...]:
-    """`.mcap`, `.db3`: what files of bags end with."""
+    """Return the suffixes of bag files: `.mcap`, `.db3`."""
     return tuple(name for name in STORAGES if name.startswith("."))

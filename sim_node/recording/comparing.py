@@ -1,4 +1,4 @@
-"""What two bags differ in, topic by topic."""
+"""Compare two bags topic by topic."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_node.recording.bag import Bag, BagError, BagTopic, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import Decoder, leaves
 
-# Of a topic that one bag has far more of, this much is kept of what waits for its counterpart.
+# Limit of messages that wait for their counterpart, for topics of which one bag has many more.
 _MAX_HELD_BYTES = 64 << 20
 
 
 class Difference(NamedTuple):
-    """Where two messages differ. time_ns: of the first bag's; number: how many of its topic came before."""
+    """Where two messages differ. time_ns: of the first bag's message; number: its index within the topic."""
 
     number: int
     time_ns: int
@@ -26,8 +26,8 @@ class Difference(NamedTuple):
     other: str
 
 
-class Largest(NamedTuple):
-    """The largest difference of numbers."""
+class LargestDifference(NamedTuple):
+    """The largest difference between numbers."""
 
     amount: float
     time_ns: int
@@ -36,9 +36,12 @@ class Largest(NamedTuple):
 
 @dataclass
 class TopicDifference:
-    """One topic in both bags. The k-th message of one is compared with the k-th of the other.
+    """The comparison of one topic in both bags: the k-th message of one with the k-th of the other.
 
-    compared: pairs; differing: pairs beyond the tolerance; note: what could not be compared, and why.
+    Attributes:
+        compared: Number of pairs compared.
+        differing: Number of pairs beyond the tolerance.
+        note: What could not be compared, and why.
     """
 
     name: str
@@ -46,12 +49,12 @@ class TopicDifference:
     compared: int = 0
     differing: int = 0
     first: Difference | None = None
-    largest: Largest | None = None
+    largest: LargestDifference | None = None
     note: str = ""
 
     @property
     def is_equal(self) -> bool:
-        """Whether there is nothing to tell."""
+        """Whether no difference was found."""
         return self.counts[0] == self.counts[1] and not self.differing and not self.note
 
 
@@ -60,24 +63,34 @@ def compare(
     other: Bag,
     topics: Collection[str],
     tolerance: float,
-    messages: tuple[Iterator[Message], Iterator[Message]],
+    messages: tuple[Iterator[BagMessage], Iterator[BagMessage]],
 ) -> list[TopicDifference]:
-    """The topics of both bags, by name. messages: of both, of these topics, in time order.
+    """Compare the topics of two bags and return the results by name.
 
-    Bytes are compared first, and decoded where they differ. tolerance: by which numbers may differ.
+    Messages are compared as bytes first, and decoded if these differ.
+
+    Args:
+        one: The first bag.
+        other: The second bag.
+        topics: Names of the topics.
+        tolerance: Maximum difference between numbers.
+        messages: Of both bags and these topics, in time order.
+
+    Returns:
+        One result per topic.
     """
     compared = {name: _Topic(name, _of(one, name), _of(other, name), tolerance) for name in sorted(topics)}
     names = [topic.name for topic in one.topics], [topic.name for topic in other.topics]
     is_open = [True, True]
     waiting = 0
     while any(is_open):
-        # From the bag that is behind, so that little waits.
+        # Read from the bag that is behind, so that few messages wait.
         side = 0 if (waiting <= 0 and is_open[0]) or not is_open[1] else 1
         message = next(messages[side], None)
         if message is None:
             is_open[side] = False
             continue
-        waiting += compared[names[side][message.topic]].take(side, message)
+        waiting += compared[names[side][message.topic]].add(side, message)
     return [topic.difference for topic in compared.values()]
 
 
@@ -87,7 +100,7 @@ class _Topic:
     one: BagTopic | None
     other: BagTopic | None
     tolerance: float
-    held: deque[Message] = field(default_factory=deque)
+    held: deque[BagMessage] = field(default_factory=deque)
     held_side: int = 0
     held_bytes: int = 0
     decode: tuple[Decoder, Decoder] | None = None
@@ -99,8 +112,8 @@ class _Topic:
         if one is not None and other is not None and one.type != other.type:
             self._stop(f"types differ: {one.type} and {other.type}")
 
-    def take(self, side: int, message: Message) -> int:
-        """Compares a message or lets it wait; returns how many more of the first bag wait than before."""
+    def add(self, side: int, message: BagMessage) -> int:
+        """Compare a message or store it; return how many more messages of the first bag wait than before."""
         counts = self.difference.counts
         self.difference.counts = (counts[0] + (side == 0), counts[1] + (side == 1))
         if not self.is_compared:
@@ -110,7 +123,7 @@ class _Topic:
             self.held_side, self.held_bytes = side, self.held_bytes + len(message.data)
             if self.held_bytes > _MAX_HELD_BYTES:
                 gone = len(self.held)
-                self._stop(f"one has many more; compared up to message {self.difference.compared}")
+                self._stop(f"one bag has many more; compared up to message {self.difference.compared}")
                 return gone - 1 if side else 1 - gone
             return 1 if side == 0 else -1
         counterpart = self.held.popleft()
@@ -125,7 +138,7 @@ class _Topic:
         self.held.clear()
         self.difference.note = note
 
-    def _compare(self, one: Message, other: Message) -> None:
+    def _compare(self, one: BagMessage, other: BagMessage) -> None:
         if one.data == other.data:
             return
         if self.decode is None:
@@ -146,9 +159,9 @@ class _Topic:
             self._add(one, *different)
         for path, amount in _amounts(*pair):
             if self.difference.largest is None or amount > self.difference.largest.amount:
-                self.difference.largest = Largest(amount, one.time_ns, path)
+                self.difference.largest = LargestDifference(amount, one.time_ns, path)
 
-    def _note_bytes(self, one: Message, other: Message, why: str) -> None:
+    def _note_bytes(self, one: BagMessage, other: BagMessage, why: str) -> None:
         self.difference.note = f"compared as bytes: {why}"
         at = next((i for i, (a, b) in enumerate(zip(one.data, other.data, strict=False)) if a != b), None)
         if at is None:
@@ -156,7 +169,7 @@ class _Topic:
         else:
             self._add(one, f"byte {at}", f"0x{one.data[at]:02x}", f"0x{other.data[at]:02x}")
 
-    def _add(self, message: Message, path: str, one: str, other: str) -> None:
+    def _add(self, message: BagMessage, path: str, one: str, other: str) -> None:
         self.difference.differing += 1
         if self.difference.first is None:
             self.difference.first = Difference(self.difference.compared, message.time_ns, path, one, other)
@@ -179,7 +192,7 @@ def _first_difference(one: dict[str, Any], other: dict[str, Any], tolerance: flo
 
 
 def _unequal(one: Any, other: Any, tolerance: float) -> tuple[str, Any, Any] | None:
-    """Index, if any, and the two values that differ first."""
+    """Return the index, if any, and the two values that differ first."""
     if not isinstance(one, np.ndarray | list):
         return None if _alike(one, other, tolerance) else ("", one, other)
     if isinstance(one, np.ndarray) and len(one) == len(other):
@@ -200,7 +213,7 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
 
 
 def _alike_arrays(one: Any, other: Any, tolerance: float) -> Any:
-    """Elementwise; NaN is like NaN, and infinity like itself."""
+    """Compare elementwise; NaN equals NaN, and infinity equals itself."""
     if one.dtype.kind == "b":
         return one == other
     with np.errstate(invalid="ignore"):
@@ -209,7 +222,7 @@ def _alike_arrays(one: Any, other: Any, tolerance: float) -> Any:
 
 
 def _amounts(one: dict[str, Any], other: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """By how much each number differs that does."""
+    """Yield by how much each differing number differs."""
     for path, value in one.items():
         counterpart = other.get(path)
         if isinstance(value, np.ndarray) and isinstance(counterpart, np.ndarray) and len(value) == len(counterpart):

@@ -1,4 +1,4 @@
-"""Messages from their CDR, by the definitions that the bag carries; their numbers by path."""
+"""Decode messages from CDR by the definitions in the bag, and access their numbers by path."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 # A number, text or array of a message.
 Leaf = Any
-# What rosbags puts into messages without fields.
+# Added by rosbags to messages without fields.
 PLACEHOLDER = "structure_needs_at_least_one_member"
 _STEP = re.compile(r"\.?([A-Za-z]\w*)|\[(\d+)\]")
 
 
 class UnreadableMessage(BagError):
-    """Bytes that are no message of their topic's type."""
+    """The bytes are not a message of the topic's type."""
 
 
 class Decoder:
-    """Decodes a topic's messages into objects of fields: numbers, texts, numpy arrays, lists and other messages.
+    """Decodes a topic's messages into objects with fields: numbers, texts, numpy arrays, lists and other messages.
 
-    Raises BagError where neither the bag nor rosbags has the type, UnreadableMessage for other bytes.
+    Raises BagError if neither the bag nor rosbags knows the type, and UnreadableMessage for invalid bytes.
     """
 
     def __init__(self, topic: BagTopic) -> None:
@@ -40,31 +40,31 @@ class Decoder:
             raise BagError(f"{topic.name}: messages are encoded as {topic.encoding!r}; known: cdr")
         if topic.type not in self.store.fielddefs:
             named = topic.type or "its type"
-            raise BagError(f"{topic.name}: the bag has no definition of {named}, which is needed to decode it")
+            raise BagError(f"{topic.name}: the bag has no definition of {named}, which is required to decode it")
 
     def __call__(self, data: bytes) -> Any:
-        """The message of these bytes."""
+        """Decode a message."""
         try:
             return self.store.deserialize_cdr(data, self.topic.type)
         except Exception as error:
-            said = str(error) or type(error).__name__
-            raise UnreadableMessage(f"{len(data)} bytes are no {self.topic.type}: {said}") from None
+            reason = str(error) or type(error).__name__
+            raise UnreadableMessage(f"{len(data)} bytes are not a valid {self.topic.type}: {reason}") from None
 
 
 def field_names(message: Any) -> tuple[str, ...]:
-    """The fields of a message."""
+    """Return the names of a message's fields."""
     kind: Any = type(message)
     return _field_names(kind)
 
 
 @cache
 def _field_names(kind: Any) -> tuple[str, ...]:
-    # rosbags' classes have constants among them, which are what has a default.
+    # Constants in rosbags' classes are the fields with a default.
     return tuple(field.name for field in fields(kind) if field.default is MISSING)
 
 
 def leaves(message: Any, path: str = "") -> Iterator[tuple[str, Leaf]]:
-    """Path and value of each number, text, array of numbers and list of texts, in the order of the definition."""
+    """Yield path and value of each number, text, array of numbers and list of texts, in the order of the definition."""
     for name in field_names(message):
         value = getattr(message, name)
         yield from _leaves_of(value, f"{path}.{name}" if path else name)
@@ -81,25 +81,25 @@ def _leaves_of(value: Any, path: str) -> Iterator[tuple[str, Leaf]]:
 
 
 def steps(path: str) -> list[str | int]:
-    """`a.b[2].c` as names and indices. Raises BagError for what is no path."""
+    """Split `a.b[2].c` into names and indices. Raises BagError for an invalid path."""
     found: list[str | int] = []
     at = 0
     while at < len(path):
         step = _STEP.match(path, at)
         if step is None:
-            raise BagError(f"{path!r} is no field; fields look like pose.position.x or transforms[0].transform")
+            raise BagError(f"{path!r} is not a field; fields look like pose.position.x or transforms[0].transform")
         found.append(step[1] if step[1] else int(step[2]))
         at = step.end()
     return found
 
 
 def value_at(message: Any, path: Sequence[str | int]) -> float | None:
-    """The number at a path; None where this message's sequence is shorter. Raises BagError for what is no number."""
+    """Return the number at a path; None if this message's sequence is shorter. Raises BagError for other values."""
     value, so_far = message, ""
     for step in path:
         if isinstance(step, int):
             if not isinstance(value, list | np.ndarray):
-                raise BagError(f"{so_far} is no array, and has no [{step}]")
+                raise BagError(f"{so_far} is not an array and has no [{step}]")
             if step >= len(value):
                 return None
             value, so_far = value[step], f"{so_far}[{step}]"
@@ -112,17 +112,17 @@ def value_at(message: Any, path: Sequence[str | int]) -> float | None:
         return float(value)
     numbers = [name for name, leaf in leaves(value, so_far) if _is_number(leaf)] if _is_message(value) else []
     if numbers:
-        raise BagError(f"{so_far} is no number, but has some: {', '.join(numbers[:8])}")
+        raise BagError(f"{so_far} is not a number, but contains some: {', '.join(numbers[:8])}")
     if isinstance(value, list | np.ndarray):
-        raise BagError(f"{so_far} is an array of {len(value)}; which one, as in {so_far}[0]?")
-    raise BagError(f"{so_far} is no number: {str(value)[:40]!r}")
+        raise BagError(f"{so_far} is an array of {len(value)}; give an index, as in {so_far}[0]")
+    raise BagError(f"{so_far} is not a number: {str(value)[:40]!r}")
 
 
 def _no_field(so_far: str, step: str, value: Any, known: Sequence[str]) -> str:
     if isinstance(value, list | np.ndarray):
-        return f"{so_far} is an array of {len(value)}; which one, as in {so_far}[0].{step}?"
+        return f"{so_far} is an array of {len(value)}; give an index, as in {so_far}[0].{step}"
     if not known:
-        return f"{so_far} has no field {step}: it is a value by itself"
+        return f"{so_far} has no field {step}: it is a single value"
     return f"{so_far or 'the message'} has no field {step}{did_you_mean(step, known)} (known: {', '.join(known)})"
 
 
@@ -135,7 +135,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _typestore(topic: BagTopic) -> Typestore:
-    # Here, for it takes longer to import than most commands take to run.
+    # Imported here because the import takes longer than most commands.
     from rosbags.typesys import Stores, get_typestore
 
     if not topic.definition:

@@ -1,4 +1,4 @@
-"""Decompression that takes no more memory than a limit, whatever the compressed bytes claim."""
+"""Decompression with bounded memory, whatever sizes the compressed data declares."""
 
 from __future__ import annotations
 
@@ -11,76 +11,76 @@ from typing import IO
 import zstandard
 from lz4 import frame as lz4_frame
 
-# What a chunk, or a message that is compressed by itself, may take by default; rosbag2 writes chunks of 0.8 MB.
+# Default limit of a chunk, or of a message that is compressed by itself; rosbag2 writes chunks of 0.8 MB.
 MAX_BYTES = 256 * 1024 * 1024
-# A file that is compressed as a whole goes to the disk, and may take this many times as much.
+# A file that is compressed as a whole is written to disk, and may have this many times as much.
 FILE_FACTOR = 32
-# What is left free of the disk that such a file goes to.
+# Disk space that is left free.
 SPARE_BYTES = 256 * 1024 * 1024
 HINT = "--chunk-limit MB allows more"
 _STEP = 1 << 20
 _INPUT_STEP = 1 << 16
-# What a zstd frame may have its decoder remember. The library's own default; only --ultra and --long ask for more.
+# Maximum window of a zstd frame: the library's default, which only --ultra and --long exceed.
 _MAX_WINDOW = 1 << 27
 
 
 class BrokenContent(ValueError):
-    """Compressed bytes that cannot be read, or not within the limit; the message says why."""
+    """Compressed data cannot be read, or exceeds the limit; the message gives the reason."""
 
 
-def content_of(compression: str, data: memoryview, stated: int, most: int) -> bytes:
-    """The content, which has exactly the stated size. Raises BrokenContent."""
-    if stated > most:
-        raise BrokenContent(f"it has {stated} bytes, more than the limit of {most}; {HINT}")
+def content_of(compression: str, data: memoryview, stated: int, limit: int) -> bytes:
+    """Return the content, which must have exactly the stated size. Raises BrokenContent."""
+    if stated > limit:
+        raise BrokenContent(f"it has {stated} bytes, more than the limit of {limit}; {HINT}")
     content = BytesIO()
     for part in pieces(compression, data):
         if content.tell() + len(part) > stated:
-            raise BrokenContent(f"it has more than the {stated} bytes that its header says")
+            raise BrokenContent(f"it has more than the {stated} bytes stated in its header")
         content.write(part)
     if content.tell() != stated:
-        raise BrokenContent(f"it has {content.tell()} bytes where its header says {stated}")
+        raise BrokenContent(f"it has {content.tell()} bytes, its header states {stated}")
     return content.getvalue()
 
 
-def beginning_of(compression: str, data: memoryview, most: int) -> bytes:
-    """What can be decompressed of data whose end is missing, up to a limit."""
+def beginning_of(compression: str, data: memoryview, limit: int) -> bytes:
+    """Return what can be decompressed of truncated data, up to a limit."""
     content = BytesIO()
     try:
         for part in pieces(compression, data):
-            content.write(part[: most - content.tell()])
-            if content.tell() >= most:
+            content.write(part[: limit - content.tell()])
+            if content.tell() >= limit:
                 break
     except BrokenContent:
         pass
     return content.getvalue()
 
 
-def message_of(data: bytes, most: int) -> bytes:
-    """A message that is compressed by itself, with zstd. Raises BrokenContent."""
+def message_of(data: bytes, limit: int) -> bytes:
+    """Return a message that was compressed by itself, with zstd. Raises BrokenContent."""
     content = BytesIO()
     for part in pieces("zstd", memoryview(data)):
         content.write(part)
-        if content.tell() > most:
-            raise BrokenContent(f"a message has more than the limit of {most} bytes; {HINT}")
+        if content.tell() > limit:
+            raise BrokenContent(f"a message has more than the limit of {limit} bytes; {HINT}")
     return content.getvalue()
 
 
-def decompress_file(packed: Path, plain: Path, most: int) -> None:
-    """Writes the content of a zstd file to another. Raises BrokenContent, OSError."""
+def decompress_file(packed: Path, plain: Path, limit: int) -> None:
+    """Decompress a zstd file to another file. Raises BrokenContent, OSError."""
     free = shutil.disk_usage(plain.parent).free - SPARE_BYTES
     written = 0
     with packed.open("rb") as source, plain.open("wb") as target:
         for part in _zstd(source):
             written += len(part)
-            if written > most * FILE_FACTOR:
-                raise BrokenContent(f"it has more than {most * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
+            if written > limit * FILE_FACTOR:
+                raise BrokenContent(f"it has more than {limit * FILE_FACTOR} bytes, {FILE_FACTOR} limits; {HINT}")
             if written > free:
                 raise BrokenContent(f"{plain.parent} has no room for it: {max(free, 0) // 1_000_000} MB may be used")
             target.write(part)
 
 
 def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
-    """The content, a piece of bounded size at a time. Raises BrokenContent."""
+    """Yield the content in pieces of bounded size. Raises BrokenContent."""
     if compression == "":
         yield data
     elif compression == "zstd":
@@ -92,7 +92,7 @@ def pieces(compression: str, data: memoryview) -> Iterator[bytes | memoryview]:
 
 
 def _zstd(source: IO[bytes]) -> Iterator[bytes]:
-    """The content of all frames in a source."""
+    """Yield the content of all frames in a source."""
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
     try:
         with decompressor.stream_reader(source, read_across_frames=True) as stream:
@@ -105,7 +105,7 @@ def _zstd(source: IO[bytes]) -> Iterator[bytes]:
 def _lz4(data: memoryview) -> Iterator[bytes]:
     decompressor = lz4_frame.LZ4FrameDecompressor()
     try:
-        # In small steps: what the decompressor did not take yet is copied with each of them.
+        # In small steps: each one copies the input that is not consumed yet.
         for at in range(0, len(data), _INPUT_STEP):
             step = data[at : at + _INPUT_STEP]
             while not decompressor.eof:

@@ -1,4 +1,4 @@
-"""What bags say of message types: their definitions and hashes, without a ROS installation."""
+"""Message definitions and type hashes for bags, without a ROS installation."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import Any, NamedTuple
 
 from sim_node.world.locate import share
 
-# The distribution whose messages sim_node writes.
+# The distribution whose messages are written.
 DISTRIBUTION = "jazzy"
-# Between the definitions of a ros2msg text.
+# Separator of definitions in a ros2msg text.
 _RULE = "=" * 80 + "\n"
-# What IDL begins with; what it takes from elsewhere; how rosbag2 separates that of one type from that of the next.
+# Start of IDL; its includes; rosbag2's separator of types.
 _MODULE = re.compile(r"^\s*module\b", re.MULTILINE)
 _INCLUDE = re.compile(r"^#.*$", re.MULTILINE)
 _BETWEEN_IDL = re.compile(r"^=+\nIDL: .*$", re.MULTILINE)
 
 
 class UnknownType(Exception):
-    """A message type whose definition is not known; the message names it."""
+    """The definition of a message type is not known; the message names the type."""
 
 
 class Definition(NamedTuple):
-    """A type's definition (ros2msg, with all that it refers to) and its hash (RIHS01, REP 2016)."""
+    """The definition of a type (ros2msg, with all that it refers to) and its hash (RIHS01, REP 2016)."""
 
     text: str
     type_hash: str
@@ -31,7 +31,7 @@ class Definition(NamedTuple):
 
 @cache
 def definition_of(type: str) -> Definition:
-    """The definition of package/msg/Name as ROS 2 Jazzy has it, or else as it is installed. Raises UnknownType."""
+    """Return the definition of package/msg/Name in ROS 2 Jazzy, or else as installed. Raises UnknownType."""
     store = _store()
     if type not in store.fielddefs:
         installed = installed_definition(type)
@@ -44,7 +44,7 @@ def definition_of(type: str) -> Definition:
 
 @cache
 def installed_definition(type: str) -> Definition | None:
-    """The definition of package/msg/Name as the packages installed here have it; None where one lacks its file."""
+    """Return the definition of package/msg/Name in the installed packages; None if a file is missing."""
     from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
     texts: dict[str, str] = {}
@@ -70,7 +70,7 @@ def installed_definition(type: str) -> Definition | None:
 
 
 def types_in(type: str, definition: str) -> dict[str, Any]:
-    """The fields of all types in a bag's definition of package/msg/Name, ros2msg or IDL, as rosbags has them.
+    """Return the fields of all types in a bag's definition of package/msg/Name, ros2msg or IDL, as parsed by rosbags.
 
     Raises rosbags' TypesysError.
     """
@@ -83,7 +83,7 @@ def types_in(type: str, definition: str) -> dict[str, Any]:
 
 
 def _names(field: Any) -> list[str]:
-    """The message types that a field of rosbags' refers to."""
+    """Return the message types that a field of rosbags refers to."""
     kind, content = field
     if kind.name == "NAME":
         return [content]
@@ -92,7 +92,7 @@ def _names(field: Any) -> list[str]:
 
 @cache
 def _store() -> Any:
-    # Here, because loading it takes a tenth of a second.
+    # Created here because loading takes a tenth of a second.
     from rosbags.typesys import Stores, get_typestore
 
     return get_typestore(Stores.ROS2_JAZZY)

@@ -1,4 +1,4 @@
-"""Bags as tables: a file of each topic, a row of each message, a column of each number."""
+"""Export bags as tables: one file per topic, one row per message, one column per number."""
 
 from __future__ import annotations
 
@@ -12,47 +12,55 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim_node.recording.bag import Bag, BagError, BagTopic, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
 from sim_node.wire.tf_message_reader import Unreadable
 
 TIME = "time_ns"
-# A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.
+# A sequence that is first longer than this (an image, a point cloud) becomes one CSV cell, a JSON list.
 _MAX_COLUMNS = 64
-# What names of files are made without; topics of strangers may hold anything.
+# Characters not used in file names; topics of other programs may contain anything.
 _NO_NAME = re.compile(r"[^\w-]")
 _MAX_NAME = 200
-# Rows of a topic that are held before they are written to Parquet, and bytes of messages.
+# Rows of a topic, and bytes of messages, buffered before they are written to Parquet.
 _ROWS, _BYTES = 5000, 16 << 20
 
 
 class _Table(Protocol):
-    def add(self, message: Message, decoded: Any) -> None: ...
+    def add(self, message: BagMessage, decoded: Any) -> None: ...
 
     def close(self) -> None: ...
 
 
-def export_csv(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
-    """Writes `folder`/TOPIC.csv of each topic that has messages; returns them. Memory is bounded.
+def export_csv(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
+    """Write `folder`/TOPIC.csv for each topic that has messages, and return the paths. Memory is bounded.
 
-    unreadable: counts the messages that are skipped.
-    time_ns, the time of recording, is the first column; sequences have a column of each place, as in ranges[0].
+    The first column is time_ns, the time of recording; sequences have a column per element, as in ranges[0].
+
+    Args:
+        bag: The bag.
+        messages: The messages to export.
+        folder: Where to write.
+        unreadable: Counts the messages that are skipped.
+
+    Returns:
+        The files.
     """
     return _export(bag, messages, folder, unreadable, ".csv", _CsvTable)
 
 
-def export_parquet(bag: Bag, messages: Iterable[Message], folder: Path, unreadable: Unreadable) -> list[Path]:
-    """As `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
+def export_parquet(bag: Bag, messages: Iterable[BagMessage], folder: Path, unreadable: Unreadable) -> list[Path]:
+    """Like `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise BagError("--parquet needs pyarrow: pip install pyarrow; or take --csv") from None
+        raise BagError("--parquet needs pyarrow: pip install pyarrow; or use --csv") from None
     return _export(bag, messages, folder, unreadable, ".parquet", _ParquetTable)
 
 
 def _export(
     bag: Bag,
-    messages: Iterable[Message],
+    messages: Iterable[BagMessage],
     folder: Path,
     unreadable: Unreadable,
     suffix: str,
@@ -89,7 +97,7 @@ def _export(
 
 
 def _file_names(topics: Sequence[BagTopic]) -> list[str]:
-    """`drone_imu_data` of /drone/imu/data; those of two topics that would be the same are numbered."""
+    """Return file names such as `drone_imu_data` for /drone/imu/data; duplicates are numbered."""
     names: list[str] = []
     for topic in topics:
         name = plain = _NO_NAME.sub("_", topic.name.strip("/"))[:_MAX_NAME] or "root"
@@ -102,7 +110,7 @@ def _file_names(topics: Sequence[BagTopic]) -> list[str]:
 
 
 class _CsvTable:
-    """Rows are written as they come; columns that turn up later are put into the header and all rows at the end."""
+    """Writes rows as they come; columns that appear later are added to the header and all rows at the end."""
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
         self._path = path
@@ -113,7 +121,7 @@ class _CsvTable:
         self._whole: set[str] = set()
         self._split: set[str] = set()
 
-    def add(self, message: Message, decoded: Any) -> None:
+    def add(self, message: BagMessage, decoded: Any) -> None:
         row: list[Any] = [""] * len(self._columns)
         row[0] = message.time_ns
         for column, value in self._cells(decoded):
@@ -164,7 +172,7 @@ class _CsvTable:
 
 
 class _ParquetTable:
-    """Columns and their types are those of the message's definition."""
+    """Writes columns with names and types from the message definition."""
 
     def __init__(self, path: Path, decoder: Decoder) -> None:
         import pyarrow as pa
@@ -179,7 +187,7 @@ class _ParquetTable:
         self._values: list[list[Any]] = [[] for _ in columns]
         self._bytes = 0
 
-    def add(self, message: Message, decoded: Any) -> None:
+    def add(self, message: BagMessage, decoded: Any) -> None:
         self._times.append(message.time_ns)
         for steps, values in zip(self._steps, self._values, strict=True):
             values.append(_plain(reduce(getattr, steps, decoded)))
@@ -202,7 +210,7 @@ class _ParquetTable:
 
 
 def _columns(pa: Any, decoder: Decoder, type_name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Names from the message down to each column, and its type."""
+    """Yield the path of names to each column, and its type."""
     for name, description in decoder.store.fielddefs[type_name][1]:
         if description[0].name == "NAME":
             for steps, kind in _columns(pa, decoder, description[1]):
@@ -231,7 +239,7 @@ def _arrow_type(pa: Any, decoder: Decoder, description: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Lists of messages as lists of dictionaries, which pyarrow takes; arrays as they are."""
+    """Return lists of messages as lists of dictionaries for pyarrow; arrays unchanged."""
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in field_names(value)}
     return [_plain(each) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""The frames of a bag: static transforms, the tree, and where frames are at any time of it."""
+"""The frames of a bag: static transforms, the tree, and the poses of frames at any time."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.transforms import TYPE
 from sim_node.wire.encoding import encode
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, Unreadable
 from sim_node.world.frame_table import table_of
 from sim_node.world.model import MAX_DISTANCE
 
-# Of a child frame: its parent, stamp and pose.
+# Parent, stamp and pose of a child frame.
 _Transform = tuple[str, int, tuple[float, ...]]
 
 
 class Statics:
-    """A topic of static transforms: at any time one message with every frame of the bag.
+    """The messages of a topic of static transforms, merged: each contains all frames of the bag.
 
-    Broadcasters that were recorded side by side sent a message each; replayed by one publisher of depth 1, the last
-    would be all that a late subscriber gets (ros2/rosbag2#1049). A recorded message that has all frames stays as it
-    is, byte for byte. A frame is there from the beginning, as it is first told: static transforms hold for all time.
-    Raises ValueError for bytes that are no TFMessage.
+    Broadcasters that were recorded side by side sent a message each. Replayed by one publisher of depth 1, only the
+    last would reach a late subscriber (ros2/rosbag2#1049). A recorded message with all frames stays unchanged, byte for
+    byte. A frame exists from the beginning, with its first pose: static transforms hold for all time. Raises ValueError
+    for bytes that are not a TFMessage.
     """
 
-    def __init__(self, messages: Iterable[Message]) -> None:
+    def __init__(self, messages: Iterable[BagMessage]) -> None:
         reader = TfMessageReader()
         self._times: list[int] = []
         rows: list[tuple[bytes, dict[str, _Transform]]] = []
@@ -37,28 +37,28 @@ class Statics:
         for message in messages:
             names, stamps_ns, poses = reader.read(message.data)
             transforms = zip(names.parents, stamps_ns.tolist(), map(tuple, poses.tolist()), strict=True)
-            told = dict(zip(names.children, transforms, strict=True))
-            rows.append((message.data, told))
+            updated = dict(zip(names.children, transforms, strict=True))
+            rows.append((message.data, updated))
             self._times.append(message.time_ns)
-            first = {**told, **first}
+            first = {**updated, **first}
         self._states: list[bytes] = []
         state = first
         merged = _serialised(first)
         self._initial = merged if rows else None
-        for data, told in rows:
-            if any(state[child] != transform for child, transform in told.items()):
-                state = {**state, **told}
+        for data, updated in rows:
+            if any(state[child] != transform for child, transform in updated.items()):
+                state = {**state, **updated}
                 merged = _serialised(state)
-            self._states.append(data if len(told) == len(first) else merged)
+            self._states.append(data if len(updated) == len(first) else merged)
         if rows and len(rows[0][1]) == len(first):
             self._initial = self._states[0]
 
     def count_before(self, time_ns: int) -> int:
-        """How many of the messages were recorded before a time."""
+        """Return how many of the messages were recorded before a time."""
         return bisect_left(self._times, time_ns)
 
     def after(self, count: int) -> bytes | None:
-        """What holds after so many messages, None in a bag without any."""
+        """Return the merged message after so many messages; None for a bag without any."""
         return self._states[min(count, len(self._states)) - 1] if count else self._initial
 
 
@@ -71,13 +71,21 @@ def _serialised(transforms: dict[str, _Transform]) -> bytes:
 
 
 class BagFrames:
-    """The transforms of a bag, read through once: a table of its frames, and their poses as messages come in.
+    """The transforms of a bag, read completely: a table of its frames, and their poses as messages are replayed.
 
-    first_ns, last_ns: the first and the last stamp of what moves; where nothing does, the times of the bag's messages.
-    table: frames below what they hung on last, those of a second root beside the first one; those that only latched
-    topics tell of are static. poses (N, 7): of each in its parent, as `take` left them. places (P, 3): the corners of
-    the box in which moving frames below the root are. unreadable: counts the messages that are skipped, for they are no
-    TFMessages. Raises BagError for a bag without transforms.
+    Args:
+        bag: The bag.
+        unreadable: Counts the messages that are skipped because they are not TFMessages.
+
+    Attributes:
+        first_ns, last_ns: First and last stamp of moving frames; without any, the times of the bag's messages.
+        table: The frames, each below its last parent; further roots are beside the first. Frames that only latched
+            topics contain are static.
+        poses: (N, 7), each frame in its parent, after the last `update`.
+        places: (P, 3), corners of the box in which moving frames below the root stay, m.
+
+    Raises:
+        BagError: The bag has no transforms.
     """
 
     def __init__(self, bag: Bag, unreadable: Unreadable) -> None:
@@ -105,7 +113,7 @@ class BagFrames:
                 if parent not in parents and child in dynamic:
                     low, high = np.minimum(low, pose[:3]), np.maximum(high, pose[:3])
         if not parents:
-            raise BagError("the bag has no transforms, so there is no frame to see it in")
+            raise BagError("the bag has no transforms, and therefore no fixed frame to show it in")
         try:
             self.table = table_of(parents, dynamic)
         except ValueError as error:
@@ -115,11 +123,11 @@ class BagFrames:
         self.places = np.stack([low, high]) if np.isfinite(low).all() else np.zeros((0, 3))
         self._rows: dict[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.intp]]] = {}
 
-    def take(self, data: bytes) -> None:
-        """Moves frames to where a TFMessage says; what is none is skipped."""
+    def update(self, data: bytes) -> None:
+        """Move frames as a TFMessage states; other bytes are skipped."""
         try:
             names, _, poses = self._sound(data)
-        except ValueError:  # which was told of when the bag was read through
+        except ValueError:  # reported when the bag was read
             return
         rows = self._rows.get(names.children)
         if rows is None:
@@ -128,11 +136,11 @@ class BagFrames:
         self.poses[rows] = poses
 
     def _sound(self, data: bytes) -> TransformBatch:
-        """A message's transforms. Raises ValueError for what is none, and for poses that no frame can have."""
+        """Return a message's transforms. Raises ValueError for other bytes, and for impossible poses."""
         batch = self._reader.read(data)
         if not np.abs(batch.poses).max(initial=0.0) <= MAX_DISTANCE:
             row = int(np.flatnonzero(~(np.abs(batch.poses).max(axis=1) <= MAX_DISTANCE))[0])
-            raise ValueError(f"{batch.names.children[row]}: a pose has to be finite, up to {MAX_DISTANCE:g} m away")
+            raise ValueError(f"{batch.names.children[row]}: a pose must be finite and up to {MAX_DISTANCE:g} m away")
         return batch
 
     def _read(self, data: bytes, topic: str) -> TransformBatch | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
-from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
+from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, scanned
 from sim_node.recording.qos import profiles
@@ -24,10 +24,13 @@ _time = itemgetter(1)
 
 @storage("mcap", ".mcap")
 class McapBag:
-    """Reads by the file's index; by all of its records where the index is missing or damaged.
+    """Reads messages by the file's index, or by scanning all records if the index is missing or damaged.
 
-    Each chunk's checksum is verified; a chunk that fails it is left out and named in `damage`. Its file and layout
-    are there for who needs more of it than messages. max_bytes: what a chunk may take in memory.
+    The checksum of each chunk is verified; a chunk that fails is left out and listed in `damage`.
+
+    Args:
+        path: The file.
+        max_bytes: Limit of a chunk in memory.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -47,8 +50,8 @@ class McapBag:
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
-        """In the order of their times; those of equal times in the order of the file. One chunk at a time is held."""
+    ) -> Iterator[BagMessage]:
+        """Yield messages in the order of time; equal times in file order. One chunk at a time is in memory."""
         start = _ALL_TIMES[0] if start_ns is None else start_ns
         stop = _ALL_TIMES[1] if stop_ns is None else stop_ns
         wanted = {
@@ -64,10 +67,10 @@ class McapBag:
             and (block.channels is None or not block.channels.isdisjoint(wanted))
         ]
         blocks.sort(key=lambda block: block.start_ns)
-        held: list[Message] = []
+        held: list[BagMessage] = []
         for i, block in enumerate(blocks):
             held += self._read(block, wanted, start, stop)
-            # Both what is left and what was added are nearly in order, which is when this sort is quick.
+            # Both parts are nearly in order, for which this sort is fast.
             held.sort(key=_time)
             if i + 1 == len(blocks) or not held or held[-1].time_ns < blocks[i + 1].start_ns:
                 yield from held
@@ -79,22 +82,22 @@ class McapBag:
             del held[:ready]
         yield from held
 
-    def attachments(self) -> Iterator[Attachment]:
-        """Those whose checksum holds; others are named in `damage`."""
+    def attachments(self) -> Iterator[BagAttachment]:
+        """Yield those whose checksum is correct; the others are listed in `damage`."""
         for place in self.layout.attachments:
             record = self.attachment(place)
             if record is not None:
-                yield Attachment(record.name, record.media_type, record.log_time, record.data)
+                yield BagAttachment(record.name, record.media_type, record.log_time, record.data)
 
     def raw_messages(self, block: Block) -> Iterator[RawMessage]:
-        """The messages of a block as they stand; none, and a line in `damage`, where it cannot be trusted."""
+        """Yield the messages of a block unchanged; none, with a line in `damage`, if it is broken."""
         try:
             yield from raw_messages_in(block_bytes(self.file, block, self._max_bytes))
         except BrokenChunk as broken:
             self._note(block.at, chunk_damage(self.file, block, str(broken)))
 
     def metadata(self, place: Record) -> Metadata | None:
-        """The metadata at a place of the layout; None, and a line in `damage`, where there is none."""
+        """Return a metadata record; None, with a line in `damage`, if it is invalid."""
         try:
             record: Metadata = parsed(Metadata, self.file.body(place))
         except ValueError as error:
@@ -103,7 +106,7 @@ class McapBag:
         return record
 
     def attachment(self, place: Record) -> AttachmentRecord | None:
-        """The attachment at a place of the layout; None, and a line in `damage`, where it cannot be trusted."""
+        """Return an attachment; None, with a line in `damage`, if it is invalid."""
         body = self.file.body(place)
         crc = int.from_bytes(body[-4:], "little")
         try:
@@ -116,7 +119,7 @@ class McapBag:
         return record
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the file."""
         self.file.close()
 
     def __enter__(self) -> McapBag:
@@ -125,10 +128,10 @@ class McapBag:
     def __exit__(self, *of: object) -> None:
         self.close()
 
-    def _laid_out(self) -> Layout:
+    def _laid_out(self) -> McapLayout:
         file = self.file
         if file.size == 0:
-            raise BagError(f"{file.path}: is empty")
+            raise BagError(f"{file.path}: the file is empty")
         try:
             return indexed(file)
         except NoIndex as reason:
@@ -136,18 +139,18 @@ class McapBag:
             if str(reason):
                 layout.damage.insert(0, f"{reason}")
         if file.read(0, len(MAGIC)) != MAGIC and not layout.channels:
-            raise BagError(f"{file.path}: is no MCAP file: it does not begin as one, and has no messages")
+            raise BagError(f"{file.path}: is not an MCAP file: its first bytes are wrong, and it has no messages")
         return layout
 
     def _refuse_ros1(self) -> None:
         encodings = {channel.message_encoding for channel in self.layout.channels.values()}
         if self.layout.profile == "ros1" or "ros1" in encodings:
             raise BagError(
-                f"{self.file.path}: is a recording of ROS 1; convert it to ROS 2 first: "
+                f"{self.file.path}: is a ROS 1 recording; convert it to ROS 2 first: "
                 f"rosbags-convert --src {self.file.path} --dst NEW_FOLDER"
             )
 
-    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[Message]:
+    def _read(self, block: Block, wanted: dict[int, int], start: int, stop: int) -> list[BagMessage]:
         try:
             return messages_in(block_bytes(self.file, block, self._max_bytes), wanted, start, stop)
         except BrokenChunk as broken:
@@ -155,14 +158,14 @@ class McapBag:
             return []
 
     def _note(self, at: int, what: str) -> None:
-        """Names damage, once, however often it is met."""
+        """List damage once, however often it is met."""
         if at not in self._broken:
             self._broken.add(at)
             self.damage.append(f"{self.file.path}: byte {at}: {what}")
 
 
-def _topics(layout: Layout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
-    """The topics by name, and which of them each channel is: a topic of several publishers may have several."""
+def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
+    """Return the topics by name, and the topic of each channel: a topic may have several channels."""
     found: dict[tuple[str, str, str], BagTopic] = {}
     of_channel: dict[int, tuple[str, str, str]] = {}
     for channel in layout.channels.values():

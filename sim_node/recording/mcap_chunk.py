@@ -1,4 +1,4 @@
-"""What is inside a chunk of an MCAP file, once its checksum holds."""
+"""The content of a chunk of an MCAP file, once its checksum is verified."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import NamedTuple
 
 from mcap.opcode import Opcode
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.decompression import HINT, MAX_BYTES, BrokenContent, beginning_of, content_of
 from sim_node.recording.mcap_records import CHUNK, HEADER, MESSAGE, Record, RecordFile, records_in
 
 _MESSAGE_BODY = MESSAGE.size - HEADER.size
-# Of the name of a compression; what is longer is damage.
+# Maximum length of a compression's name; a longer one is damage.
 _MAX_NAME = 40
-# Of what stands around the content of a chunk.
+# Maximum size of a chunk's header.
 _MAX_FRAME = 1 << 16
 
 
 class Block(NamedTuple):
-    """A chunk, or a run of messages outside chunks. at, end: its bytes; channels: whose messages are in it, if known.
+    """A chunk, or a run of messages outside chunks.
 
-    size: of a chunk's records uncompressed, which is -1 for messages outside chunks; cut: whether the file ends inside.
+    Attributes:
+        at, end: Its bytes.
+        channels: Channels of its messages, if known.
+        size: Uncompressed size of a chunk's records; -1 for messages outside chunks.
+        cut: Whether the file ends inside it.
     """
 
     at: int
@@ -36,7 +40,7 @@ class Block(NamedTuple):
 
 
 class RawMessage(NamedTuple):
-    """A message with all that its record has."""
+    """A message with all fields of its record."""
 
     channel: int
     sequence: int
@@ -46,23 +50,20 @@ class RawMessage(NamedTuple):
 
 
 class BrokenChunk(Exception):
-    """A chunk that cannot be read, or not be trusted; the message says why. content: what cannot be trusted."""
+    """A chunk cannot be read or trusted; the message gives the reason. content: what cannot be trusted."""
 
     def __init__(self, why: str, content: bytes = b"") -> None:
         super().__init__(why)
         self.content = content
 
 
-def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
-    """The records of a block, uncompressed. Raises BrokenChunk for what is not as it was written.
-
-    most: how many bytes they may be.
-    """
-    # What is compressed is hardly ever longer than its content: 1/255 of it in lz4, less in zstd.
-    longest = most + most // 128 + _MAX_FRAME
+def block_bytes(file: RecordFile, block: Block, limit: int = MAX_BYTES) -> bytes:
+    """Return the uncompressed records of a block, of at most `limit` bytes. Raises BrokenChunk if it is damaged."""
+    # Compressed data exceeds its content by at most 1/255 in lz4, and less in zstd.
+    longest = limit + limit // 128 + _MAX_FRAME
     size = max(block.size, block.end - block.at)
     if size > longest and not block.cut:
-        raise BrokenChunk(f"it has {size} bytes, more than the limit of {most}; {HINT}")
+        raise BrokenChunk(f"it has {size} bytes, more than the limit of {limit}; {HINT}")
     if block.size < 0:
         return file.read(block.at, block.end - block.at)
     body = file.read(block.at + HEADER.size, min(block.end - block.at - HEADER.size, longest))
@@ -71,13 +72,13 @@ def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
     compression = bytes(body[CHUNK.size : min(name_end, CHUNK.size + _MAX_NAME)]).decode(errors="replace")
     data = memoryview(body)[name_end + 8 :]
     if block.cut:
-        return _whole_records(beginning_of(compression, data, min(size, most)))
-    said = int.from_bytes(body[name_end : name_end + 8], "little")
-    # Where there is a checksum, it is what decides.
-    if size != block.size or name_end + 8 > len(body) or (said != len(data) and not crc):
+        return _whole_records(beginning_of(compression, data, min(size, limit)))
+    stated = int.from_bytes(body[name_end : name_end + 8], "little")
+    # A checksum, where there is one, decides.
+    if size != block.size or name_end + 8 > len(body) or (stated != len(data) and not crc):
         raise BrokenChunk("its header is damaged")
     try:
-        content = content_of(compression, data, size, most)
+        content = content_of(compression, data, size, limit)
     except BrokenContent as broken:
         raise BrokenChunk(str(broken)) from None
     if crc and zlib.crc32(content) != crc:
@@ -85,12 +86,12 @@ def block_bytes(file: RecordFile, block: Block, most: int = MAX_BYTES) -> bytes:
     return content
 
 
-def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int) -> list[Message]:
-    """The messages of wanted channels in [start_ns, stop_ns), as they stand; Message.topic is topic_of[channel].
+def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns: int) -> list[BagMessage]:
+    """Return the messages of wanted channels in [start_ns, stop_ns), in file order.
 
-    Raises BrokenChunk where a record reaches beyond the end.
+    BagMessage.topic is topic_of[channel]. Raises BrokenChunk if a record extends beyond the end.
     """
-    found: list[Message] = []
+    found: list[BagMessage] = []
     at, end = 0, len(data)
     unpack, is_message = MESSAGE.unpack_from, int(Opcode.MESSAGE)
     while at < end:
@@ -103,15 +104,15 @@ def messages_in(data: bytes, topic_of: Mapping[int, int], start_ns: int, stop_ns
         body = at + MESSAGE.size
         at = body + length - _MESSAGE_BODY
         if at > end or at < body:
-            raise BrokenChunk(f"a message of {length} bytes reaches beyond its end")
+            raise BrokenChunk(f"a message of {length} bytes extends beyond its end")
         topic = topic_of.get(channel)
         if topic is not None and start_ns <= time_ns < stop_ns:
-            found.append(Message(topic, time_ns, data[body:at]))
+            found.append(BagMessage(topic, time_ns, data[body:at]))
     return found
 
 
 def raw_messages_in(data: bytes) -> Iterator[RawMessage]:
-    """All messages of a block's content, as they stand. Raises BrokenChunk where a record reaches beyond the end."""
+    """Yield all messages of a block's content, in file order. Raises BrokenChunk if a record extends beyond the end."""
     try:
         for record in records_in(data):
             if record.opcode == Opcode.MESSAGE:
@@ -126,12 +127,12 @@ def _skipped(data: bytes, at: int) -> int:
         raise BrokenChunk("its last record is cut off")
     end = Record(data[at], at, HEADER.unpack_from(data, at)[1]).end
     if end > len(data):
-        raise BrokenChunk("a record reaches beyond its end")
+        raise BrokenChunk("a record extends beyond its end")
     return end
 
 
 def _whole_records(data: bytes) -> bytes:
-    """The beginning of `data`, up to the record that is not complete, or that cannot be inside a chunk."""
+    """Return the beginning of `data`, up to the first record that is incomplete or cannot be inside a chunk."""
     end = 0
     try:
         for record in records_in(data):

@@ -1,7 +1,6 @@
-"""An MCAP file being written: chunks are put together from messages as they lie, whole records by the mcap library.
+"""Write an MCAP file: chunks are assembled from raw messages, other records by the mcap library.
 
-https://mcap.dev/spec. The library's own writer takes a message at a time, through objects; that is a fourth of the
-speed.
+See https://mcap.dev/spec. The library's own writer handles one message object at a time, at a quarter of the speed.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from mcap.records import (
 Entry = tuple[int, int, bytes]
 
 MAGIC = b"\x89MCAP0\r\n"
-# A chunk is closed with the message that fills it.
+# Uncompressed size at which a chunk is closed.
 CHUNK_BYTES = 1024 * 1024
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "none": bytes,
@@ -53,11 +52,15 @@ _BEHIND_LENGTH = _MESSAGE.size - 9
 
 
 class McapFile:
-    """Writes one file. Nothing is in it for good before `flush`; without `finish` it has no summary.
+    """Writes one file. Data is safe only after `flush`; without `finish` the file has no summary.
 
-    size: bytes in the file; pending: those of messages that are not in it yet; counts: messages by channel; start_ns,
-    end_ns: the least and the greatest time.
-    What was finished survives a power loss; with `durable`, so does each chunk. Raises OSError where the disk does.
+    A finished file survives a power loss; with `durable`, so does each chunk. Raises OSError as the disk does.
+
+    Attributes:
+        size: Bytes in the file.
+        pending: Bytes of messages that are not in it yet.
+        counts: Number of messages by channel.
+        start_ns, end_ns: Minimum and maximum time.
     """
 
     def __init__(self, path: Path, compression: str, library: str, *, durable: bool = False) -> None:
@@ -73,7 +76,7 @@ class McapFile:
         self._chunks: list[ChunkIndex] = []
         self._attachments: list[AttachmentIndex] = []
         self._metadata: list[MetadataIndex] = []
-        # What the next chunk begins with, and its messages: header, data, header, data ...
+        # The start of the next chunk, and its messages: header, data, header, data ...
         self._declared = RecordBuilder()
         self._declared_bytes = 0
         self._parts: list[bytes] = []
@@ -88,13 +91,13 @@ class McapFile:
 
     @property
     def closing_bytes(self) -> int:
-        """What `flush`, `metadata` of a few texts and `finish` may still add, at most."""
+        """Maximum number of bytes that `flush`, `metadata` of a few texts and `finish` may still add."""
         chunks = len(self._chunks) + 1
         index = chunks * (120 + 10 * len(self._channels)) + 16 * len(self._parts)
         return self.pending + index + 2 * self._declared_bytes + 300 * len(self._attachments) + 4096
 
     def schema(self, name: str, encoding: str, definition: bytes) -> int:
-        """Declares a schema, unless the same is there; returns its id."""
+        """Declare a schema, unless the same one exists; return its id."""
         for schema in self._schemas:
             if (schema.name, schema.encoding, schema.data) == (name, encoding, definition):
                 return int(schema.id)
@@ -103,7 +106,7 @@ class McapFile:
         return len(self._schemas)
 
     def channel(self, topic: str, schema: int, metadata: Mapping[str, str]) -> int:
-        """Declares a channel of CDR messages; returns its id."""
+        """Declare a channel of CDR messages; return its id."""
         number = len(self._channels) + 1
         self._channels.append(Channel(number, topic, "cdr", dict(metadata), schema))
         self._declare(self._channels[-1])
@@ -111,7 +114,7 @@ class McapFile:
         return number
 
     def write(self, entries: Iterable[Entry]) -> None:
-        """Messages, in the order in which they lie in the file. Raises struct.error for times before 0."""
+        """Append messages, in order. Raises struct.error for times before 0."""
         parts, pack = self._parts, _MESSAGE.pack
         for channel, time_ns, data in entries:
             size = len(data)
@@ -122,12 +125,12 @@ class McapFile:
                 self._close_chunk()
 
     def flush(self) -> None:
-        """Hands all that was written to the system: what ends the process from now on does not touch it."""
+        """Hand everything to the operating system: it survives the end of this process."""
         if self._parts:
             self._close_chunk()
 
     def attach(self, name: str, media_type: str, data: bytes, time_ns: int) -> None:
-        """A file within the file. Its time of creation is left unknown."""
+        """Add a file within the file, with an unknown creation time."""
         record = _bytes(Attachment(0, time_ns, name, media_type, data))
         self._attachments.append(
             AttachmentIndex(self.size, len(record), time_ns, 0, len(data), name, media_type),
@@ -141,7 +144,7 @@ class McapFile:
         self._write(record)
 
     def finish(self) -> None:
-        """Writes the rest and the summary, and closes the file."""
+        """Write the rest and the summary, and close the file."""
         self.flush()
         self._write(_bytes(DataEnd(0)))
         groups: list[tuple[Opcode, list[McapRecord]]] = [
@@ -166,7 +169,7 @@ class McapFile:
         self._file.close()
 
     def abandon(self) -> None:
-        """Closes the file after the disk failed: with its summary if there is room, else with its last whole record."""
+        """Close the file after a disk error: with its summary if it fits, else after its last complete record."""
         self._parts.clear()
         self.pending = 0
         whole = self.size

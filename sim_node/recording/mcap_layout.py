@@ -1,4 +1,4 @@
-"""What an MCAP file holds and where: from its own index where that is whole."""
+"""What an MCAP file contains and where, from its index if that is complete."""
 
 from __future__ import annotations
 
@@ -16,10 +16,15 @@ _FOOTER_BYTES = HEADER.size + 20
 
 
 @dataclass
-class Layout:
-    """profile: ros2, ros1 or empty; counts: of messages by channel; attachments, metadata: where they stand.
+class McapLayout:
+    """The content of an MCAP file.
 
-    blocks: in the order of the file; damage: what was found on the way, a line each, without the file's name.
+    Attributes:
+        profile: ros2, ros1 or empty.
+        counts: Number of messages by channel.
+        attachments, metadata: Their records.
+        blocks: In the order of the file.
+        damage: One line each, without the file's name.
     """
 
     profile: str = ""
@@ -35,13 +40,13 @@ class Layout:
 
 
 class NoIndex(Exception):
-    """A file whose index is missing, damaged or leaves something out; the message is empty where that is no fault."""
+    """The index is missing, damaged or incomplete; the message is empty if that is not an error."""
 
 
-def indexed(file: RecordFile) -> Layout:
-    """The layout from the summary at the file's end. Raises NoIndex where all records have to be looked at."""
+def indexed(file: RecordFile) -> McapLayout:
+    """Return the layout from the summary at the file's end. Raises NoIndex if all records must be scanned."""
     if file.read(file.size - len(MAGIC), len(MAGIC)) != MAGIC:
-        raise NoIndex(f"byte {file.size}: the file has no end: whoever wrote it was stopped, or it was cut off")
+        raise NoIndex(f"byte {file.size}: the file has no end: its writer was stopped, or it was truncated")
     footer_at = file.size - len(MAGIC) - _FOOTER_BYTES
     footer_bytes = file.read(footer_at, _FOOTER_BYTES)
     if footer_bytes[:1] != bytes([Opcode.FOOTER]) or HEADER.unpack_from(footer_bytes)[1] != 20:
@@ -52,7 +57,7 @@ def indexed(file: RecordFile) -> Layout:
     if not len(MAGIC) <= footer.summary_start <= footer_at:
         raise NoIndex(f"byte {footer_at}: its footer is damaged")
     summary = file.read(footer.summary_start, footer_at - footer.summary_start)
-    # The checksum covers the footer too, up to itself.
+    # The checksum covers the footer too, up to the checksum itself.
     if footer.summary_crc and zlib.crc32(summary + footer_bytes[:-4]) != footer.summary_crc:
         raise NoIndex(f"byte {footer.summary_start}: its index fails the checksum (CRC)")
     try:
@@ -61,8 +66,8 @@ def indexed(file: RecordFile) -> Layout:
         raise NoIndex(f"byte {footer.summary_start}: its index is damaged: {error}") from None
 
 
-def _from_summary(file: RecordFile, summary: bytes) -> Layout:
-    layout = Layout()
+def _from_summary(file: RecordFile, summary: bytes) -> McapLayout:
+    layout = McapLayout()
     statistics: Statistics | None = None
     for record in records_in(summary):
         body = summary[record.body : record.end]
@@ -100,8 +105,8 @@ def _block(index: ChunkIndex) -> Block:
     return Block(index.chunk_start_offset, end, start_ns, end_ns, index.uncompressed_size, channels)
 
 
-def _check_complete(layout: Layout, statistics: Statistics) -> None:
-    """All of it can be left out of a summary; then the records themselves have to tell."""
+def _check_complete(layout: McapLayout, statistics: Statistics) -> None:
+    """Raise NoIndex if the summary leaves out what it may leave out."""
     counted = sum(statistics.channel_message_counts.values()) == statistics.message_count
     complete = (
         counted
@@ -117,26 +122,26 @@ def _check_complete(layout: Layout, statistics: Statistics) -> None:
         raise NoIndex
 
 
-def _check_places(file: RecordFile, layout: Layout) -> None:
-    """An index without a checksum must at least lead to what it says."""
+def _check_places(file: RecordFile, layout: McapLayout) -> None:
+    """Check that an index without a checksum at least points to valid records."""
     for block in layout.blocks:
         if not len(MAGIC) <= block.at <= block.at + HEADER.size + CHUNK.size <= block.end <= file.size:
-            raise ValueError(f"it has a chunk at byte {block.at}, which cannot be")
+            raise ValueError(f"it has a chunk at byte {block.at}, which is impossible")
     for place in (*layout.attachments, *layout.metadata):
         if file.record(place.at) != place:
-            raise ValueError(f"it leads to byte {place.at}, where something else stands")
+            raise ValueError(f"it points to byte {place.at}, where there is something else")
 
 
-def _profile(file: RecordFile, layout: Layout) -> str:
+def _profile(file: RecordFile, layout: McapLayout) -> str:
     start = file.read(0, len(MAGIC))
     if start != MAGIC:
-        layout.damage.append("byte 0: the mark of MCAP files is damaged; everything else is there")
+        layout.damage.append("byte 0: the MCAP magic bytes are damaged; everything else is intact")
     record = file.record(len(MAGIC))
     try:
         if record is None or record.opcode != Opcode.HEADER or record.length > 4096:
-            raise ValueError("is no header")
+            raise ValueError("is not a header")
         header: Header = parsed(Header, file.body(record))
         return str(header.profile)
     except (ValueError, struct.error):
-        layout.damage.append(f"byte {len(MAGIC)}: the header is damaged; everything else is there")
+        layout.damage.append(f"byte {len(MAGIC)}: the header is damaged; everything else is intact")
         return ""

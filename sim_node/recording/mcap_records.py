@@ -1,7 +1,7 @@
 """The records of an MCAP file: where each begins and ends, and where the next one is after damage.
 
-A record is an opcode (1 byte), the length of what follows (8 bytes, little endian), and that (mcap.dev/spec). The
-mcap library reads what is inside; it gives up at the first fault, which is why the framing is here.
+A record is an opcode (1 byte), the length of its body (8 bytes, little endian), and the body (mcap.dev/spec). The mcap
+library parses bodies; it stops at the first error, which is why framing is done here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MESSAGE = struct.Struct("<BQHIQQ")
 _WINDOW = 1 << 20
 # A known opcode and a length below 4 GiB.
 _LIKELY = re.compile(rb"(?=[\x01-\x0f].{4}\x00{4})", re.DOTALL)
-# What is inside: so many bytes, or what a length of 4 or 8 bytes in front of it tells.
+# Parts of the body: so many bytes, or (if negative) a length prefix of 4 or 8 bytes and its content.
 _SHORT, _LONG = -4, -8
 _SHAPES: dict[int, tuple[int, ...]] = {
     Opcode.HEADER: (_SHORT, _SHORT),
@@ -47,7 +47,7 @@ _SHAPES: dict[int, tuple[int, ...]] = {
 
 
 class Record(NamedTuple):
-    """at: of its opcode; length: of its body, which begins 9 bytes further on."""
+    """at: position of the opcode; length: of the body, which begins 9 bytes later."""
 
     opcode: int
     at: int
@@ -55,17 +55,17 @@ class Record(NamedTuple):
 
     @property
     def body(self) -> int:
-        """Where its content begins."""
+        """Position of its body."""
         return self.at + HEADER.size
 
     @property
     def end(self) -> int:
-        """Where the next record begins."""
+        """Position of the next record."""
         return self.at + HEADER.size + self.length
 
 
 class RecordFile:
-    """The bytes of a file at any place; short at its end."""
+    """Random access to the bytes of a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -73,48 +73,48 @@ class RecordFile:
         self.size = os.fstat(self._file.fileno()).st_size
 
     def read(self, at: int, length: int) -> bytes:
-        """Up to `length` bytes from `at`."""
+        """Return up to `length` bytes from `at`."""
         if not 0 <= at < self.size:
             return b""
         self._file.seek(at)
         return self._file.read(min(length, self.size - at))
 
     def record(self, at: int) -> Record | None:
-        """What stands at `at` as a record, however broken; None where not even its header fits."""
+        """Return the bytes at `at` as a record, however broken; None if not even its header fits."""
         header = self.read(at, HEADER.size)
         return Record(header[0], at, HEADER.unpack(header)[1]) if len(header) == HEADER.size else None
 
     def body(self, record: Record) -> bytes:
-        """The content of a record."""
+        """Return the body of a record."""
         return self.read(record.body, record.length)
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the file."""
         self._file.close()
 
 
 def records_in(data: bytes, at: int = 0) -> Iterator[Record]:
-    """The records that follow each other in `data`. Raises ValueError where one reaches beyond its end."""
+    """Yield consecutive records in `data`. Raises ValueError if one extends beyond the end."""
     while at < len(data):
         if at + HEADER.size > len(data):
-            raise ValueError(f"{len(data) - at} bytes are left, a record takes {HEADER.size} or more")
+            raise ValueError(f"{len(data) - at} bytes are left, a record needs at least {HEADER.size}")
         record = Record(data[at], at, HEADER.unpack_from(data, at)[1])
         if record.end > len(data):
-            raise ValueError(f"a record of {record.length} bytes does not fit into the {len(data) - at} that are left")
+            raise ValueError(f"a record of {record.length} bytes does not fit into the remaining {len(data) - at}")
         yield record
         at = record.end
 
 
 def parsed(kind: Any, body: bytes) -> Any:
-    """The content of a record as mcap's dataclass `kind`. Raises ValueError for what is none."""
+    """Return the body of a record as mcap's dataclass `kind`. Raises ValueError if it is invalid."""
     try:
         return kind.read(ReadDataStream(BytesIO(body)))
     except Exception as error:
-        raise ValueError(f"is no {kind.__name__}: {error or type(error).__name__}") from None
+        raise ValueError(f"is not a valid {kind.__name__}: {error or type(error).__name__}") from None
 
 
 def is_whole(file: RecordFile, record: Record) -> bool:
-    """Whether a record of this kind may have this length, and its inner lengths agree with it."""
+    """Return whether a record of this kind may have this length, consistent with its inner lengths."""
     if record.end > file.size:
         return False
     if record.opcode == Opcode.MESSAGE:
@@ -125,21 +125,21 @@ def is_whole(file: RecordFile, record: Record) -> bool:
 
 
 def inner_length(file: RecordFile, record: Record) -> int | None:
-    """The length of a record as the lengths inside it have it; None where they lead beyond the file."""
+    """Return the length of a record computed from the lengths inside it; None if they lead beyond the file."""
     at = record.body
     for part in _SHAPES[record.opcode]:
         if part > 0:
             at += part
             continue
-        said = file.read(at, -part)
-        if len(said) < -part:
+        stated = file.read(at, -part)
+        if len(stated) < -part:
             return None
-        at += -part + int.from_bytes(said, "little")
+        at += -part + int.from_bytes(stated, "little")
     return at - record.body
 
 
 def next_record(file: RecordFile, at: int) -> Record | None:
-    """The first record from `at` on that is whole and has another one, or the file's end, behind it."""
+    """Return the first complete record from `at` on that is followed by another one or the file's end."""
     while at < file.size:
         window = file.read(at, _WINDOW + HEADER.size)
         for match in _LIKELY.finditer(window):

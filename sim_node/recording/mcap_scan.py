@@ -1,4 +1,4 @@
-"""What an MCAP file holds, found by walking over all its records: for files without an end, or with damage."""
+"""Scan all records of an MCAP file: for files without an end, or with damage."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mcap.records import Channel, DataEnd, Header, Schema
 
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, block_bytes
-from sim_node.recording.mcap_layout import Layout
+from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import (
     CHUNK,
     MAGIC,
@@ -29,17 +29,14 @@ from sim_node.recording.mcap_records import (
 # Messages outside chunks are read in runs of about this many bytes.
 _RUN_BYTES = 1 << 20
 _NOT_YET = 2**63 - 1
-# Later than any time of a message.
+# After all message times.
 _NEVER = 2**64
-# Of definitions in broken chunks.
+# Limit for definitions in broken chunks.
 _MAX_DOUBTFUL = 1 << 24
 
 
-def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> Layout:
-    """Walks over the file; what is broken is named in the layout's damage and stepped over.
-
-    max_bytes: what a chunk may take in memory.
-    """
+def scanned(file: RecordFile, max_bytes: int = MAX_BYTES) -> McapLayout:
+    """Scan the file; damage is listed in the layout and skipped. max_bytes: limit of a chunk in memory."""
     return _Scan(file, max_bytes).layout
 
 
@@ -47,19 +44,19 @@ class _Scan:
     def __init__(self, file: RecordFile, max_bytes: int) -> None:
         self._file = file
         self._max_bytes = max_bytes
-        self.layout = Layout(start_ns=_NOT_YET)
+        self.layout = McapLayout(start_ns=_NOT_YET)
         self._counts: Counter[int] = Counter()
-        # Definitions in broken chunks, which are taken where there are no others.
+        # Definitions in broken chunks, used if there are no others.
         self._doubtful: list[tuple[int, list[tuple[int, bytes]]]] = []
         self._doubtful_bytes = 0
         self._run: _Run | None = None
         self._has_end = False
         self._walk()
         self._close_run()
-        self._take_doubtful()
+        self._add_doubtful()
         for channel in sorted(self._counts.keys() - self.layout.channels.keys()):
             lost = self._counts.pop(channel)
-            self.layout.damage.append(f"{lost} messages of channel {channel} are lost: nothing says what they are")
+            self.layout.damage.append(f"{lost} messages of channel {channel} are lost: its definition is missing")
         self.layout.counts = dict(self._counts)
         if self.layout.start_ns == _NOT_YET:
             self.layout.start_ns = 0
@@ -67,16 +64,16 @@ class _Scan:
     def _walk(self) -> None:
         at = len(MAGIC)
         if self._file.read(0, at) != MAGIC:
-            self._damage(0, "the mark of MCAP files is damaged")
+            self._damage(0, "the MCAP magic bytes are damaged")
         while at < self._file.size and not self._has_end:
             record = self._record(at)
             if record is None:
                 break
-            self._take(record)
+            self._add(record)
             at = record.end
 
     def _record(self, at: int) -> Record | None:
-        """The record at `at`, or the next one behind what is broken there."""
+        """Return the record at `at`, or the next one after damage."""
         record = self._file.record(at)
         if record is not None and is_whole(self._file, record):
             return record
@@ -86,16 +83,16 @@ class _Scan:
                 at, f"a chunk's length is damaged ({record.length if record else 0} bytes); its content is used"
             )
             return mended
-        if record is not None and self._take_cut_chunk(record):
+        if record is not None and self._add_cut_chunk(record):
             return None
         behind = next_record(self._file, at + 1)
         lost = (self._file.size if behind is None else behind.at) - at
         lost_what = self._lost(record, behind)
-        self._damage(at, f"{lost} bytes are damaged or cut off and left out{lost_what}")
+        self._damage(at, f"{lost} bytes are damaged or truncated and left out{lost_what}")
         return behind
 
     def _chunk_of_other_length(self, record: Record | None) -> Record | None:
-        """The chunk, if one of the two places that tell its length leads to a record behind it."""
+        """Return the chunk if one of the two places that state its length leads to a record after it."""
         if record is None or record.opcode != Opcode.CHUNK:
             return None
         for length in (record.length, inner_length(self._file, record)):
@@ -105,33 +102,33 @@ class _Scan:
                 return mended
         return None
 
-    def _take_cut_chunk(self, record: Record) -> bool:
-        """Uses the beginning of a chunk that the file ends in; says whether there was any."""
+    def _add_cut_chunk(self, record: Record) -> bool:
+        """Add the beginning of a chunk that the file ends in; return whether there was any."""
         is_whole_but_cut = record.opcode == Opcode.CHUNK and inner_length(self._file, record) == record.length
         if not is_whole_but_cut or record.end <= self._file.size:
             return False
         block = self._block(record)._replace(end=self._file.size, cut=True)
-        kept = self._take_content(block, block_bytes(self._file, block, self._max_bytes))
+        kept = self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         if kept:
             self._damage(record.at, f"the file ends inside a chunk; {kept} messages before its end are used")
         return bool(kept)
 
     def _lost(self, record: Record | None, behind: Record | None) -> str:
-        """How many messages, where the indexes behind a lost chunk still tell."""
+        """Return how many messages are lost, if the indexes after a lost chunk still state it."""
         if behind is None or behind.opcode != Opcode.MESSAGE_INDEX:
             return ""
         return f"; {indexed_messages(self._file, behind.at)} messages are lost"
 
-    def _take(self, record: Record) -> None:
+    def _add(self, record: Record) -> None:
         if record.opcode != Opcode.MESSAGE and self._run is not None:
             self._close_run()
         try:
             if record.opcode == Opcode.MESSAGE:
-                self._take_message(record)
+                self._add_message(record)
             elif record.opcode == Opcode.CHUNK:
-                self._take_chunk(record)
+                self._add_chunk(record)
             elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                self._take_definition(record.opcode, self._file.body(record))
+                self._add_definition(record.opcode, self._file.body(record))
             elif record.opcode == Opcode.HEADER:
                 header: Header = parsed(Header, self._file.body(record))
                 self.layout.profile = header.profile
@@ -145,7 +142,7 @@ class _Scan:
         except ValueError as error:
             self._damage(record.at, f"a record {error}")
 
-    def _take_definition(self, opcode: int, body: bytes) -> None:
+    def _add_definition(self, opcode: int, body: bytes) -> None:
         if opcode == Opcode.SCHEMA:
             schema: Schema = parsed(Schema, body)
             self.layout.schemas.setdefault(schema.id, schema)
@@ -153,7 +150,7 @@ class _Scan:
             channel: Channel = parsed(Channel, body)
             self.layout.channels.setdefault(channel.id, channel)
 
-    def _take_message(self, record: Record) -> None:
+    def _add_message(self, record: Record) -> None:
         _, _, channel, _, time_ns, _ = MESSAGE.unpack(self._file.read(record.at, MESSAGE.size))
         if self._run is None or record.at - self._run.at > _RUN_BYTES:
             self._close_run()
@@ -167,16 +164,16 @@ class _Scan:
             self.layout.blocks.append(self._run.block())
             self._run = None
 
-    def _take_chunk(self, record: Record) -> None:
+    def _add_chunk(self, record: Record) -> None:
         block = self._block(record)
         try:
-            self._take_content(block, block_bytes(self._file, block, self._max_bytes))
+            self._add_content(block, block_bytes(self._file, block, self._max_bytes))
         except BrokenChunk as broken:
             self._damage(record.at, chunk_damage(self._file, block, str(broken)))
             self._keep_definitions(record.at, broken.content)
 
     def _keep_definitions(self, at: int, content: bytes) -> None:
-        """Not the content itself: every chunk of a file may be broken."""
+        """Keep definitions, not the content: every chunk of a file may be broken."""
         found: list[tuple[int, bytes]] = []
         with suppress(ValueError):
             for record in records_in(content):
@@ -188,22 +185,22 @@ class _Scan:
         if found:
             self._doubtful.append((at, found))
 
-    def _take_doubtful(self) -> None:
-        """Fills up definitions from broken chunks."""
+    def _add_doubtful(self) -> None:
+        """Add missing definitions from broken chunks."""
         for at, definitions in self._doubtful:
             known = len(self.layout.channels)
             with suppress(ValueError):
                 for opcode, body in definitions:
-                    self._take_definition(opcode, body)
+                    self._add_definition(opcode, body)
             if len(self.layout.channels) > known:
-                self._damage(at, "names and types of topics are taken from a chunk that fails its checksum (CRC)")
+                self._damage(at, "topic names and types are read from a chunk that fails its checksum (CRC)")
 
     def _block(self, record: Record) -> Block:
         start_ns, end_ns, size, _, _ = CHUNK.unpack(self._file.read(record.body, CHUNK.size))
         return Block(record.at, record.end, start_ns, end_ns, size)
 
-    def _take_content(self, block: Block, content: bytes) -> int:
-        """Enters the block with the times and channels of its messages; returns how many there are."""
+    def _add_content(self, block: Block, content: bytes) -> int:
+        """Add a block with the times and channels of its messages; return the number of messages."""
         counts: Counter[int] = Counter()
         start_ns, end_ns = _NEVER, -1
         try:
@@ -213,7 +210,7 @@ class _Scan:
                     counts[channel] += 1
                     start_ns, end_ns = min(start_ns, time_ns), max(end_ns, time_ns)
                 elif record.opcode in (Opcode.SCHEMA, Opcode.CHANNEL):
-                    self._take_definition(record.opcode, content[record.body : record.end])
+                    self._add_definition(record.opcode, content[record.body : record.end])
         except (ValueError, struct.error) as error:
             raise BrokenChunk(f"inside it {error}") from None
         if counts:
@@ -227,7 +224,7 @@ class _Scan:
         self.layout.end_ns = max(self.layout.end_ns, end_ns)
 
     def _check_data(self, record: Record) -> None:
-        """The checksum of all before it, where the writer made one."""
+        """Verify the checksum of all data before this record, if the writer stored one."""
         end: DataEnd = parsed(DataEnd, self._file.body(record))
         if not end.data_section_crc:
             return
@@ -243,7 +240,7 @@ class _Scan:
 
 
 class _Run:
-    """Messages that stand one behind the other outside chunks."""
+    """Consecutive messages outside chunks."""
 
     def __init__(self, at: int) -> None:
         self.at = at
@@ -261,14 +258,14 @@ class _Run:
 
 
 def chunk_damage(file: RecordFile, block: Block, why: str) -> str:
-    """What there is to say of a broken chunk: when it was, why it is left out, how many messages that costs."""
+    """Describe a broken chunk: its times, why it is left out, and how many messages are lost."""
     lost = indexed_messages(file, block.end)
     count = f"{lost} messages" if lost else "its messages"
     return f"a chunk of {block.start_ns / 1e9:.3f} s to {block.end_ns / 1e9:.3f} s is left out, {why}; {count} are lost"
 
 
 def indexed_messages(file: RecordFile, at: int) -> int:
-    """How many messages the message indexes that begin at `at` name: those of the chunk before them."""
+    """Return the number of messages in the message indexes from `at` on: those of the chunk before them."""
     count = 0
     while (record := file.record(at)) is not None and record.opcode == Opcode.MESSAGE_INDEX and is_whole(file, record):
         count += (record.length - 6) // 16

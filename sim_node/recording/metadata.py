@@ -1,4 +1,4 @@
-"""metadata.yaml of a bag: read as rosbag2 wrote it from Dashing to Kilted (versions 1 to 9), and written."""
+"""metadata.yaml of a bag: read versions 1 to 9 (rosbag2 Dashing to Kilted), and write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.wire.topic import Qos
 
 @dataclass(frozen=True)
 class TopicNote:
-    """What metadata.yaml knows of a topic, for files that do not say it themselves."""
+    """What metadata.yaml states about a topic, for files that do not contain it."""
 
     type: str
     qos: tuple[Qos, ...]
@@ -28,7 +28,14 @@ class TopicNote:
 
 @dataclass(frozen=True)
 class Metadata:
-    """files: their names, in the order of time. compression_mode: file, message or empty; topics: notes by name."""
+    """The content of metadata.yaml that reading needs.
+
+    Attributes:
+        files: File names, in the order of time.
+        compression_mode: file, message or empty.
+        compression_format: Such as zstd, or empty.
+        topics: Notes by name.
+    """
 
     storage: str
     files: tuple[str, ...]
@@ -38,7 +45,7 @@ class Metadata:
 
 
 def read_metadata(path: Path) -> Metadata:
-    """Raises BagError, with what helps."""
+    """Read a metadata.yaml. Raises BagError, with advice."""
     advice = "move it away to read the files by themselves, or run `sim_node repair`"
     try:
         whole = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -50,7 +57,7 @@ def read_metadata(path: Path) -> Metadata:
         mode = str(found.get("compression_mode") or "").lower()
         return Metadata(
             str(found["storage_identifier"]),
-            # Older versions have them below the bag's name, relative to where it was recorded.
+            # Older versions prefix them with the bag's name.
             tuple(PurePath(name).name for name in found["relative_file_paths"]),
             str(found.get("compression_format") or ""),
             "" if mode == "none" else mode,
@@ -59,12 +66,12 @@ def read_metadata(path: Path) -> Metadata:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = "" if mark is None else f"{mark.line + 1}:{mark.column + 1}: "
-        raise BagError(f"{path}:{line or ' '}is no YAML; {advice}") from None
+        raise BagError(f"{path}:{line or ' '}is not valid YAML; {advice}") from None
     except RecursionError:
-        raise BagError(f"{path}: is nested too deep for rosbag2 metadata; {advice}") from None
+        raise BagError(f"{path}: is nested too deeply for rosbag2 metadata; {advice}") from None
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        missing = f"{error} is missing" if isinstance(error, KeyError) else "has not the entries of one"
-        raise BagError(f"{path}: is no rosbag2 metadata: {missing}; {advice}") from None
+        missing = f"{error} is missing" if isinstance(error, KeyError) else "entries have the wrong form"
+        raise BagError(f"{path}: is not rosbag2 metadata: {missing}; {advice}") from None
 
 
 def _note(note: dict[str, Any]) -> TopicNote:
@@ -88,7 +95,7 @@ class FileInformation:
 
 @dataclass(frozen=True)
 class TopicInformation:
-    """One topic of a bag. type: package/msg/Name; qos: what its publishers offered."""
+    """One topic of a bag. type: package/msg/Name; qos: offered by its publishers."""
 
     name: str
     type: str
@@ -98,18 +105,18 @@ class TopicInformation:
 
 @dataclass(frozen=True)
 class BagInformation:
-    """What metadata.yaml says. topics: each with the number of its messages; custom: texts of the writer's own."""
+    """The content of metadata.yaml. topics: each with the number of its messages; custom: custom data."""
 
     files: Sequence[FileInformation]
     topics: Sequence[tuple[TopicInformation, int]]
     custom: Mapping[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """The YAML of metadata.yaml, the same for the same content."""
+        """Return the YAML of metadata.yaml, identical for identical content."""
         return _dumped({"rosbag2_bagfile_information": self._content()})
 
     def record(self) -> str:
-        """The YAML of the record within a file, which has no outermost key."""
+        """Return the YAML of the metadata record within a file, without the outermost key."""
         return _dumped(self._content())
 
     def _content(self) -> dict[str, Any]:
@@ -137,12 +144,12 @@ class BagInformation:
 
 
 def qos_text(offered: Iterable[Qos]) -> str:
-    """QoS profiles as channels of MCAP files carry them."""
+    """Return QoS profiles as MCAP channels contain them."""
     return _dumped([_qos(each) for each in offered]).strip()
 
 
 def write(folder: Path, information: BagInformation) -> None:
-    """Puts metadata.yaml there, at once and whole, so that it and the names of the files survive a power loss."""
+    """Write metadata.yaml atomically, so that it and the names of the files survive a power loss."""
     part = folder / f".{FILE}.part"
     with part.open("w", encoding="utf-8") as file:
         file.write(information.text())
@@ -154,7 +161,7 @@ def write(folder: Path, information: BagInformation) -> None:
 
 
 def _keep_names(folder: Path) -> None:
-    """Some file systems keep the names in a folder by themselves, and refuse to be asked."""
+    """Sync the folder. Some file systems do so by themselves and refuse the call."""
     with suppress(OSError):
         opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

@@ -1,4 +1,4 @@
-"""Opens bags: a folder with or without its metadata.yaml, or a single file of any storage."""
+"""Open bags: a folder with or without metadata.yaml, or a single file of any storage."""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ _COMPRESSED = (".zstd", ".zst")
 
 
 def open_bag(path: str | Path, max_bytes: int = MAX_BYTES) -> SplitBag:
-    """The bag at `path`: a folder, or one .mcap or .db3 file. Close it after use.
+    """Open the bag at `path`. Use it in a `with` statement, or close it after use.
 
-    max_bytes: what a chunk, or a message that is compressed by itself, may take in memory.
+    Args:
+        path: A folder, or one .mcap or .db3 file.
+        max_bytes: Memory limit of a chunk, or of a message that is compressed by itself.
 
-    Raises BagError: what is wrong with which file, and what to try.
+    Returns:
+        The open bag.
+
+    Raises:
+        BagError: The bag cannot be opened; the message names the file, the reason and a remedy.
     """
     path = Path(path)
     try:
         return _opened_at(path, max_bytes)
-    except OSError as error:  # of names that no file system takes, too
+    except OSError as error:  # also for names that no file system accepts
         raise BagError(f"{quoted_path(str(path))}: cannot be read: {error.strerror}") from None
 
 
@@ -39,12 +45,12 @@ def _opened_at(path: Path, max_bytes: int) -> SplitBag:
         return _opened([path / name for name in metadata.files], metadata, path, max_bytes)
     files = sorted(file for file in path.iterdir() if _suffix(file) in suffixes())
     if not files:
-        raise BagError(f"{path}: is no bag: there is no {FILE} in it, and no .mcap or .db3 file")
+        raise BagError(f"{path}: is not a bag: it contains neither {FILE} nor .mcap or .db3 files")
     return _opened(files, None, path, max_bytes)
 
 
 def kept_in(path: Path) -> tuple[int, str]:
-    """How many messages a reader finds in a bag, and what it says is broken."""
+    """Return how many messages a reader finds in a bag, and the damage it reports."""
     try:
         with open_bag(path) as bag:
             return bag.count, "; ".join(bag.damage)
@@ -53,26 +59,33 @@ def kept_in(path: Path) -> tuple[int, str]:
 
 
 def is_bag(path: str | Path) -> bool:
-    """Whether `path` looks like a bag, which no world does."""
+    """Return whether a path looks like a bag, which no world does.
+
+    Args:
+        path: Any path.
+
+    Returns:
+        True for a bag folder or file.
+    """
     path = Path(path)
     try:
         if path.is_dir():
             return (path / FILE).is_file() or any(_suffix(file) in suffixes() for file in path.iterdir())
-    except OSError:  # whoever reads it tells why it cannot be
+    except OSError:  # reported when it is read
         return False
     return _suffix(path) in suffixes()
 
 
 def _suffix(path: Path) -> str:
-    """The storage's suffix: .db3 of run_0.db3.zstd."""
+    """Return the storage's suffix: .db3 for run_0.db3.zstd."""
     return Path(path.stem).suffix if path.suffix in _COMPRESSED else path.suffix
 
 
-def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, most: int) -> SplitBag:
+def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, limit: int) -> SplitBag:
     missing = [file for file in files if not file.is_file()]
     there = [file for file in files if file.is_file()]
     if not there:
-        what = f"{FILE} names {missing[0].name}, which is not there" if missing else f"{FILE} names no file"
+        what = f"{FILE} names {missing[0].name}, which is missing" if missing else f"{FILE} names no file"
         raise BagError(f"{bag_path}: {what}")
     damage = [f"{file}: is missing, though {FILE} names it" for file in missing]
     with ExitStack() as owned:
@@ -81,31 +94,31 @@ def _opened(files: list[Path], metadata: Metadata | None, bag_path: Path, most: 
             name = metadata.storage if metadata else _suffix(file)
             open_file = opener(name, file)
             try:
-                bag = open_file(_plain(file, owned, most), most)
+                bag = open_file(_plain(file, owned, limit), limit)
             except OSError as error:
                 raise BagError(f"{file}: cannot be read: {error.strerror}") from None
             owned.callback(bag.close)
             bags.append(bag)
-        decompress = _decompressor(metadata, bag_path, most)
+        decompress = _decompressor(metadata, bag_path, limit)
         return SplitBag(bags, owned.pop_all(), metadata, decompress, damage)
 
 
-def _plain(file: Path, owned: ExitStack, most: int) -> Path:
-    """The file, or where it is compressed as a whole, a copy of what is in it that goes with the bag."""
+def _plain(file: Path, owned: ExitStack, limit: int) -> Path:
+    """Return the file or, if it is compressed as a whole, a decompressed copy that is deleted with the bag."""
     if file.suffix not in _COMPRESSED:
         return file
     folder = owned.enter_context(TemporaryDirectory(prefix="sim_node_bag_"))
     copy = Path(folder, file.stem)
     try:
-        decompress_file(file, copy, most)
+        decompress_file(file, copy, limit)
     except BrokenContent as broken:
         raise BagError(f"{file}: cannot be decompressed: {broken}") from None
     return copy
 
 
-def _decompressor(metadata: Metadata | None, where: Path, most: int) -> Decompress | None:
+def _decompressor(metadata: Metadata | None, where: Path, limit: int) -> Decompress | None:
     if metadata is None or metadata.compression_mode != "message":
         return None
     if metadata.compression_format != "zstd":
         raise BagError(f"{where}: messages are compressed with {metadata.compression_format!r}; known: zstd")
-    return lambda data: message_of(data, most)
+    return lambda data: message_of(data, limit)

@@ -1,4 +1,4 @@
-"""What of a bag is played, and in which order: a range of its time, some of its topics, the latched ones first."""
+"""Select and order the messages of a bag to play: a time range, some topics, latched messages first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from sim_node.recording.bag import Bag, Message
+from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.frames import Statics
 from sim_node.recording.qos import offer
 
@@ -14,9 +14,10 @@ TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 
 
 class Playback:
-    """Messages of a bag from start_ns to stop_ns (both included, on the bag's clock), of the topics that are named.
+    """Messages of a bag from start_ns to stop_ns (both included, bag time), of the named topics.
 
-    unmerged: topics of static transforms that are sent as they are, and why.
+    Attributes:
+        unmerged: Topics of static transforms that are sent unchanged, and why.
     """
 
     def __init__(
@@ -33,11 +34,11 @@ class Playback:
         for row in self._statics:
             del self._depths[row]
 
-    def before(self, time_ns: int) -> list[Message]:
-        """What late subscribers would have got at a time: static transforms, then the newest of each latched topic."""
+    def before(self, time_ns: int) -> list[BagMessage]:
+        """Return what late subscribers would have: static transforms, then the last message of each latched topic."""
         found = [(row, statics.after(statics.count_before(time_ns))) for row, statics in self._statics.items()]
-        first = [Message(row, time_ns, data) for row, data in found if data is not None]
-        newest = {row: deque[Message](maxlen=depth) for row, depth in self._depths.items()}
+        first = [BagMessage(row, time_ns, data) for row, data in found if data is not None]
+        newest = {row: deque[BagMessage](maxlen=depth) for row, depth in self._depths.items()}
         if newest and time_ns > self.bag.start_ns:
             names = [self.bag.topics[row].name for row in newest]
             for message in self.bag.messages(names, stop_ns=time_ns):
@@ -45,20 +46,19 @@ class Playback:
         kept = [message for messages in newest.values() for message in messages]
         return first + sorted(kept, key=lambda message: message.time_ns)
 
-    def after(self, time_ns: int) -> Iterator[Message]:
-        """The messages from a time on.
+    def after(self, time_ns: int) -> Iterator[BagMessage]:
+        """Yield the messages from a time on.
 
-        Static transforms that `before` has told already are not told again with the first message; merged ones only
-        when something changes.
+        Static transforms that `before` has returned are not repeated; merged ones are sent only when something changes.
         """
         messages = self.bag.messages(self.names, start_ns=time_ns, stop_ns=self.stop_ns + 1)
         return self._with_statics(messages, time_ns) if self._statics else messages
 
-    def _with_statics(self, messages: Iterator[Message], time_ns: int) -> Iterator[Message]:
+    def _with_statics(self, messages: Iterator[BagMessage], time_ns: int) -> Iterator[BagMessage]:
         statics = self._statics
         counts = {row: topic.count_before(time_ns) for row, topic in statics.items()}
-        told = {row: statics[row].after(count) for row, count in counts.items()}
-        unheard = set(statics)
+        sent = {row: statics[row].after(count) for row, count in counts.items()}
+        unsent = set(statics)
         for message in messages:
             row = message.topic
             if row not in statics:
@@ -67,10 +67,10 @@ class Playback:
             counts[row] += 1
             data = statics[row].after(counts[row])
             assert data is not None
-            if data != told[row] or (row not in unheard and data == message.data):
+            if data != sent[row] or (row not in unsent and data == message.data):
                 yield message._replace(data=data)
-            told[row] = data
-            unheard.discard(row)
+            sent[row] = data
+            unsent.discard(row)
 
     def _read_statics(self, latched: list[int]) -> dict[int, Statics]:
         found: dict[int, Statics] = {}
@@ -78,7 +78,7 @@ class Playback:
             topic = self.bag.topics[row]
             if topic.type == TF_MESSAGE:
                 try:
-                    # They tend to be at the beginning: a bag without an index is not read to its end for them.
+                    # They are usually at the beginning: do not read a bag without an index to its end for them.
                     found[row] = Statics(islice(self.bag.messages([topic.name]), topic.count or None))
                 except ValueError as error:
                     self.unmerged[topic.name] = str(error)

@@ -1,4 +1,4 @@
-"""Plays a bag in a thread of its own: keeps its pace, obeys pause, step, seek, rate and the end of the range."""
+"""Play a bag in a thread of its own, with pause, step, seek, rate and looping."""
 
 from __future__ import annotations
 
@@ -6,66 +6,71 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.playback import Playback
 from sim_node.recording.stamps import NoDefinition, Shift, shift_of
 from sim_node.simulation.pacing import Pace, Pacer
 from sim_node.simulation.worker import Refused, Worker
 
 T = TypeVar("T")
-# Between the end of one loop and the start of the next, and after seeks backwards: stamps that were later than the
-# times at which their messages were recorded stay behind what comes next.
+# Gap between loops and after seeks backwards, so that stamps later than the recording times of their messages stay
+# before what follows.
 GAP_NS = 100_000_000
-# As fast as possible, others get a word in after so many messages.
+# When playing as fast as possible, calls are served after this many messages.
 BURST = 250
-# While time stands, it is told this often to those who join.
+# How often the time is published while paused, for late subscribers.
 STANDING_CLOCK_S = 1.0
-# A stamp of zero means "no time" or "the newest" to markers and goals, and then stays. In these messages, and in what
-# was recorded when a clock began at zero, it is a time like any other.
+# A stamp of zero means "no time" or "the latest" for markers and goals, and is kept. In these messages, and in those
+# recorded when a clock started at zero, it is an ordinary time.
 ZERO_IS_A_TIME = ("rosgraph_msgs/msg/Clock", "tf2_msgs/msg/TFMessage")
 BEGINNING_NS = 1_000_000_000
-# How long those who asked for reliability may take for the last messages.
-LAST_WORDS_S = 5.0
+# How long to wait until reliable subscribers have received the last messages.
+DELIVERY_TIMEOUT_S = 5.0
 LISTEN_S = 0.02
 
 
-class Stage(Protocol):
-    """Where a bag is played."""
+class PlaybackTarget(Protocol):
+    """Receives what a Player plays."""
 
     @property
     def sends(self) -> Mapping[int, Callable[[bytes], None]]:
-        """What sends on each of the topics that are played, by their places in the bag."""
+        """The senders of the topics to play, by their index in the bag."""
 
     def clock(self, time_ns: int) -> None:
-        """It is this time now."""
+        """Publish the time."""
 
     def ready(self) -> bool:
-        """Whether those who are waited for are there."""
+        """Return whether the expected subscribers are there."""
 
     def delivered(self) -> bool:
-        """Whether all that was sent reliably has arrived. May take a moment, well below a second."""
+        """Return whether everything sent reliably has arrived. May block for well below a second."""
 
-    def complain(self, text: str) -> None:
-        """Something that the user should know."""
+    def warn(self, text: str) -> None:
+        """Report a message to the user."""
 
 
 class Player:
-    """Plays on a stage. All methods may be called from any thread but the stage's own in `sends`.
-
-    rate: seconds of the bag per wall second, 0 for as fast as possible; loop: begin again at the end; paused: begin
-    standing; clock_rate: how often the stage is told the time (per wall second), 0 for never; step_ns: how far a step
-    goes, 0 for to the next message.
-
-    continuous: stamps and the clock never go back: after a loop or a seek backwards they go on from where they were,
-    and every stamp inside the messages is moved along. Otherwise everything is as recorded, and time jumps back.
+    """Plays a bag on a target. All methods may be called from any thread except the target's own in `sends`.
 
     Positions are nanoseconds from the start of the bag. Requests that do not fit the state raise Refused.
+
+    Args:
+        playback: The messages.
+        target: Receives them.
+        rate: Seconds of the bag per wall second, 0 for as fast as possible.
+        loop: Whether to start again at the end.
+        paused: Whether to start paused.
+        clock_rate: How often the time is published (per wall second), 0 for never.
+        step_ns: Length of a step, 0 for up to the next message.
+        continuous: Whether stamps and clock never go back: after a loop or a seek backwards they continue from where
+            they were, and all stamps inside messages are shifted. Otherwise everything is as recorded, and time jumps
+            back.
     """
 
     def __init__(
         self,
         playback: Playback,
-        stage: Stage,
+        target: PlaybackTarget,
         *,
         rate: float = 1.0,
         loop: bool = False,
@@ -81,99 +86,99 @@ class Player:
         self.loops = 0
         self.sent = 0
         self.began = False
-        self._stage = stage
+        self._target = target
         self._continuous = continuous
         self._clock_period_s = 1.0 / clock_rate if clock_rate else None
         self._next_clock = 0.0
         self._pacer = Pacer(rate)
         if paused:
             self._pacer.stop()
-        # Where in the bag it is, on the bag's clock; and how much later the world is told that it is.
+        # Position in bag time, and the offset of published time.
         self._now_ns = playback.start_ns
         self._ahead_ns = 0
         self._shifts: dict[int, Shift | None] = {}
-        self._damage_told = 0
-        self._messages: Iterator[Message] = iter(())
-        self._next: Message | None = None
+        self._damage_reported = 0
+        self._messages: Iterator[BagMessage] = iter(())
+        self._next: BagMessage | None = None
         self._sending = False
-        # Whether there is nothing at all to play, so that a loop would go round without end.
+        # Whether there is nothing to play, so that looping would never end.
         self._empty = False
         self._worker = Worker("replay", self._work)
 
-    # What others ask of it
+    # For any thread
 
     def start(self, *, ended: Callable[[], None] = lambda: None) -> None:
-        """Starts the thread; `ended` is called from it when all is played, or for whatever reason it is over."""
+        """Start the thread; `ended` is called from it when everything is played, or it ends for another reason."""
         self._worker.start(ended)
 
     def stop(self) -> None:
-        """Ends it after the message that it is at, and waits. Raises what made it fail."""
+        """End after the current message, and wait. The error that ended it, if any, is raised."""
         self._worker.end()
         self._worker.join()
 
     def call(self, function: Callable[[], T]) -> T:
-        """Run a function between two messages and return its result, as Loop.call does.
+        """Run a function between two messages and return its result, like Loop.call.
 
-        Raises Refused after the end, and to a stage that asks while it is sent to.
+        Raises Refused after the end, and for a call by the target while it is sent to.
         """
         if self._sending and self._worker.is_current:
-            raise Refused("a stage cannot ask this of the replay that sends to it; ask from another thread")
+            raise Refused("the playback target cannot do this while it is sent to; call from another thread")
         return self._worker.call(function)
 
     def end(self) -> None:
-        """Ends it as if all were played: the last messages may still arrive."""
+        """End as if everything were played: the last messages may still arrive."""
         self.call(self._end)
 
     def pause(self) -> None:
-        """Stops its time."""
+        """Pause."""
         self.call(self._pause)
 
     def resume(self) -> None:
-        """Lets it go on."""
+        """Resume."""
         self.call(self._resume)
 
     def toggle(self) -> None:
-        """Pauses or resumes."""
+        """Pause or resume."""
         self.call(lambda: self._resume() if self.paused else self._pause())
 
     def step(self) -> None:
-        """Sends the next message, or what the next `step_ns` hold. Raises Refused while it runs and at the end."""
+        """Send the next message, or those of the next `step_ns`. Raises Refused while it runs and at the end."""
         self.call(self._step)
 
     def seek(self, position_ns: int) -> None:
-        """Goes somewhere else, running or paused as before. Raises Refused outside of the range that is played."""
+        """Go to a position; stays running or paused. Raises Refused outside of the range that is played."""
         self.call(lambda: self._seek(position_ns))
 
     def set_rate(self, rate: float) -> None:
-        """Changes the pace from now on. Raises ValueError."""
+        """Change the rate from now on. Raises ValueError."""
         self.call(lambda: self._set_rate(rate))
 
     @property
     def stopping(self) -> bool:
-        """Whether it is over, or about to be."""
+        """Whether it has ended or is about to."""
         return self._worker.stopping
 
     @property
     def position_ns(self) -> int:
-        """Where it is, from the start of the bag."""
+        """Current position, from the start of the bag."""
         now_ns = self._now_ns
         if self.began and not (self.paused or self._pacer.free):
             now_ns = max(now_ns, self._pacer.now_ns())
         return min(now_ns, self.playback.stop_ns) - self.playback.bag.start_ns
 
-    def said(self) -> str:
-        """Its state and position in words."""
+    def status(self) -> str:
+        """Return state and position as text."""
         state = "waiting" if not self.began else "paused" if self.paused else "ended" if self.stopping else "playing"
         return f"{state} at {self.position_ns / 1e9:.9g} s"
 
     def pace(self) -> Pace:
-        """How it keeps up."""
+        """Return how well it keeps up with the wall clock."""
         return self._pacer.pace()
 
-    # What the thread does
+    # In the thread
 
     def _work(self) -> None:
-        while not self.stopping and not self._stage.ready():
+        while not self.stopping and not self._target.ready():
             self._worker.serve(LISTEN_S)
         if not self.stopping:
             self._cue(self.playback.start_ns)
@@ -182,8 +187,8 @@ class Player:
             self._turn()
 
     def _turn(self) -> None:
-        """What is due: messages, the time, the end; else a wait for whatever comes first."""
-        self._tell_time()
+        """Process what is due: messages, the time, the end; otherwise wait for whatever is first."""
+        self._publish_time()
         if self.paused:
             self._worker.serve(STANDING_CLOCK_S)
             return
@@ -198,27 +203,27 @@ class Player:
             self._play(None if self._pacer.free else self._pacer.now_ns())
         self._worker.serve()
 
-    def _play(self, until_ns: int | None, most: int = BURST) -> None:
-        """Sends the messages up to a time (whatever comes next, where None) and at most so many of them."""
-        message, messages, sends, ahead_ns = self._next, self._messages, self._stage.sends, self._ahead_ns
+    def _play(self, until_ns: int | None, limit: int = BURST) -> None:
+        """Send the messages up to a time (just the next one if None), at most `limit` of them."""
+        message, messages, sends, ahead_ns = self._next, self._messages, self._target.sends, self._ahead_ns
         self._sending = True
         try:
-            while message is not None and most and (until_ns is None or message.time_ns <= until_ns):
+            while message is not None and limit and (until_ns is None or message.time_ns <= until_ns):
                 sends[message.topic](self._moved(message) if ahead_ns else message.data)
                 self.sent += 1
                 self._now_ns = message.time_ns
                 message = next(messages, None)
-                most -= 1
+                limit -= 1
                 if self._worker.requests or self._worker.stopping:
                     break
         finally:
             self._sending = False
         self._next = message
         if message is None:
-            self._tell_damage()
+            self._report_damage()
 
     def _finish(self) -> None:
-        """The end of the range: the next loop, or the end of all."""
+        """Handle the end of the range: the next loop, or the end."""
         if self.loop and not self._empty:
             self.loops += 1
             self._now_ns = self.playback.stop_ns
@@ -233,25 +238,25 @@ class Player:
         self._worker.end()
 
     def _await_delivery(self) -> None:
-        """Until the last messages have arrived, unless somebody asks for something meanwhile."""
-        deadline = time.monotonic() + LAST_WORDS_S
-        while not self.stopping and not self._worker.requests and not self._stage.delivered():
+        """Wait until the last messages have arrived, or a call is requested."""
+        deadline = time.monotonic() + DELIVERY_TIMEOUT_S
+        while not self.stopping and not self._worker.requests and not self._target.delivered():
             if time.monotonic() > deadline:
-                self._stage.complain(f"the last messages were not acknowledged within {LAST_WORDS_S:g} s")
+                self._target.warn(f"the last messages were not acknowledged within {DELIVERY_TIMEOUT_S:g} s")
                 break
 
     def _cue(self, time_ns: int) -> None:
-        """Goes to a time: latched messages at once, the others from there on, a moment later if others came before."""
-        told_ns = self._now_ns + self._ahead_ns
+        """Go to a time: send latched messages at once, the others from there on, after a gap if needed."""
+        published_ns = self._now_ns + self._ahead_ns
         gap_ns = GAP_NS if self.began and time_ns <= self._now_ns else 0
         if self._continuous:
-            self._ahead_ns = max(self._ahead_ns, told_ns + gap_ns - time_ns)
+            self._ahead_ns = max(self._ahead_ns, published_ns + gap_ns - time_ns)
         self._messages = self.playback.after(time_ns)
         self._now_ns = time_ns
         self._pacer.anchor(time_ns - (0 if self.paused else gap_ns))
-        self._tell(time_ns if self.paused else time_ns - gap_ns)
+        self._publish_clock(time_ns if self.paused else time_ns - gap_ns)
         self._next_clock = time.monotonic() + (self._clock_period_s or 0.0)
-        latched, sends = self.playback.before(time_ns), self._stage.sends
+        latched, sends = self.playback.before(time_ns), self._target.sends
         self._sending = True
         try:
             for message in latched:
@@ -267,17 +272,17 @@ class Player:
         time_ns = bag.start_ns + position_ns
         if not playback.start_ns <= time_ns <= playback.stop_ns:
             low, high = ((end - bag.start_ns) / 1e9 for end in (playback.start_ns, playback.stop_ns))
-            raise Refused(f"{position_ns / 1e9:g} s is outside of what is played, {low:.9g} to {high:.9g} s")
+            raise Refused(f"{position_ns / 1e9:g} s is outside of the played range, {low:.9g} to {high:.9g} s")
         if not self.began:
-            raise Refused("it has not begun yet: it waits for subscribers")
+            raise Refused("the replay has not started: it waits for subscribers")
         self._now_ns = bag.start_ns + self.position_ns
         self._cue(time_ns)
 
     def _step(self) -> None:
         if not self.paused:
-            raise Refused("the replay runs; pause it to step")
+            raise Refused("the replay is running; pause it to step")
         if not self.began:
-            raise Refused("it has not begun yet: it waits for subscribers")
+            raise Refused("the replay has not started: it waits for subscribers")
         if self._next is None and not (self.step_ns and self._now_ns < self.playback.stop_ns):
             if not self.loop or self._empty:
                 raise Refused("at the end; seek back or resume")
@@ -288,12 +293,12 @@ class Player:
         else:
             assert self._next is not None
             until_ns = self._next.time_ns
-        self._tell(until_ns)
+        self._publish_clock(until_ns)
         if self.step_ns:
             while self._next is not None and self._next.time_ns <= until_ns and not self.stopping:
                 self._play(until_ns)
         else:
-            self._play(until_ns, most=1)
+            self._play(until_ns, limit=1)
         self._now_ns = until_ns
         self._pacer.anchor(until_ns)
 
@@ -314,18 +319,18 @@ class Player:
             self._pacer.anchor(self._now_ns)
         self._pacer.set_real_time_factor(rate)
 
-    def _tell_time(self) -> None:
-        """On the clock, when it is due."""
+    def _publish_time(self) -> None:
+        """Publish the clock when it is due."""
         if self._clock_period_s is None or not self._clock_is_due():
             return
         if self.paused:
-            self._tell(self._now_ns)
+            self._publish_clock(self._now_ns)
         elif self._pacer.free:
-            self._tell(self._now_ns if self._next is None else self._next.time_ns)
+            self._publish_clock(self._now_ns if self._next is None else self._next.time_ns)
         else:
-            # Not ahead of what has yet to be sent: the next message sets time back where a long delay is given up.
+            # Not ahead of what is yet to be sent: after a long delay the next message sets time back.
             next_ns = self.playback.stop_ns if self._next is None else self._next.time_ns
-            self._tell(min(self._pacer.now_ns(), next_ns))
+            self._publish_clock(min(self._pacer.now_ns(), next_ns))
 
     def _clock_is_due(self) -> bool:
         now = time.monotonic()
@@ -333,16 +338,16 @@ class Player:
             return False
         period = STANDING_CLOCK_S if self.paused else self._clock_period_s
         assert period is not None
-        # On a grid, unless it has fallen behind by more than a period.
+        # On a grid, unless it is late by more than a period.
         self._next_clock = max(self._next_clock + period, now)
         return True
 
-    def _tell(self, time_ns: int) -> None:
+    def _publish_clock(self, time_ns: int) -> None:
         if self._clock_period_s is not None:
-            self._stage.clock(time_ns + self._ahead_ns)
+            self._target.clock(time_ns + self._ahead_ns)
 
-    def _moved(self, message: Message) -> bytes:
-        """A message with its stamps moved; as it is where they cannot be found, which is told once."""
+    def _moved(self, message: BagMessage) -> bytes:
+        """Return a message with its stamps shifted; unchanged, with one warning, if they cannot be located."""
         topic = self.playback.bag.topics[message.topic]
         try:
             if message.topic not in self._shifts:
@@ -354,11 +359,11 @@ class Player:
             return shift(message.data, self._ahead_ns, zeros)
         except (NoDefinition, ValueError) as fault:
             self._shifts[message.topic] = None
-            self._stage.complain(f"{topic.name} ({topic.type}): its stamps stay as they were recorded: {fault}")
+            self._target.warn(f"{topic.name} ({topic.type}): its stamps are not shifted: {fault}")
             return message.data
 
-    def _tell_damage(self) -> None:
+    def _report_damage(self) -> None:
         damage = self.playback.bag.damage
-        for line in damage[self._damage_told :]:
-            self._stage.complain(line)
-        self._damage_told = len(damage)
+        for line in damage[self._damage_reported :]:
+            self._target.warn(line)
+        self._damage_reported = len(damage)

@@ -13,7 +13,7 @@ from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
 # Of the profiles of a topic, some hundred publishers.
 MAX_TEXT = 65_536
-# rmw/types.h; what is not listed is a policy left to the system, for which rosbag2 plays the default.
+# rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
 _DURABILITY = {1: "transient_local", 2: "volatile"}
@@ -21,7 +21,7 @@ _LIVELINESS = {1: "automatic", 2: "manual_by_node", 3: "manual_by_topic"}
 
 
 def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
-    """The profiles in a channel's metadata, a topics table or a metadata.yaml; none where they cannot be read."""
+    """Return the profiles in a channel's metadata, a topics table or a metadata.yaml; empty if invalid."""
     entries = _parsed(given) if isinstance(given, str) else given
     return tuple(_profile(entry) for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
 
@@ -68,7 +68,7 @@ def _word(given: Any, words: Mapping[int, str], default: str) -> str:
 
 
 def _duration(given: Any) -> int:
-    """Nanoseconds. Zero is rmw's unspecified; middlewares have more than one number for never."""
+    """Return nanoseconds. Zero means unspecified in rmw; middlewares have several values for infinite."""
     if not isinstance(given, dict):
         return INFINITE_NS
     seconds, nanoseconds = given.get("sec", 0), given.get("nsec", 0)
@@ -78,21 +78,21 @@ def _duration(given: Any) -> int:
     return total if 0 < total < 2_147_483_647 * 1_000_000_000 else INFINITE_NS
 
 
-# By a topic's last name, where a bag does not say.
-UNTOLD = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description": LATCHED}
-# Kept for readers that fall behind. History is a publisher's own affair: it takes no part in matching.
+# Profiles by the last part of a topic's name, for bags without them.
+DEFAULTS = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description": LATCHED}
+# Depth for readers that fall behind. History does not take part in matching.
 DEPTH = 1000
-# Of latched topics of which a bag does not say how many messages a late subscriber got; rosbag2 leaves it out.
+# Depth of latched topics for which the bag has none; rosbag2 leaves it out.
 LATCHED_DEPTH = 10
 
 
 def offer(topic: BagTopic) -> Qos:
-    """The strongest of what the topic's publishers offered in each respect: whoever heard one of them still does.
+    """Return the strictest combination of what the topic's publishers offered: each of their subscribers still matches.
 
-    What subscribers match by (reliability, durability, deadline, liveliness): the strictest promise. Depth of latched
-    topics: the sum of their publishers', as each of them kept its own.
+    Reliability, durability, deadline and liveliness are the strictest. The depth of latched topics is the sum of their
+    publishers', since each of them kept its own messages.
     """
-    recorded = topic.qos or (UNTOLD.get(topic.name.rpartition("/")[2], Qos()),)
+    recorded = topic.qos or (DEFAULTS.get(topic.name.rpartition("/")[2], Qos()),)
     latched = any(qos.latched for qos in recorded)
     return Qos(
         depth=_latched_depth(recorded) if latched else max(DEPTH, *(qos.depth for qos in recorded)),
@@ -112,5 +112,5 @@ def _latched_depth(recorded: tuple[Qos, ...]) -> int:
 
 
 def _given(duration_ns: int) -> int:
-    """rmw means none by zero."""
+    """Return a duration; zero means none in rmw."""
     return duration_ns if duration_ns > 0 else INFINITE_NS

@@ -1,4 +1,4 @@
-"""A recording: an outlet whose messages go to a bag, written by a thread of its own."""
+"""A recording: an outlet whose messages are written to a bag by a separate thread."""
 
 from __future__ import annotations
 
@@ -18,26 +18,36 @@ from sim_node.recording.worlds import Attached
 from sim_node.recording.writer import BagFull, BagWriter, Batch, RecordedTopic
 from sim_node.wire.topic import Qos, Send, Topic
 
-# Bytes that may wait for the disk.
+# Maximum number of bytes waiting for the disk.
 MAX_WAITING = 64 * 1024 * 1024
-# Of the bag's time, that may be lost with the process.
+# Maximum bag time that may be lost if the process dies, ns.
 MAX_BEHIND_NS = 1_000_000_000
 
 
 def absolute(name: str) -> str:
-    """A topic's name where there is no namespace, and no node: the simulation's name stands for ~ then."""
+    """Return a topic's absolute name without namespace and node; ~ is the simulation's name."""
     name = name.replace("~", "simulation", 1) if name.startswith("~/") else name
     return name if name.startswith("/") else f"/{name}"
 
 
 class Recorder:
-    """Records what is sent on its topics: `open`, then any number of messages and `commit`s, then `close`.
+    """Records the messages of its topics: `open`, then messages and `commit`s, then `close`.
 
-    Messages and commits come from one thread; what was sent before a commit is one batch. tell: called from any thread
-    with why a recording stopped, and once messages are dropped. resolve: gives topics their absolute names. patient:
-    whether commits wait for a slow disk, so that all but the last second of their time is with the system at any
-    moment, or batches are dropped and counted once many bytes wait. kept: after `close`, what
-    a reader finds in the bag.
+    Messages and commits come from one thread; the messages before a commit form a batch.
+
+    Args:
+        folder: The new folder of the bag.
+        settings: How to record.
+        attached: Files to store in the bag.
+        custom: Custom data for metadata.yaml.
+        warn: Called from any thread with the reason why a recording stopped, and once when messages are dropped.
+        resolve: Makes topic names absolute.
+        patient: Whether commits wait for a slow disk, so that all but the last second is always with the operating
+            system; otherwise batches are dropped and counted when too many bytes wait.
+
+    Attributes:
+        kept: After `close`, how many messages a reader finds in the bag.
+        dropped: How many messages were dropped.
     """
 
     def __init__(
@@ -47,7 +57,7 @@ class Recorder:
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
         *,
-        tell: Callable[[str], None],
+        warn: Callable[[str], None],
         resolve: Callable[[str], str] = absolute,
         patient: bool = True,
     ) -> None:
@@ -56,7 +66,7 @@ class Recorder:
         self.dropped = 0
         self.kept = 0
         self._writer = BagWriter(folder, self.settings, attached, custom)
-        self._tell, self._resolve, self._patient = tell, resolve, patient
+        self._warn, self._resolve, self._patient = warn, resolve, patient
         self._topics = self._writer.topics
         self._numbers: dict[str, int] = {}
         self._pending: list[Entry] = []
@@ -64,14 +74,14 @@ class Recorder:
         self._waiting: deque[Batch | Callable[[], None]] = deque()
         self._waiting_bytes = 0
         self._closing = False
-        # Time that has gone forward: by commits, to the last message, and as far as the bag is with the system.
+        # Elapsed time: by commits, up to the last message, and up to what the operating system has.
         self._last_ns: int | None = None
         self._progress_ns = 0
         self._sent_ns: int | None = None
         self._safe_ns: int | None = None
         self._stopped = ""
         self._fault: Exception | None = None
-        # The batches of the last while, in snapshot mode, and what is latched from before them.
+        # In snapshot mode: the recent batches, and the latched messages before them.
         self._recent: deque[Batch] = deque()
         self._latched: dict[int, deque[Entry]] = {}
         self._thread = threading.Thread(target=self._run, name="recording", daemon=True)
@@ -79,10 +89,21 @@ class Recorder:
     def advertise(
         self, topic: Topic, definition: Definition | None = None, offered: tuple[Qos, ...] | None = None
     ) -> Send:
-        """What records a topic, or nothing for one that settings leave out. Raises UnknownType, ValueError.
+        """Return a function that records messages of a topic, or discards them if settings exclude it.
 
-        A topic that is advertised again, with the same type, has another publisher. definition: of its type, ROS 2
-        Jazzy's otherwise; offered: the QoS of all its publishers, where they are more than this one.
+        Advertising a topic again, with the same type, adds a publisher.
+
+        Args:
+            topic: The topic.
+            definition: Definition of its type; by default that of ROS 2 Jazzy.
+            offered: QoS of all its publishers, if there are others.
+
+        Returns:
+            Records one message: its time (ns) and its CDR.
+
+        Raises:
+            UnknownType: The definition of the type is not known.
+            ValueError: The topic has another type already.
         """
         name = self._resolve(topic.name)
         if not self.settings.wants(name):
@@ -101,7 +122,7 @@ class Recorder:
         def send(time_ns: int, data: bytes) -> None:
             self._pending.append((number, time_ns, data))
 
-        if self._patient:  # a run, whose ticks go back as a whole
+        if self._patient:  # a run: its ticks go back as a whole
             return send
         newest_ns = -1
 
@@ -115,19 +136,30 @@ class Recorder:
         return send_forward
 
     def _end_batch(self) -> None:
-        """A clock was set back: what comes goes into another batch, and so into another file."""
+        """End the batch after a clock was set back: later messages go into another batch, and thus another file."""
         if self._pending:
-            with suppress(RecordingStopped):  # the next commit raises it again
+            with suppress(RecordingStopped):  # raised again by the next commit
                 self.commit(max(time_ns for _, time_ns, _ in self._pending))
 
     def open(self) -> None:
-        """Makes the bag's folder. Raises BagError."""
+        """Create the bag's folder.
+
+        Raises:
+            BagError: The folder exists or cannot be created.
+        """
         self._writer.open()
         self._thread.start()
 
     def commit(self, time_ns: int) -> None:
-        """Ends a batch. Raises RecordingStopped where the recording has, and settings say that the run ends then."""
-        if self._pending and not self._patient:  # the clock may have been set since they came
+        """End a batch.
+
+        Args:
+            time_ns: Time of the batch.
+
+        Raises:
+            RecordingStopped: The recording has stopped, and the settings end the run in that case.
+        """
+        if self._pending and not self._patient:  # the clock may have been set back in between
             time_ns = max(at_ns for _, at_ns, _ in self._pending)
         with self._changed:
             entries, self._pending = self._pending, []
@@ -141,10 +173,10 @@ class Recorder:
             if entries:
                 self._sent_ns = self._progress_ns
             elif self._sent_ns is None or (self._safe_ns is not None and self._safe_ns >= self._sent_ns):
-                return  # nothing is on its way either
+                return  # nothing is pending either
             if not self._patient and self._waiting_bytes > MAX_WAITING:
                 if not self.dropped:
-                    self._tell("recording: the disk is too slow for what comes, messages are left out")
+                    self._warn("recording: the disk is too slow, messages are being dropped")
                 self.dropped += len(entries)
                 return
             batch = Batch(time_ns, entries, self._progress_ns)
@@ -155,12 +187,16 @@ class Recorder:
                 self._changed.wait_for(lambda: self._keeps_up() or bool(self._stopped))
 
     def snapshot(self) -> int:
-        """Writes what is kept in memory; returns how many messages. May be called from any thread.
+        """Write the messages that are kept in memory. May be called from any thread.
 
-        Raises RecordingStopped where the recording is not in snapshot mode, or over.
+        Returns:
+            The number of messages.
+
+        Raises:
+            RecordingStopped: The recording is not in snapshot mode, or has ended.
         """
         if not self.settings.snapshot_ns:
-            raise RecordingStopped("everything is written already: the recording is not in snapshot mode")
+            raise RecordingStopped("the recording is not in snapshot mode: everything is written already")
         done = threading.Event()
         written = 0
 
@@ -183,9 +219,11 @@ class Recorder:
         return written
 
     def close(self) -> None:
-        """Writes what still waits and ends the bag.
+        """Write what is pending and complete the bag.
 
-        Raises RecordingStopped, having told why, where a reader finds less in the bag than was written.
+        Raises:
+            RecordingStopped: A reader finds fewer messages in the bag than were written; the reason was passed to
+                `warn`.
         """
         if not self._thread.is_alive():
             return
@@ -199,12 +237,12 @@ class Recorder:
             raise self._fault
 
     def _count_kept(self) -> None:
-        """Asks the bag itself: writes may fail late, and others may delete what was written."""
+        """Count by reading the bag: writes may fail late, and files may have been deleted."""
         self.kept, why = kept_in(self.folder)
         if self.kept < self._writer.count:
             lost = f"{self.folder}: {self.kept} of {self._writer.count} messages are in the bag"
             self._stopped = f"{lost} ({why})" if why else lost
-            self._tell(self._stopped)
+            self._warn(self._stopped)
             raise RecordingStopped(self._stopped)
 
     def _keeps_up(self) -> bool:
@@ -250,7 +288,7 @@ class Recorder:
             self._end(str(error), self._writer.close)
         except OSError as error:
             self._end(f"{self.folder}: {error.strerror}", self._writer.abandon)
-        except Exception as fault:  # of ours; a run that waits for this thread has to go on
+        except Exception as fault:  # internal errors: a run that waits for this thread must continue
             self._fault = fault
             self._end(f"{self.folder}: {fault!r}", self._writer.abandon)
 
@@ -262,10 +300,10 @@ class Recorder:
         with self._changed:
             self._stopped = f"recording stopped: {why}"
             self._changed.notify_all()
-        self._tell(self._stopped)
+        self._warn(self._stopped)
 
     def _keep(self, batch: Batch) -> None:
-        """Takes a batch into memory and lets go of those that are too old, but for what is latched."""
+        """Keep a batch in memory and drop those that are too old, except for latched messages."""
         went_back = bool(self._recent) and batch.time_ns < self._recent[-1].time_ns
         while self._recent and (went_back or self._recent[0].time_ns < batch.time_ns - self.settings.snapshot_ns):
             for entry in self._recent.popleft().entries:
@@ -279,7 +317,7 @@ class Recorder:
             self._recent.append(batch)
 
     def _write_recent(self) -> int:
-        """Puts what is in memory into a file of its own."""
+        """Write what is in memory to a file of its own."""
         if not self._recent:
             return 0
         before = self._writer.count

@@ -1,4 +1,4 @@
-"""A run's ticks as the batches of a recording."""
+"""The ticks of a run as batches of a recording."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class RecordingSink:
         self._recorder.open()
 
     def write(self, snapshot: Snapshot) -> None:
-        """Raises RecordingStopped where the run is to end with its recording."""
+        """Commit the tick. Raises RecordingStopped if the run is to end with its recording."""
         self._recorder.commit(snapshot.time_ns)
 
     def close(self) -> None:
-        """The bag is complete after this."""
+        """Complete the bag."""
         self._recorder.close()

@@ -1,4 +1,4 @@
-"""Writes a whole bag with all that can be recovered from a damaged one."""
+"""Write a valid bag with everything that can be recovered from a damaged one."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sim_node.recording.metadata import BagInformation, FileInformation, TopicIn
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
 
-# Told how many messages are written so far.
-Told = Callable[[int], None]
-_TELL_EVERY = 1000
-# The bytes of a message of a topic and time, as they were before each was compressed; None where they are broken.
+# Called with the number of messages written so far.
+Progress = Callable[[int], None]
+_PROGRESS_EVERY = 1000
+# Decompresses a message of a topic and time; None if it is broken.
 Plain = Callable[[str, int, bytes], "bytes | None"]
 _COMPRESSIONS = {b"zstd": CompressionType.ZSTD, b"lz4": CompressionType.LZ4}
 
 
 @dataclass
 class Repaired:
-    """What was done. damage: of the source, a line each; counts: messages kept, by topic; attachments: number kept."""
+    """The result. damage: of the source, one line each; counts: messages kept, by topic; attachments: number kept."""
 
     folder: Path
     damage: list[str] = field(default_factory=list)
@@ -37,20 +37,31 @@ class Repaired:
     attachments: int = 0
 
 
-def repair(source: Path, folder: Path, told: Told = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
-    """Writes what `source` still holds to a new `folder`, as an MCAP bag; the source is left as it is.
+def repair(source: Path, folder: Path, progress: Progress = lambda count: None, max_bytes: int = MAX_BYTES) -> Repaired:
+    """Write what `source` still contains to a new `folder`, as an MCAP bag; the source is not changed.
 
-    Channels, schemas, sequence numbers and both times of each message, attachments and metadata records are kept;
-    so is the order of the file. max_bytes: of a chunk, as open_bag has it. Raises BagError where nothing can be
-    read, or where the folder is there already; then nothing is left behind.
+    Channels, schemas, sequence numbers, both times of each message, attachments, metadata records and the order of the
+    file are preserved.
+
+    Args:
+        source: The damaged bag.
+        folder: The new folder.
+        progress: Called with the number of messages written so far.
+        max_bytes: Limit of a chunk in memory, as for open_bag.
+
+    Returns:
+        What was recovered.
+
+    Raises:
+        BagError: Nothing can be read, or the folder exists; then nothing is left behind.
     """
     if folder.exists():
-        raise BagError(f"{folder}: is there already, and nothing is overwritten; name another folder with -o")
+        raise BagError(f"{folder}: exists and is not overwritten; give another folder with -o")
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
         part.mkdir(parents=True)
-        done = _write(source, folder, part, told, max_bytes)
+        done = _write(source, folder, part, progress, max_bytes)
         part.rename(folder)
     except OSError as error:
         raise BagError(f"{folder}: cannot be written: {error.strerror}") from None
@@ -59,12 +70,12 @@ def repair(source: Path, folder: Path, told: Told = lambda count: None, max_byte
     return done
 
 
-def _write(source: Path, folder: Path, part: Path, told: Told, max_bytes: int) -> Repaired:
+def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes: int) -> Repaired:
     done = Repaired(folder)
     files: list[_File] = []
     with open_bag(source, max_bytes) as bag:
         for number, source_file in enumerate(bag.files):
-            file = _File(f"{folder.name}_{number}.mcap", done, told)
+            file = _File(f"{folder.name}_{number}.mcap", done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):
                     file.copy_records(source_file, stream, bag.decompressed)
@@ -76,21 +87,21 @@ def _write(source: Path, folder: Path, part: Path, told: Told, max_bytes: int) -
         write_metadata(part, BagInformation([file.information() for file in files], topics))
     with open_bag(part) as whole:
         if whole.count != done.counts.total() or whole.damage:
-            raise BagError(f"{folder}: what was written does not read back, nothing is kept: {whole.damage[:1]}")
+            raise BagError(f"{folder}: the repaired bag cannot be read, nothing is kept: {whole.damage[:1]}")
     return done
 
 
 class _File:
     """One file being written."""
 
-    def __init__(self, name: str, done: Repaired, told: Told) -> None:
+    def __init__(self, name: str, done: Repaired, progress: Progress) -> None:
         self.name = name
         self.count = 0
         self.start_ns, self.end_ns = 2**63 - 1, 0
-        self._done, self._told = done, told
+        self._done, self._progress = done, progress
 
     def copy_records(self, bag: McapBag, stream: BinaryIO, plain: Plain) -> None:
-        """All records of an MCAP file, messages in the order in which they stand."""
+        """Copy all records of an MCAP file, messages in file order."""
         layout = bag.layout
         writer = Writer(stream, compression=_compression(bag))
         writer.start(layout.profile or "ros2")
@@ -124,7 +135,7 @@ class _File:
         writer.finish()
 
     def copy_messages(self, bag: Bag, stream: BinaryIO, plain: Plain) -> None:
-        """All messages of another storage's file."""
+        """Copy all messages of another storage's file."""
         writer = Writer(stream)
         writer.start("ros2")
         channels = [_channel(writer, topic) for topic in bag.topics]
@@ -137,19 +148,19 @@ class _File:
         writer.finish()
 
     def information(self) -> FileInformation:
-        """Its entry in metadata.yaml."""
+        """Return its entry in metadata.yaml."""
         return FileInformation(self.name, self.start_ns if self.count else 0, self.end_ns, self.count)
 
     def _add(self, topic: str, time_ns: int) -> None:
         self.count += 1
         self.start_ns, self.end_ns = min(self.start_ns, time_ns), max(self.end_ns, time_ns)
         self._done.counts[topic] += 1
-        if self.count % _TELL_EVERY == 0:
-            self._told(self._done.counts.total())
+        if self.count % _PROGRESS_EVERY == 0:
+            self._progress(self._done.counts.total())
 
 
 def _compression(bag: McapBag) -> CompressionType:
-    """As the source has it."""
+    """Return the compression of the source."""
     block = next((block for block in bag.layout.blocks if block.size >= 0), None)
     if block is None:
         return CompressionType.NONE

@@ -1,4 +1,4 @@
-"""Numbers of a bag over time, and as a picture with one panel for each unit."""
+"""Numbers of a bag over time, and plots with one panel per unit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.recording.decoding import Decoder, UnreadableMessage, steps, value_at
 from sim_node.text import did_you_mean
 from sim_node.wire.tf_message_reader import Unreadable
 
-# Gives messages of these topics in some time.
-Read = Callable[[Collection[str]], Iterable[Message]]
+# Returns the messages of these topics in a time range.
+Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Series:
-    """times_s: (N,) seconds, of recording; values: (N,)."""
+    """times_s: (N,) times of recording, s; values: (N,)."""
 
     signal: Signal
     times_s: FloatArray
@@ -42,9 +42,9 @@ class Series:
 
 
 def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
-    """The signals that texts like /imu/data.angular_velocity.x mean; * and ? in topics stand for any.
+    """Return the signals for texts like /imu/data.angular_velocity.x; * and ? in topics match any.
 
-    Raises BagError for a topic that is not there, and names the nearest.
+    Raises BagError for an unknown topic, naming the nearest.
     """
     names = [topic.name for topic in bag.topics]
     found: list[Signal] = []
@@ -55,15 +55,15 @@ def signals(bag: Bag, given: Sequence[str]) -> list[Signal]:
             known = ", ".join(names) or "none"
             raise BagError(f"no topic {topic}{did_you_mean(topic, names)} (known: {known})")
         if not dot or not field:
-            raise BagError(f"{text}: names no field; signals look like {topic}.pose.position.x")
+            raise BagError(f"{text}: the field is missing; signals look like {topic}.pose.position.x")
         found += [Signal(name, field) for name in fitting]
     return list(dict.fromkeys(found))
 
 
 def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unreadable) -> list[Series]:
-    """One series of each signal. unreadable: counts the messages that are skipped.
+    """Return one series per signal. unreadable: counts the messages that are skipped.
 
-    Raises BagError for fields that are not there or are no numbers.
+    Raises BagError for fields that do not exist or are not numbers.
     """
     topics = {topic.name: topic for topic in bag.topics}
     decoders = {signal.topic: Decoder(topics[signal.topic]) for signal in wanted}
@@ -88,27 +88,27 @@ def read_series(bag: Bag, wanted: Sequence[Signal], read: Read, unreadable: Unre
                 values[i].append(value)
     for signal, each in zip(wanted, times, strict=True):
         if not each:
-            raise BagError(f"{signal}: no message in that time has it")
+            raise BagError(f"{signal}: no message in that time contains it")
     return [
         Series(signal, np.array(each_times) / 1e9, np.array(each_values))
         for signal, each_times, each_values in zip(wanted, times, values, strict=True)
     ]
 
 
-def thinned(times_s: FloatArray, values: FloatArray, most: int) -> tuple[FloatArray, FloatArray]:
-    """At most about `most` of the samples (N,): of each stretch its first, least, greatest and last.
+def thinned(times_s: FloatArray, values: FloatArray, limit: int) -> tuple[FloatArray, FloatArray]:
+    """Return at most about `limit` of the samples (N,): first, minimum, maximum and last of each interval.
 
-    A line through them covers the same pixels as one through all, where a stretch is no wider than one (Jugel and
-    others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) stay.
+    A line through them covers the same pixels as one through all samples, as long as an interval is at most one pixel
+    wide (Jugel and others, M4: a visualization-oriented time series data aggregation, VLDB 2014). Gaps (NaN) are kept.
     """
     count = len(values)
-    if count <= most:
+    if count <= limit:
         return times_s, values
-    bounds = np.linspace(0, count, max(1, most // 4) + 1).astype(np.int64)
+    bounds = np.linspace(0, count, max(1, limit // 4) + 1).astype(np.int64)
     starts = bounds[:-1]
     lengths = np.diff(bounds)
     stretch = np.repeat(np.arange(len(starts)), lengths)
-    # Sorted within each stretch by value; NaN comes last, so the greatest is the last that is a number.
+    # Sorted by value within each interval; NaN is last, so the maximum is the last number.
     order = np.lexsort((values, stretch))
     numbers = np.add.reduceat(~np.isnan(values), starts)
     least = order[starts]
@@ -118,8 +118,8 @@ def thinned(times_s: FloatArray, values: FloatArray, most: int) -> tuple[FloatAr
     return times_s[kept], values[kept]
 
 
-# Samples of a line: four of each of its pixels, about.
-_MOST = 8000
+# Samples of a line: about four per pixel.
+_MAX_SAMPLES = 8000
 _SIZE_INCHES = (11.0, 3.0)
 _DOTS_PER_INCH = 110
 
@@ -147,15 +147,12 @@ _UNITS = (
 
 
 def unit(signal: Signal) -> str:
-    """The unit of a field whose name says it; empty where it is not known."""
+    """Return the unit of a field by its name; empty if it is not known."""
     return next((name for pattern, name in _UNITS if re.search(rf"(^|\.){pattern}$", signal.field)), "")
 
 
 def draw(series: Sequence[Series], zero_s: float, path: Path) -> None:
-    """Writes a picture; its kind is that of the path's suffix. zero_s: where the time axis begins.
-
-    Raises BagError where it cannot be written.
-    """
+    """Write a plot in the format of the path's suffix. zero_s: origin of the time axis. Raises BagError."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -171,7 +168,7 @@ def draw(series: Sequence[Series], zero_s: float, path: Path) -> None:
     try:
         for (name, members), axis in zip(panels.items(), axes[:, 0], strict=True):
             for each in members:
-                times, values = thinned(each.times_s, each.values, _MOST)
+                times, values = thinned(each.times_s, each.values, _MAX_SAMPLES)
                 marker = "." if len(times) < 60 else ""
                 axis.plot(times - zero_s, values, linewidth=1.2, marker=marker, label=str(each.signal))
             axis.set_ylabel(f"[{name}]" if name else "")

@@ -1,4 +1,4 @@
-"""How a recording is made: which topics, in what files, how much of the disk."""
+"""Settings of a recording: which topics, in what files, how much disk space."""
 
 from __future__ import annotations
 
@@ -10,28 +10,37 @@ from typing import Any
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 WHEN_FULL = ("go_on", "end")
-# A name begins with a slash and has letters, digits and underscores; globs have * ? [ ] ! - beside them.
+# A name starts with a slash and has letters, digits and underscores; globs also have * ? [ ] ! -.
 _TOPICS = re.compile(r"[/*?\[][\w/*?!\[\]-]*", re.ASCII)
-# Left free on the disk: what is left when a recording stops has to do for everybody else.
+# Disk space that a recording leaves free for other programs.
 SPARE_BYTES = 256 * 1024 * 1024
-# Below this no bag is worth its metadata.
-SMALLEST_BYTES = 100_000
+# A smaller bag could hold little more than its metadata.
+MIN_BYTES = 100_000
 
 
 class SettingsFault(Exception):
-    """Settings with which no recording can be made; the message names the setting. A mistake of the user's."""
+    """Invalid settings; the message names the setting. A user error."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a recording is made. Raises SettingsFault.
+    """Settings of a recording.
 
-    topics, exclude: patterns of topics' names; all topics without `topics`. A pattern is a name, a glob (/drone/*) or,
-    after `re:`, a regular expression; it has to fit the whole name. compression: none, lz4 or zstd, of chunks.
-    split_bytes, split_ns: another file is begun above this size or after this time; 0 for one file. snapshot_ns: so
-    much is kept in memory, and written when it is asked for; 0 writes everything. max_bytes: of the whole bag, 0 for
-    no limit; spare_bytes: kept free on the disk. when_full: whether the run goes on without its recording, or ends.
-    durable: whether each chunk is on the disk before the next is begun, rather than each file once it is closed.
+    Attributes:
+        topics: Patterns of the topics to record; empty for all. A pattern is a name, a glob (/drone/*) or, after `re:`,
+            a regular expression; it must match the whole name.
+        exclude: Patterns of topics to leave out.
+        compression: Of chunks: none, lz4 or zstd.
+        split_bytes: Size above which a new file is started; 0 for never.
+        split_ns: Time after which a new file is started; 0 for never.
+        snapshot_ns: Time kept in memory, and written on request; 0 writes everything.
+        max_bytes: Maximum size of the bag; 0 for no limit.
+        spare_bytes: Disk space kept free.
+        when_full: Whether the run continues without its recording, or ends.
+        durable: Whether each chunk is synced to disk, instead of each file when it is closed.
+
+    Raises:
+        SettingsFault: A setting is invalid.
     """
 
     topics: tuple[str, ...] = ()
@@ -53,26 +62,33 @@ class Settings:
             if getattr(self, name) < 0:
                 raise SettingsFault(f"{name}: found {getattr(self, name)}; 0 or more is needed")
         for name in ("split_bytes", "max_bytes"):
-            if 0 < getattr(self, name) < SMALLEST_BYTES:
-                raise SettingsFault(f"{name}: found {getattr(self, name)}; at least {SMALLEST_BYTES} bytes are needed")
+            if 0 < getattr(self, name) < MIN_BYTES:
+                raise SettingsFault(f"{name}: found {getattr(self, name)}; at least {MIN_BYTES} bytes are needed")
         for name in ("topics", "exclude"):
             for pattern in getattr(self, name):
                 if not is_topic_pattern(pattern):
-                    needed = "a name (/tf), a glob (/drone/*) or re:EXPRESSION is needed, and spaces between several"
-                    raise SettingsFault(f"{name}: {pattern!r} fits no topic; {needed}")
+                    needed = "a name (/tf), a glob (/drone/*) or re:EXPRESSION is needed, separated by spaces"
+                    raise SettingsFault(f"{name}: {pattern!r} cannot match a topic; {needed}")
                 _expression(pattern)
 
     def wants(self, topic: str) -> bool:
-        """Whether a topic of this name is recorded."""
+        """Return whether a topic is recorded.
+
+        Args:
+            topic: Absolute name.
+
+        Returns:
+            Whether it matches `topics` and not `exclude`.
+        """
         if any(_expression(pattern).fullmatch(topic) for pattern in self.exclude):
             return False
         return not self.topics or any(_expression(pattern).fullmatch(topic) for pattern in self.topics)
 
 
 def from_options(options: Mapping[str, Any]) -> Settings:
-    """Settings as people give them, with lengths in seconds, sizes in MB, topics in one text, separated by spaces.
+    """Return settings from user options: times in seconds, sizes in MB, topics in one text separated by spaces.
 
-    Options that are absent or None are as Settings has them. Raises SettingsFault.
+    Options that are missing or None keep the defaults. Raises SettingsFault.
     """
     given = {name: value for name, value in options.items() if value is not None}
     return Settings(
@@ -89,7 +105,7 @@ def from_options(options: Mapping[str, Any]) -> Settings:
 
 
 def is_topic_pattern(word: str) -> bool:
-    """Whether a word can fit the name of a topic: as a name, as a glob, or as re:EXPRESSION."""
+    """Return whether a word can match the name of a topic: a name, a glob, or re:EXPRESSION."""
     return word.startswith("re:") or _TOPICS.fullmatch(word) is not None
 
 
@@ -99,4 +115,4 @@ def _expression(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(pattern[3:])
     except re.error as error:
-        raise SettingsFault(f"topics: {pattern!r} is no regular expression: {error}") from None
+        raise SettingsFault(f"topics: {pattern!r} is not a regular expression: {error}") from None

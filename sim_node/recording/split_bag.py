@@ -8,21 +8,25 @@ from contextlib import ExitStack
 from dataclasses import replace
 from operator import attrgetter
 
-from sim_node.recording.bag import Attachment, Bag, BagTopic, Message
+from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic
 from sim_node.recording.decompression import BrokenContent
 from sim_node.recording.metadata import Metadata
 
-# Messages that are left out and named one by one.
-_MAX_TOLD = 100
+# Maximum number of skipped messages listed one by one.
+_MAX_REPORTED = 100
 # Raises BrokenContent.
 Decompress = Callable[[bytes], bytes]
 
 
 class SplitBag:
-    """Files in the order of time; where those of two overlap, their messages are merged.
+    """The files of a bag in the order of time; where two overlap, their messages are merged.
 
-    metadata: fills in what the files leave out; decompress: what each message's bytes still need; owned: what to
-    let go of on closing, the files among it.
+    Args:
+        files: The open files.
+        owned: What to close with the bag, including the files.
+        metadata: Completes what the files do not contain.
+        decompress: Applied to each message's bytes.
+        damage: Damage found while opening.
     """
 
     def __init__(
@@ -36,7 +40,7 @@ class SplitBag:
         self.files = tuple(sorted(files, key=attrgetter("start_ns")))
         self.decompress = decompress
         self._owned, self._damage = owned, list(damage)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         topics: dict[tuple[str, str, str], BagTopic] = {}
         for topic in (topic for file in self.files for topic in file.topics):
             key = _key(topic)
@@ -51,13 +55,13 @@ class SplitBag:
 
     @property
     def damage(self) -> list[str]:
-        """That of all files."""
+        """Damage of all files."""
         return self._damage + [line for file in self.files for line in file.damage]
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
-        """In the order of their times; a file is begun when its first message is due."""
+    ) -> Iterator[BagMessage]:
+        """Yield messages in the order of time; a file is read when its first message is due."""
         for together in self._overlapping(start_ns, stop_ns):
             streams = [self._stream(place, topics, start_ns, stop_ns) for place in together]
             if len(streams) == 1:
@@ -65,9 +69,9 @@ class SplitBag:
             else:
                 yield from heapq.merge(*streams, key=attrgetter("time_ns"))
 
-    def attachments(self) -> Iterator[Attachment]:
-        """Of all files; one that stands in each of them comes once."""
-        seen: set[Attachment] = set()
+    def attachments(self) -> Iterator[BagAttachment]:
+        """Yield those of all files, without duplicates."""
+        seen: set[BagAttachment] = set()
         for file in self.files:
             for attachment in file.attachments():
                 if attachment not in seen:
@@ -75,7 +79,7 @@ class SplitBag:
                     yield attachment
 
     def close(self) -> None:
-        """Lets go of all files."""
+        """Close all files."""
         self._owned.close()
 
     def __enter__(self) -> SplitBag:
@@ -85,7 +89,7 @@ class SplitBag:
         self.close()
 
     def _overlapping(self, start_ns: int | None, stop_ns: int | None) -> Iterator[list[int]]:
-        """Places of files whose times overlap, group by group."""
+        """Yield groups of files whose times overlap."""
         group: list[int] = []
         until = 0
         for place, file in enumerate(self.files):
@@ -103,30 +107,30 @@ class SplitBag:
 
     def _stream(
         self, place: int, topics: Collection[str] | None, start_ns: int | None, stop_ns: int | None
-    ) -> Iterator[Message]:
+    ) -> Iterator[BagMessage]:
         places, decompress = self._places[place], self.decompress
         messages = self.files[place].messages(topics, start_ns, stop_ns)
         if decompress is None:
             for topic, time_ns, data in messages:
-                yield Message(places[topic], time_ns, data)
+                yield BagMessage(places[topic], time_ns, data)
             return
         for topic, time_ns, data in messages:
             plain = self.decompressed(self.topics[places[topic]].name, time_ns, data)
             if plain is not None:
-                yield Message(places[topic], time_ns, plain)
+                yield BagMessage(places[topic], time_ns, plain)
 
     def decompressed(self, topic: str, time_ns: int, data: bytes) -> bytes | None:
-        """A message's bytes; None, and a line in `damage`, where they cannot be decompressed."""
+        """Return a message's bytes; None, with a line in `damage`, if they cannot be decompressed."""
         if self.decompress is None:
             return data
         try:
             return self.decompress(data)
         except BrokenContent as broken:
             line = f"{topic} at {time_ns / 1e9:.3f} s: a message is left out: {broken}"
-        if len(self._told) == _MAX_TOLD:
-            line = f"more than {_MAX_TOLD} messages are left out in the same way"
-        if line not in self._told:
-            self._told.add(line)
+        if len(self._reported) == _MAX_REPORTED:
+            line = f"more than {_MAX_REPORTED} messages are left out for the same reason"
+        if line not in self._reported:
+            self._reported.add(line)
             self._damage.append(line)
         return None
 

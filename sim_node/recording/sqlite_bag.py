@@ -1,4 +1,4 @@
-"""Bags in SQLite, also those that were not closed or have damaged pages."""
+"""Bags in SQLite, including those that were not closed or have damaged pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
+from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.qos import is_readable
 from sim_node.text import printable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from rosbags.rosbag2 import Reader
 
-# What SQLite keeps beside a database that is being written.
+# Suffixes of SQLite's logs of a database that is being written.
 _LOGS = ("-wal", "-journal")
 # What reading a damaged database raises: an error of SQLite may quote bytes that are no text.
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
@@ -30,7 +30,7 @@ _SMALL_TABLES = ("schema", "metadata", "message_definitions")
 
 
 def unfinished(path: Path) -> bool:
-    """Whether a log beside the file has what is not in it yet."""
+    """Return whether a log beside the file contains data that is not in it yet."""
     logs = (path.with_name(path.name + suffix) for suffix in _LOGS)
     return any(log.is_file() and log.stat().st_size for log in logs)
 
@@ -66,12 +66,12 @@ def unreadable_profiles(database: sqlite3.Connection) -> list[Any]:
 
 
 def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
-    """Copies all rows that can be read into a new file in `folder`; returns it, and what there is to say of that.
+    """Copy all readable rows to a new file in `folder`; return it, and the damage.
 
-    Raises BagError where not even the topics can be read.
+    Raises BagError if not even the topics can be read.
     """
     source_path, target_path = folder / f"source_{path.name}", folder / path.name
-    said = [f"{path}: was not closed; its log is read too"] if unfinished(path) else []
+    notes = [f"{path}: was not closed; its log is read as well"] if unfinished(path) else []
     shutil.copyfile(path, source_path)
     for suffix in _LOGS:
         with suppress(FileNotFoundError):
@@ -83,7 +83,7 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
             _copy_table(source, target, "topics")
             for name in unreadable_profiles(target):
                 target.execute("UPDATE topics SET offered_qos_profiles = '' WHERE name = ?", (name,))
-                said.append(f"{path}: {printable(str(name))}: its quality of service cannot be read and is left out")
+                notes.append(f"{path}: {printable(str(name))}: its quality of service cannot be read and is left out")
             for table in _SMALL_TABLES:
                 with suppress(*UNREADABLE):
                     _copy_table(source, target, table)
@@ -91,12 +91,12 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
             target.execute("CREATE INDEX timestamp_idx ON messages (timestamp ASC)")
             target.commit()
     except UNREADABLE as error:
-        raise BagError(f"{path}: the database is damaged beyond what can be read: {error}") from None
+        raise BagError(f"{path}: the database is too damaged to be read: {error}") from None
     finally:
         source_path.unlink()
     if lost:
-        said.append(f"{path}: pages of the database are damaged; about {lost} messages are lost")
-    return target_path, said
+        notes.append(f"{path}: pages of the database are damaged; about {lost} messages are lost")
+    return target_path, notes
 
 
 def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> None:
@@ -110,12 +110,12 @@ def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: s
 
 
 def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
-    """Returns how many numbers of messages are missing between the first and the last."""
+    """Return how many message ids are missing between the first and the last."""
     target.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
     (last,) = source.execute("SELECT max(id) FROM messages").fetchone()
     copied = 0
     first = next_id = 0
-    # Behind a damaged page, further and further on until one can be read again.
+    # Skip further and further after a damaged page until a row can be read.
     step = 1
     while next_id <= (last or 0):
         for row in _readable(source, next_id):
@@ -129,7 +129,7 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
 
 
 def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
-    """Rows from a number on, up to the first that cannot be read."""
+    """Yield rows from an id on, up to the first that cannot be read."""
     with suppress(*UNREADABLE):
         yield from source.execute(
             "SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", (first,)
@@ -141,20 +141,20 @@ _SIGNATURE = b"SQLite format 3\0"
 
 @storage("sqlite3", ".db3")
 class SqliteBag:
-    """Read in the order of the times; topics of one name and type are one.
+    """Reads messages in the order of time; topics of one name and type are merged.
 
-    One that was not closed, or that has damaged pages, is read from a copy of what can be read, which goes on closing.
-    Nothing in it is compressed but whole messages, which are decompressed elsewhere.
+    A file that was not closed or has damaged pages is read from a copy of what can be read, which is deleted on
+    closing. Only whole messages can be compressed; they are decompressed elsewhere.
     """
 
     def __init__(self, path: Path, max_bytes: int = MAX_BYTES) -> None:
-        # Here, for it takes longer to import than most bags take to open.
+        # Imported here because the import takes longer than opening most bags.
         from rosbags.rosbag2 import Reader
 
         self._path = path
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
-                raise BagError(f"{path}: is no SQLite file: it does not begin as one")
+                raise BagError(f"{path}: is not an SQLite file: its first bytes are wrong")
         # A damaged file is checked again where it is rescued; its log, if there is one, only there.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
             database.text_factory = lenient
@@ -172,7 +172,7 @@ class SqliteBag:
             try:
                 self._reader.open()
             except Exception:
-                # Its counts go over all pages, so this is where damage shows.
+                # Counting reads all pages, which detects damage.
                 self._reader = self._rescued()
         self._connections: list[Connection] = list(self._reader.connections)
         topics: dict[tuple[str, str], BagTopic] = {}
@@ -209,31 +209,31 @@ class SqliteBag:
 
     def messages(
         self, topics: Collection[str] | None = None, start_ns: int | None = None, stop_ns: int | None = None
-    ) -> Iterator[Message]:
-        """One row at a time."""
+    ) -> Iterator[BagMessage]:
+        """Yield one row at a time."""
         names = {one.topic for one in self._connections if topics is None or one.topic in topics}
-        told = 0
+        yielded = 0
         try:
             for message in self._read(names, start_ns, stop_ns):
                 yield message
-                told += 1
+                yielded += 1
             return
         except Exception as error:
-            # The reader's own; apsw has a class for each of SQLite's codes. Text in place of bytes need not be UTF-8.
+            # apsw has a class for each of SQLite's error codes. Text in place of bytes need not be UTF-8.
             if not type(error).__module__.startswith("apsw") and not isinstance(error, UnicodeDecodeError):
                 raise
-        # The index of times was damaged, which opening does not look at.
+        # The index of times was damaged, which opening does not check.
         self._reader.close()
         self._reader = self._rescued()
-        yield from islice(self._read(names, start_ns, stop_ns), told, None)
+        yield from islice(self._read(names, start_ns, stop_ns), yielded, None)
 
-    def _read(self, names: Collection[str], start_ns: int | None, stop_ns: int | None) -> Iterator[Message]:
+    def _read(self, names: Collection[str], start_ns: int | None, stop_ns: int | None) -> Iterator[BagMessage]:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
             # Any column of SQLite takes values of any type.
             if isinstance(data, bytes) and isinstance(time_ns, int) and time_ns >= 0:
-                yield Message(places[connection.id], time_ns, data)
+                yield BagMessage(places[connection.id], time_ns, data)
             else:
                 self._note(f"a row of {connection.topic} has {_kinds(time_ns, data)}; such rows are left out")
 
@@ -242,12 +242,12 @@ class SqliteBag:
         if line not in self.damage:
             self.damage.append(line)
 
-    def attachments(self) -> Iterator[Attachment]:
-        """None: SQLite bags have no place for them."""
+    def attachments(self) -> Iterator[BagAttachment]:
+        """Return nothing: SQLite bags have no attachments."""
         return iter(())
 
     def close(self) -> None:
-        """Lets go of the file."""
+        """Close the file."""
         if self._reader.is_open:
             self._reader.close()
         self._owned.close()
@@ -282,8 +282,8 @@ def _qos(given: Any) -> Qos:
     default = Qos()
 
     def word(name: str) -> str:
-        said: str = getattr(given, name).name.lower()
-        return getattr(default, name) if said in ("unknown", "system_default", "best_available") else said
+        notes: str = getattr(given, name).name.lower()
+        return getattr(default, name) if notes in ("unknown", "system_default", "best_available") else notes
 
     def duration(name: str) -> int:
         time = getattr(given, name)

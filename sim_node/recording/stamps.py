@@ -1,4 +1,4 @@
-"""Stamps inside serialised messages: found by the message's definition, moved in place, no message objects."""
+"""Stamps inside serialised messages: located by the message's definition and shifted in place."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ MAX_LAYOUTS = 64
 
 # A type's fields in order, as rosbags parses them: (name, (node type, what of)).
 Fields = list[tuple[str, Any]]
-# Returns a message with its stamps moved by so many nanoseconds, those that are zero too or not. Raises ValueError for
-# bytes that are not of the type.
+# Returns a message with its stamps shifted by so many nanoseconds, with or without those that are zero. Raises
+# ValueError for bytes that are not of the type.
 Shift = Callable[[bytes, int, bool], bytes]
 
 
 class NoDefinition(Exception):
-    """A type that nobody knows the fields of."""
+    """The fields of a type are not known."""
 
 
 def shift_of(kind: str, definition: str) -> Shift | None:
-    """What moves the stamps of a type (package/msg/Name); None for a type without any.
+    """Return a function that shifts the stamps of a type (package/msg/Name); None if it has no stamps.
 
-    Stamps are all fields of type builtin_interfaces/Time, wherever they are. definition: ros2msg text or IDL with all
-    that it refers to; where it is empty, the types that ROS 2 itself brings are known. Raises NoDefinition.
+    Stamps are all fields of type builtin_interfaces/Time, wherever they are. Raises NoDefinition.
+
+    Args:
+        kind: The type.
+        definition: ros2msg text or IDL with all that it refers to; if empty, only ROS 2's standard types are known.
     """
     types = _types(kind, definition)
     if not _holds_stamps(normalize_msgtype(kind), types):
@@ -47,7 +50,7 @@ def shift_of(kind: str, definition: str) -> Shift | None:
 
 
 def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
-    """Moves the only stamp, which comes first: that of a Header, or a Clock's."""
+    """Shift the only stamp, which comes first: that of a Header or a Clock."""
     order = byte_order(data)
     try:
         seconds, nanoseconds = struct.unpack_from(order + "iI", data, 4)
@@ -60,10 +63,10 @@ def _shift_first(data: bytes, by_ns: int, zeros: bool) -> bytes:
 
 
 class _Shifter:
-    """Moves stamps anywhere in a message.
+    """Shifts stamps anywhere in a message.
 
-    Where they are follows from the lengths of strings and sequences alone: messages that agree in those have their
-    stamps at the same places, which are walked to once and then moved by numpy.
+    Positions depend only on the lengths of strings and sequences: messages that agree in these have their stamps at the
+    same positions, which are computed once and then shifted by numpy.
     """
 
     def __init__(self, steps: list[_Step]) -> None:
@@ -101,7 +104,7 @@ class _Shifter:
 
 
 class _Layout(NamedTuple):
-    """Words (4 bytes, counted from behind the encapsulation header) that hold lengths, these lengths, and stamps."""
+    """Positions (in words of 4 bytes after the encapsulation header) of lengths and stamps, and the lengths."""
 
     length_words: IntArray
     lengths: IntArray
@@ -110,7 +113,7 @@ class _Layout(NamedTuple):
 
 @dataclass
 class _Walk:
-    """A way through one message (plain CDR: OMG DDS-XTypes 1.3, section 7.4.3). at: bytes behind the header."""
+    """A walk through one message (plain CDR: OMG DDS-XTypes 1.3, section 7.4.3). at: bytes after the header."""
 
     data: bytes
     order: str
@@ -138,7 +141,7 @@ class _Walk:
 
 
 class _Step:
-    """One thing to walk over."""
+    """One item to walk over."""
 
     def walk(self, walk: _Walk) -> None:
         raise NotImplementedError
@@ -154,7 +157,7 @@ class _Stamp(_Step):
 
 @dataclass
 class _Numbers(_Step):
-    """So many numbers of a size on end; of a sequence's length where count is None."""
+    """Consecutive numbers of one size; as many as a sequence's length if count is None."""
 
     size: int
     count: int | None
@@ -174,7 +177,7 @@ class _Text(_Step):
 
 @dataclass
 class _Many(_Step):
-    """A sequence, or an array of `count`, of what takes several steps."""
+    """A sequence, or an array of `count`, of composite elements."""
 
     steps: list[_Step]
     count: int | None
@@ -194,7 +197,7 @@ _SIZES = {
 
 
 def _steps(kind: str, types: Mapping[str, Fields], whole: bool = False) -> list[_Step]:
-    """The way to a type's last stamp, or to its end where `whole`."""
+    """Return the steps to a type's last stamp, or to its end if `whole`."""
     if kind == TIME:
         return [_Stamp()]
     fields = types[kind]
@@ -223,7 +226,7 @@ def _element(what: Any, types: Mapping[str, Fields], whole: bool) -> list[_Step]
     if name[0] == "string":
         return [_Text()]
     if name[0] not in _SIZES:
-        raise NoDefinition(f"{name[0]} has no fixed place in CDR")
+        raise NoDefinition(f"{name[0]} has no fixed position in CDR")
     return [_Numbers(_SIZES[name[0]], 1)]
 
 
@@ -260,5 +263,5 @@ def _known() -> Mapping[str, Fields]:
 
 def _fitting(seconds: int) -> int:
     if not -(2**31) <= seconds < 2**31:
-        raise ValueError(f"stamp of {seconds} s: seconds are 32 bits wide")
+        raise ValueError(f"stamp of {seconds} s: seconds must fit into 32 bits")
     return seconds

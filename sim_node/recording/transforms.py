@@ -1,4 +1,4 @@
-"""The transforms of a bag: through the transform tree, as far as it remembers, however long the bag is."""
+"""Look up transforms of a bag through the transform tree, for bags of any length."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, BagError, Message
+from sim_node.recording.bag import Bag, BagError, BagMessage
 from sim_node.tree import InvalidTransform, TransformError, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader
 
 TYPE = "tf2_msgs/msg/TFMessage"
-# Seconds of transforms that are kept: a lookup waits this long for slow frames before it is given up.
+# Seconds of transforms kept: how long a lookup waits for slow frames.
 _KEPT_S = 30.0
-# Stamps after this are of the wall clock: 2001-09-09. Times that people give are then counted from the first.
+# Later stamps are wall clock times (2001-09-09); times given by users then count from the first stamp.
 WALL_CLOCK_NS = 10**18
 _GIVEN_UP_NS = round(_KEPT_S / 2 * 1e9)
 
-# Gives the messages of these topics in the order of their times.
-Read = Callable[[Collection[str]], Iterable[Message]]
+# Returns the messages of these topics in the order of time.
+Read = Callable[[Collection[str]], Iterable[BagMessage]]
 
 
 class Found(NamedTuple):
-    """An answer. pose: (7,) of source in target, or why there is none."""
+    """A result. stamp_ns: the time; pose: (7,) of source in target, or why there is none."""
 
     stamp_ns: int
     pose: FloatArray | TransformError
@@ -33,9 +33,18 @@ class Found(NamedTuple):
 class BagTransforms:
     """Reads the transforms of a bag into a tree, static ones first.
 
-    first_ns, newest_ns: the stamp of its first moving transform, and the newest so far; of a bag that has none, the
-    times of its messages. refused: what the tree would not take. is_read: whether the end was reached.
-    Raises BagError for a bag without transforms.
+    Args:
+        bag: The bag.
+        read: Returns the messages of topics in the order of time.
+
+    Attributes:
+        first_ns: Stamp of the first moving transform; without any, the time of the first message.
+        newest_ns: Latest stamp so far; without any, the time of the last message.
+        refused: Transforms that the tree refused.
+        is_read: Whether the end was reached.
+
+    Raises:
+        BagError: The bag has no transforms.
     """
 
     def __init__(self, bag: Bag, read: Read) -> None:
@@ -54,7 +63,14 @@ class BagTransforms:
             self._store(message, static=True)
 
     def fill(self, until_ns: int | None = None) -> TransformTree:
-        """The tree with all transforms stamped up to a time; of moving frames the last half minute is kept."""
+        """Read up to a time.
+
+        Args:
+            until_ns: Last stamp; None for the end of the bag.
+
+        Returns:
+            The tree with the transforms up to that time; of moving frames the last half minute is kept.
+        """
         for message in self._messages():
             if until_ns is not None and self._stamp(message) > until_ns:
                 break
@@ -62,7 +78,16 @@ class BagTransforms:
         return self.tree
 
     def lookups(self, target: str, source: str, stamps: Iterator[int]) -> Iterator[Found]:
-        """The pose of source in target at each stamp (rising), as soon as transforms on both sides of it were read."""
+        """Yield the pose of source in target at each stamp, as soon as transforms on both sides of it are read.
+
+        Args:
+            target: The frame to express the pose in.
+            source: The frame whose pose is sought.
+            stamps: Times in ns, ascending.
+
+        Yields:
+            The result at each stamp.
+        """
         stamp = next(stamps, None)
         for message in self._messages():
             self._store(message, static=False)
@@ -79,10 +104,17 @@ class BagTransforms:
             stamp = next(stamps, None)
 
     def poses(self, pairs: Sequence[tuple[str, str]], stamps: Iterator[int]) -> Iterator[FloatArray]:
-        """The poses (F, 7) of each child in its parent at each stamp (rising).
+        """Yield the poses of frames in their parents at each stamp.
 
-        Where the bag tells of a frame before and after a stamp, in between; the last one where it tells no more; NaN
-        where it has not told yet.
+        Poses are interpolated between transforms before and after a stamp; after the last one they are held; before the
+        first one they are NaN.
+
+        Args:
+            pairs: Parent and child of each frame.
+            stamps: Times in ns, ascending.
+
+        Yields:
+            (F, 7) [x y z qx qy qz qw], m, at each stamp.
         """
         stamp, waiting = next(stamps, None), list(pairs)
         for message in self._messages():
@@ -116,7 +148,7 @@ class BagTransforms:
         except TransformError as error:
             return Found(stamp, error)
 
-    def _messages(self) -> Iterator[Message]:
+    def _messages(self) -> Iterator[BagMessage]:
         yield from self._read(self._dynamic) if self._dynamic else ()
         self.is_read = True
 
@@ -127,15 +159,15 @@ class BagTransforms:
         first = next((stamp for stamp in stamps if stamp >= 0), self._bag.start_ns)
         return first, first
 
-    def _stamp(self, message: Message) -> int:
-        """The first stamp in a message, -1 where it has none."""
+    def _stamp(self, message: BagMessage) -> int:
+        """Return the first stamp in a message, -1 if it has none."""
         try:
             stamps = self._reader.read(message.data).stamps_ns
         except ValueError:
             return -1
         return int(stamps.min()) if len(stamps) else -1
 
-    def _store(self, message: Message, static: bool) -> None:
+    def _store(self, message: BagMessage, static: bool) -> None:
         try:
             names, stamps, poses = self._reader.read(message.data)
             if len(stamps) and not static:

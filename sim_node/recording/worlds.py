@@ -1,4 +1,4 @@
-"""The world in a bag: what is written of the run, and the world loaded from it again."""
+"""The world in a bag: store the run's world, and load it again."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from sim_node.assembly import assemble
-from sim_node.recording.bag import Attachment, Bag
+from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
 from sim_node.world.load import randomised
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
 from sim_node.world.writers.yaml import to_yaml
 
-# Packages whose versions decide what a run gives.
+# Packages whose versions affect the result of a run.
 PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
-# Larger files of a world (meshes, clouds) are named with their hash, and left out.
+# Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
 _TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "application/xml", ".openplx": "text/plain"}
 
 
 @dataclass(frozen=True)
 class Attached:
-    """A file that goes with a bag: in its first file, or everywhere."""
+    """A file stored in a bag: in its first file, or in every file."""
 
     name: str
     media_type: str
@@ -44,15 +44,15 @@ class Attached:
 
 @cache
 def library() -> str:
-    """Who writes bags, for their headers."""
+    """Return the name of the writer, for the headers of bags."""
     return f"sim_node/{_version('sim_node')}"
 
 
 def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached, ...]:
-    """run.json (world, seed, versions, files with their SHA-256), and the world's files below world/.
+    """Return run.json (world, seed, versions, files with their SHA-256), and the world's files below world/.
 
-    A world that was read from no file is written as one: pass it as it was before it was assembled. Where it cannot be
-    written, run.json says why under `unwritten`, and a WorldWarning is given.
+    A world that was not read from a file is written as YAML: pass it as it was before assembly. If it cannot be
+    written, run.json gives the reason under `unwritten`, and a WorldWarning is issued.
     """
     unwritten: tuple[str, ...] = ()
     if world.files:
@@ -74,14 +74,14 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
 
 
 def custom_data(world: World, seed: int) -> dict[str, str]:
-    """What metadata.yaml says of a run."""
+    """Return the custom data of metadata.yaml for a run."""
     return {"written_by": library(), "world": world.name, "seed": str(seed)}
 
 
 def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
-    """The file that a world made in Python would be, with those that it refers to; or why it cannot be one.
+    """Return a world made in Python as a YAML file with the files that it refers to; or why that is impossible.
 
-    What a file refers to has a folder of its own, so that the files of a model stand to each other as they did.
+    Referenced files keep their folder structure, so that the files of a model still find each other.
     """
     named: dict[Path, str] = {}
 
@@ -106,7 +106,7 @@ def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
 
 
 def _named(files: tuple[Path, ...]) -> list[tuple[str, Path]]:
-    """The world's file first, each by its path below the folder of the first, or by its name alone."""
+    """Return the world's file first, each by its path below the folder of the first, or by its name alone."""
     named: dict[str, Path] = {}
     for file in dict.fromkeys(path.resolve() for path in files):
         root = files[0].resolve().parent
@@ -129,23 +129,23 @@ def _version(package: str) -> str:
         return "unknown"
 
 
-# Where provenance puts a world's files, the one that was loaded first.
+# Prefix of a world's files; the loaded one is first.
 _FOLDER = "world/"
 RUN = "run.json"
 
 
 @contextmanager
 def recorded_world(bag: Bag) -> Iterator[World | None]:
-    """The world, assembled; None of a bag without one. The files that it refers to are there until the end.
+    """Yield the assembled world, or None for a bag without one. Its files exist until the context ends.
 
-    Raises WorldError where they no longer make a world.
+    Raises WorldError if they no longer make a world.
     """
     with TemporaryDirectory(prefix="sim_node_world_") as folder:
         yield _world(bag, Path(folder))
 
 
 def _world(bag: Bag, folder: Path) -> World | None:
-    """Its files written out below a folder of their own, and read."""
+    """Write its files to a separate folder, and read them."""
     first: Path | None = None
     seed: int | None = None
     for attachment in bag.attachments():
@@ -160,11 +160,11 @@ def _world(bag: Bag, folder: Path) -> World | None:
     return assemble(world if seed is None else randomised(world, seed))
 
 
-def _unpacked(attachment: Attachment, folder: Path) -> Path:
-    """The file of an attachment. Raises WorldError for one that is none, or that is not below the folder."""
+def _unpacked(attachment: BagAttachment, folder: Path) -> Path:
+    """Write an attachment to its file. Raises WorldError if it is invalid or not below the folder."""
     path = Path(os.path.normpath(folder / attachment.name))
     if not path.is_relative_to(folder / _FOLDER) or path == folder / _FOLDER:
-        raise _fault(attachment.name, "leads to no file below world/")
+        raise _fault(attachment.name, "is not a file below world/")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(attachment.data)
@@ -174,13 +174,13 @@ def _unpacked(attachment: Attachment, folder: Path) -> Path:
 
 
 def _seed(data: bytes) -> int | None:
-    """What a run's ranges were drawn from; None where they were not. Raises WorldError."""
+    """Return the seed that a run's ranges were drawn with; None if they were not drawn. Raises WorldError."""
     try:
         run = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _fault(RUN, f"is no JSON: {error}") from None
+        raise _fault(RUN, f"is not JSON: {error}") from None
     if not isinstance(run, dict):
-        raise _fault(RUN, "is no JSON object")
+        raise _fault(RUN, "is not a JSON object")
     if run.get("randomised") is not True:
         return None
     seed = run.get("seed", 0)

@@ -1,4 +1,4 @@
-"""Writes batches of a recording to the files of a bag."""
+"""Write batches of a recording to the files of a bag."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library
 from sim_node.wire.topic import Qos
 
-# What a message takes beside its bytes, about.
+# Approximate memory overhead of a message.
 _OVERHEAD = 120
 
 
 class Batch(NamedTuple):
-    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
+    """The messages before a commit. progress_ns: elapsed time by then, without resets."""
 
     time_ns: int
     entries: list[Entry]
@@ -33,25 +33,25 @@ class Batch(NamedTuple):
 
     @property
     def size(self) -> int:
-        """What it takes of memory, about."""
+        """Approximate memory use."""
         return sum(len(data) + _OVERHEAD for _, _, data in self.entries)
 
 
-# How often, in the bag's time, everything is handed to the system.
+# Bag time after which everything is flushed, ns.
 FLUSH_NS = 500_000_000
-# What metadata.yaml takes of the disk: per topic, per file.
+# Size of metadata.yaml: per topic, per file.
 _METADATA_BYTES = 1500
-# What a message takes of a file beside its bytes, at most.
+# Maximum file overhead of a message.
 _ENTRY_BYTES = 50
 
 
 class BagFull(Exception):
-    """The bag may not grow any more; the message says why."""
+    """The bag has reached its size limit; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class RecordedTopic:
-    """A topic of the bag. type: package/msg/Name; offered: the QoS of each of its publishers."""
+    """A topic of the bag. type: package/msg/Name; offered: QoS of each of its publishers."""
 
     name: str
     type: str
@@ -60,16 +60,16 @@ class RecordedTopic:
 
     @property
     def latched(self) -> int:
-        """How many of its messages late subscribers get."""
+        """How many of its messages late subscribers receive."""
         return sum(qos.depth for qos in self.offered if qos.latched)
 
 
 class BagWriter:
-    """Writes one bag. Messages come in batches, each of one instant, of the `topics` so far, which count from 1.
+    """Writes one bag in batches of one instant each; `topics` count from 1.
 
     Topics may be added and replaced at any time, from any thread; their names and types stay. A batch earlier than the
-    last begins another file, as settings may ask for too; each file begins with the latched messages so far. Raises
-    BagError for a folder that is there already or cannot be made.
+    last one starts a new file, as settings may too; each file starts with the latched messages so far. Raises BagError
+    if the folder exists or cannot be created.
     """
 
     def __init__(
@@ -96,26 +96,26 @@ class BagWriter:
         refuse_existing(folder)
 
     def open(self) -> None:
-        """Makes the folder, with the metadata of a bag without files so far. Raises BagError."""
+        """Create the folder, with the metadata of a bag without files. Raises BagError."""
         try:
             self.folder.mkdir(parents=True)
         except FileExistsError:
             refuse_existing(self.folder)
         except OSError as error:
-            raise BagError(f"{self.folder}: cannot be made: {error.strerror}") from None
+            raise BagError(f"{self.folder}: cannot be created: {error.strerror}") from None
         free = shutil.disk_usage(self.folder).free
         if free < self._settings.spare_bytes:
             self.folder.rmdir()
             raise BagError(f"{self.folder}: {_too_little(free, self._settings)}")
-        self._tell()
+        self._write_metadata()
 
     def write(self, time_ns: int, entries: list[Entry]) -> bool:
-        """One batch, and whatever is due then: another file, a flush. Returns whether all is with the system now.
+        """Write one batch, and start a new file or flush if due. Return whether the operating system has everything.
 
         Raises BagFull, BagError, OSError.
         """
         if entries:
-            self._take(time_ns, entries)
+            self._append(time_ns, entries)
         if self._flushed_ns is not None and 0 <= time_ns - self._flushed_ns < FLUSH_NS:
             return False
         if self._file is not None:
@@ -126,7 +126,7 @@ class BagWriter:
             raise BagFull(_too_little(free, self._settings))
         return True
 
-    def _take(self, time_ns: int, entries: list[Entry]) -> None:
+    def _append(self, time_ns: int, entries: list[Entry]) -> None:
         went_back = self._last_ns is not None and time_ns < self._last_ns
         self._last_ns = time_ns
         if self._file is None:
@@ -138,18 +138,18 @@ class BagWriter:
             self._put(entries)
 
     def split(self) -> None:
-        """Ends the file; what comes next goes into another."""
+        """End the current file."""
         if self._file is not None:
             self._end()
 
     def close(self) -> None:
-        """Ends the bag, which has a file even if there was no message."""
+        """Complete the bag, which has a file even without messages."""
         if self._file is None and not self._done:
             self._begin(0, [])
         self.split()
 
     def abandon(self) -> None:
-        """Ends the bag after the disk failed: as much of it as there is room for."""
+        """End the bag after a disk error: as much of it as fits."""
         file, self._file = self._file, None
         if file is None:
             return
@@ -157,7 +157,7 @@ class BagWriter:
             file.abandon()
         self._done.append(_information(file))
         with suppress(OSError):
-            self._tell()
+            self._write_metadata()
 
     def _split_due(self, file: McapFile, time_ns: int) -> bool:
         settings = self._settings
@@ -178,13 +178,13 @@ class BagWriter:
         for each in attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
         self._declare(file)
-        self._tell()
+        self._write_metadata()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
-        # Whoever reads the file from its start has the latched messages before any other.
+        # A reader of the file gets the latched messages before any other.
         self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
 
     def _declare(self, file: McapFile) -> None:
-        """Topics that the file does not have yet."""
+        """Declare the topics that the file does not have yet."""
         for topic in self.topics[len(file.counts) :]:
             text, type_hash = topic.definition
             schema = file.schema(topic.type, "ros2msg", text.encode())
@@ -200,13 +200,13 @@ class BagWriter:
             self._file.write(fitting)
         except struct.error:
             early = min(time_ns for _, time_ns, _ in fitting)
-            raise BagError(f"{self.folder}: bags have no times before 0, found {early / 1e9:g} s") from None
+            raise BagError(f"{self.folder}: bag times must not be negative, found {early / 1e9:g} s") from None
         self.count += len(fitting)
         if len(fitting) < len(entries):
             raise self._full()
 
     def _remember(self, entries: list[Entry]) -> None:
-        """What is latched, for the files to come."""
+        """Keep latched messages for later files."""
         latched = {number for number, topic in enumerate(self.topics, 1) if topic.latched}
         for number, _, data in entries:
             if number in latched:
@@ -216,7 +216,7 @@ class BagWriter:
                     kept.popleft()
 
     def _fitting(self, file: McapFile, entries: list[Entry]) -> list[Entry]:
-        """The first of them, as many as there is room for."""
+        """Return the first messages that fit."""
         room = self._room(file)
         for place, (_, _, data) in enumerate(entries):
             room -= len(data) + _ENTRY_BYTES
@@ -225,12 +225,12 @@ class BagWriter:
         return entries
 
     def _room(self, file: McapFile) -> int:
-        """What the bag may still take, its end left aside."""
+        """Return the bytes that the bag may still have, without its end."""
         descriptions = _METADATA_BYTES * (len(self.topics) + len(self._done) + 1)
         return self._settings.max_bytes - (self._done_bytes + file.size + file.closing_bytes + 2 * descriptions)
 
     def _full(self) -> BagFull:
-        return BagFull(f"the bag has reached the {self._settings.max_bytes} bytes that it may have (max_bytes)")
+        return BagFull(f"the bag has reached its limit of {self._settings.max_bytes} bytes (max_bytes)")
 
     def _end(self) -> None:
         file = self._file
@@ -244,10 +244,10 @@ class BagWriter:
         self._done_bytes += file.size
         for number, count in file.counts.items():
             self._totals[number] = self._totals.get(number, 0) + count
-        self._tell()
+        self._write_metadata()
 
-    def _tell(self) -> None:
-        """metadata.yaml as it stands."""
+    def _write_metadata(self) -> None:
+        """Write metadata.yaml."""
         files = self._done if self._file is None else [*self._done, _information(self._file)]
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
 
@@ -259,9 +259,9 @@ class BagWriter:
 
 
 def refuse_existing(folder: Path) -> None:
-    """Raises BagError for a bag that would be written over something."""
+    """Raise BagError if the folder exists."""
     if folder.exists() or folder.is_symlink():
-        raise BagError(f"{folder}: is there already; a recording goes into a new folder")
+        raise BagError(f"{folder}: exists; a recording needs a new folder")
 
 
 def _information(file: McapFile) -> FileInformation:
@@ -269,4 +269,4 @@ def _information(file: McapFile) -> FileInformation:
 
 
 def _too_little(free: int, settings: Settings) -> str:
-    return f"{free // 1_000_000} MB are free on the disk; {settings.spare_bytes // 1_000_000} MB are to stay so"
+    return f"{free // 1_000_000} MB are free on the disk; {settings.spare_bytes // 1_000_000} MB must stay free"

@@ -1,4 +1,4 @@
-"""One composition of a run, and what needs several of autopilots, recordings and pictures at once."""
+"""Sessions: the composition of a run, and what needs autopilots, recordings and the viewer together."""
 
 from sim_node.session.errors import MissingExtra
 from sim_node.session.publishing import Publishing

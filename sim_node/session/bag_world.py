@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.recording.bag import Bag, Message
+from sim_node.recording.bag import Bag, BagMessage
 from sim_node.recording.frames import BagFrames
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms
 from sim_node.recording.worlds import recorded_world
@@ -24,9 +24,9 @@ from sim_node.world.model import StaticFrame, World
 
 @contextmanager
 def recorded_shapes(bag: Bag, frames: FrameTable) -> Iterator[tuple[Shape, ...]]:
-    """The shapes of the recorded world that are on frames of the table; none of a bag without a world.
+    """Yield the shapes of the recorded world that are on frames of the table; an empty tuple without a world.
 
-    The files that they refer to are there until the end. Raises WorldError where they no longer make a world.
+    The files that they refer to exist until the context ends. Raises WorldError if they no longer make a world.
     """
     with recorded_world(bag) as world:
         if world is None:
@@ -39,21 +39,28 @@ def recorded_shapes(bag: Bag, frames: FrameTable) -> Iterator[tuple[Shape, ...]]
 
 @contextmanager
 def source_of_bag(
-    bag: Bag, read: Callable[[Collection[str]], Iterable[Message]], unreadable: Unreadable
+    bag: Bag, read: Callable[[Collection[str]], Iterable[BagMessage]], unreadable: Unreadable
 ) -> Iterator[PoseSource]:
-    """A bag: the world that it was recorded in, with what it has of its frames; else its frames and nothing else.
+    """Yield the PoseSource of a bag: its recorded world with its poses, or just its frames if it has no world.
 
-    read: gives the messages of topics. Frames that the bag does not tell of are where the world has them at its start.
-    Raises BagError, and WorldError where the recorded files no longer make a world.
+    Frames without transforms in the bag stay at the start pose of the world. Raises BagError, and WorldError if the
+    recorded files no longer make a world.
+
+    Args:
+        bag: The bag.
+        read: Returns the messages of topics.
+        unreadable: Counts the messages that are skipped.
     """
     frames = BagFrames(bag, unreadable)
     with recorded_world(bag) as recorded:
         world = _bare(frames) if recorded is None else recorded
         layout = lay_out(world)
-        told = {name: row for row, name in enumerate(frames.table.names) if frames.table.parents[row] >= 0}
-        rows = [row for row, name in enumerate(layout.frames.names) if name in told and layout.frames.parents[row] >= 0]
+        rows_of = {name: row for row, name in enumerate(frames.table.names) if frames.table.parents[row] >= 0}
+        rows = [
+            row for row, name in enumerate(layout.frames.names) if name in rows_of and layout.frames.parents[row] >= 0
+        ]
         start = layout.poses.copy()
-        start[rows] = frames.poses[[told[layout.frames.names[row]] for row in rows]]
+        start[rows] = frames.poses[[rows_of[layout.frames.names[row]] for row in rows]]
         names = layout.frames.names
         pairs = [(names[layout.frames.parents[row]], names[row]) for row in rows]
 
@@ -69,7 +76,7 @@ def source_of_bag(
 
 
 def _bare(frames: BagFrames) -> World:
-    """A world of the frames of a bag; those without a parent hang on its root."""
+    """Return a world of the frames of a bag; further roots are placed on the first one."""
     names, parents = frames.table.names, frames.table.parents
     fixed = names[0]
     statics: Sequence[StaticFrame] = [

@@ -1,4 +1,4 @@
-"""Why a session cannot be opened, where neither a world nor a bag is at fault."""
+"""Errors of opening a session that are due to neither a world nor a bag."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from sim_node.packages import how_to_install
 
 
 class MissingExtra(ImportError):
-    """A package that only an option needs is not installed. extra: what `pip install 'sim_node[EXTRA]'` would name."""
+    """A package that only an option needs is not installed.
+
+    Args:
+        what: The option, for the message.
+        extra: The extra that `pip install 'sim_node[EXTRA]'` names.
+        missing: The error of the import.
+    """
 
     def __init__(self, what: str, extra: str, missing: ImportError) -> None:
         super().__init__(f"{what}: {how_to_install(missing)}; or with pip: pip install 'sim_node[{extra}]'")
@@ -19,7 +25,7 @@ class MissingExtra(ImportError):
 
 @contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Imports for one option, by the extra that has what they need. Raises MissingExtra."""
+    """Run imports that only one option needs. Raises MissingExtra if a package is not installed."""
     try:
         yield
     except ImportError as missing:

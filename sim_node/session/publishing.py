@@ -1,4 +1,4 @@
-"""What a run publishes, and where: the sinks of its messages in their order, those of its recording with them."""
+"""What a run publishes, and where: the sinks of its messages in order, and those of its recording."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Publishing:
-    """How the messages of a run are laid out, and where they go beside its recording.
+    """How the messages of a run are laid out, and where they go besides its recording.
 
-    outlet: takes all messages, None for nobody. transforms: sends /tf and /tf_static in its own way instead of as bytes
-    on the outlet. clock: whether /clock is sent; after_clock: sinks between /clock and /tf. prefix: before every frame
-    name but the fixed frame's. displays: which of them are sent, None for all. resolve: gives topics absolute names.
+    Attributes:
+        outlet: Receives all messages; None if nobody does.
+        transforms: Sends /tf and /tf_static its own way instead of as bytes on the outlet.
+        clock: Whether /clock is sent.
+        after_clock: Sinks between /clock and /tf.
+        prefix: Prefix of all frame names except the fixed frame's.
+        stamp: Gives the stamp (ns) of messages for a simulation time (ns).
+        displays: Which displays are sent, by name; None for all.
+        resolve: Makes topic names absolute.
     """
 
     outlet: Outlet | None = None
@@ -36,21 +42,26 @@ class Publishing:
 
 
 class Published(NamedTuple):
-    """The sinks that publish a run, in their order; clock: the one of /clock among them."""
+    """The sinks that publish a run, in order.
+
+    Attributes:
+        sinks: All of them.
+        clock: The sink of /clock.
+    """
 
     sinks: tuple[Sink, ...] = ()
     clock: ClockSink | None = None
 
 
 def published(how: Publishing, recorder: Recorder | None) -> Published:
-    """The sinks of a run's messages, to an outlet and to a recording; none where there is neither.
+    """Return the sinks of a run's messages, for an outlet and a recording; none if there is neither.
 
-    Time goes first, for those that wait for it; the recording's own sink goes last, and commits the tick.
+    /clock is first, for subscribers that wait for time; the recording's own sink is last and commits the tick.
     """
     outlets: list[Outlet] = [each for each in (how.outlet, recorder) if each is not None]
     if not outlets:
         return Published()
-    # Here, because a run that publishes nothing needs none of it.
+    # Imported here because a run that publishes nothing does not need them.
     from sim_node.viewing.display_sinks import EVERYTHING, display_sinks
     from sim_node.wire.clock import ClockSink
     from sim_node.wire.sensor_topics import SensorSink
@@ -76,5 +87,5 @@ def published(how: Publishing, recorder: Recorder | None) -> Published:
 
 
 def sinks_into(recorder: Recorder) -> tuple[Sink, ...]:
-    """The sinks of a run that only a recording takes."""
+    """Return the sinks of a run that is only recorded."""
     return published(Publishing(), recorder).sinks

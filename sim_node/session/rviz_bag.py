@@ -1,4 +1,4 @@
-"""A configuration of rviz2 for a bag that is replayed: what it has of topics that rviz can show, on its own frames."""
+"""rviz2 configuration for replaying a bag: its displayable topics, in its own frames."""
 
 from __future__ import annotations
 
@@ -26,9 +26,16 @@ _PICTURE, _TEXT = "sensor_msgs/msg/Image", "std_msgs/msg/String"
 
 
 def bag_config(bag: Bag, unreadable: Unreadable) -> str:
-    """The YAML text. Its fixed frame is the root of the bag's tree; topics are heard as a replay offers them.
+    """Return the rviz2 configuration of a bag as YAML.
 
-    unreadable: counts the messages that are skipped. Raises BagError for a bag without transforms.
+    The fixed frame is the root of the bag's tree; subscriptions match the QoS that a replay offers.
+
+    Args:
+        bag: The bag.
+        unreadable: Counts the messages that are skipped.
+
+    Raises:
+        BagError: The bag has no transforms.
     """
     frames = BagFrames(bag, unreadable)
     table = frames.table
@@ -40,11 +47,11 @@ def bag_config(bag: Bag, unreadable: Unreadable) -> str:
 
 
 def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
-    """described: whether robots are shown by their descriptions."""
+    """Yield the displays of topics. described: whether robots are shown by their descriptions."""
     pictures = 0
     for topic in bag.topics:
         pictures += topic.type == _PICTURE
-        display = shown(topic.name, _heard(topic), enabled=topic.type != _PICTURE or pictures <= MAX_PICTURES)
+        display = shown(topic.name, _replayed(topic), enabled=topic.type != _PICTURE or pictures <= MAX_PICTURES)
         if display is not None and topic.type == MARKERS.type and topic.name.endswith("/markers"):
             display["Namespaces"] = marker_groups(described=described)
         if display is not None:
@@ -52,7 +59,7 @@ def _topics(bag: Bag, *, described: bool) -> Iterator[Properties]:
 
 
 def _robots(bag: Bag, frames: Collection[str], unreadable: Unreadable) -> Iterator[Properties]:
-    """Robot descriptions. Where a namespace's frames have it as their prefix, it goes before the links' names."""
+    """Yield the displays of robot descriptions, with the namespace as TF prefix if the bag's frames have it."""
     for topic in bag.topics:
         space, _, name = topic.name.rpartition("/")
         if name != "robot_description" or topic.type != _TEXT:
@@ -70,10 +77,10 @@ def _robots(bag: Bag, frames: Collection[str], unreadable: Unreadable) -> Iterat
         prefix = space.strip("/")
         if not any(f"{prefix}/{link}" in frames for link in links):
             prefix = ""
-        yield robot_model(prefix or links[0] if links else topic.name, _heard(topic), prefix)
+        yield robot_model(prefix or links[0] if links else topic.name, _replayed(topic), prefix)
 
 
-def _heard(topic: BagTopic) -> Topic:
-    """As a replay offers it. How much the replay keeps of what is not latched is its own affair."""
+def _replayed(topic: BagTopic) -> Topic:
+    """Return a topic as a replay offers it. The depth of topics that are not latched is left to the replay."""
     qos = offer(topic)
     return Topic(topic.name, topic.type, qos if qos.latched else replace(qos, depth=DEPTH))

@@ -1,4 +1,4 @@
-"""A session: everything of one run, opened in its order and closed in its order."""
+"""Session: a complete run, opened and closed in order."""
 
 from __future__ import annotations
 
@@ -30,29 +30,30 @@ _LOG = logging.getLogger("sim_node")
 
 
 class Session:
-    """One run of a world, with its autopilots, programs, recording and viewer. Use it in a `with` statement.
+    """A complete run of a world: autopilots, programs, recording and viewer. Use it in a `with` statement.
 
-    The constructor only takes notes. `world` and `simulation` are made when they are first asked for; `open` (or
-    entering) opens sockets, files and processes, and `close` (or leaving) ends them all; a session that cannot be
-    opened closes what it had opened. Time does not run before `run` or `start`.
+    The constructor opens nothing. `world` and `simulation` are created when they are first read; `open` (or entering
+    the block) opens sockets, files and processes, and `close` (or leaving it) ends them all. If opening fails, whatever
+    was opened is closed. Time starts with the first `run` or `start`.
 
     Args:
         world: A World, a path, a package:// URI, or the name of a shipped world.
-        seed: Of all randomness.
-        randomised: Whether places that the world gives as ranges are drawn from the seed.
+        seed: Seed of all random numbers.
+        randomised: Whether to draw the values that the world gives as ranges.
         publish_rate: Ticks per simulated second (Hz).
-        real_time_factor: Simulated seconds per wall second, 0 for as fast as possible.
+        real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
         paused: Whether `start` waits for `loop.resume`.
         duration_ns: Simulated time after which the run ends by itself.
-        record: A new folder for a rosbag2 bag of all that the run publishes.
-        recording: How it is recorded.
-        view: Whether the run is shown in the browser, or at which port; see `viewer.url`.
-        recipes: Whether the programs of the world's recipes are started; False has `tell` say that they are not.
-        bridged: Whether this process will run the bridges of the autopilots, whose ports must be free then, too.
+        record: A new folder for a rosbag2 bag of everything that the run publishes.
+        recording: Settings of the recording.
+        view: Whether to show the run in the browser, or at which port; see `viewer.url`.
+        processes: Whether to start the world's processes; if False, `report` names those not started.
+        bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
         network: Whether autopilot links of the world may leave this machine.
-        sinks: Take each tick too, after those that publish and record, before the viewer's.
-        publishing: How messages are laid out, and where they go beside the recording.
-        tell, complain: Take lines for people; the logger `sim_node` does by default.
+        sinks: Also receive each tick, after those that publish and record and before the viewer.
+        publishing: How messages are laid out, and where they go besides the recording.
+        report: Called with messages for the user; by default they go to the logger `sim_node` as INFO.
+        warn: Called with warnings for the user; by default they go to the logger `sim_node` as WARNING.
     """
 
     def __init__(
@@ -68,47 +69,47 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
-        recipes: bool | None = None,
+        processes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
         sinks: Sequence[Sink] = (),
         publishing: Publishing | None = None,
-        tell: Callable[[str], None] = _LOG.info,
-        complain: Callable[[str], None] = _LOG.warning,
+        report: Callable[[str], None] = _LOG.info,
+        warn: Callable[[str], None] = _LOG.warning,
     ) -> None:
         self.seed = seed
         self.autopilots: tuple[VehicleCoSimulator, ...] = ()
         self.recorder: Recorder | None = None
         self.viewer: Viewer | None = None
         self.clock: ClockSink | None = None
-        self.programs = Supervisor(tell)
+        self.programs = Supervisor(report)
         self._given, self._randomised = world, randomised
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._recipes = view, recipes
+        self._view, self._processes = view, processes
         self._bridged, self._network = bridged, network
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
-        self._tell, self._complain = tell, complain
+        self._report, self._warn = report, warn
         self._loop: Loop | None = None
         self._started = False
         self._opened: ExitStack | None = None
 
     @cached_property
     def world(self) -> World:
-        """The world that is run: ranges drawn, free autopilot instances chosen, not assembled. Raises WorldError."""
+        """The world to run: ranges drawn, free autopilot instances chosen, not assembled. Raises WorldError."""
         world = self._given if isinstance(self._given, World) else load(self._given)
         world = drawn(world, self.seed) if self._randomised else world
-        return with_free_instances(world, self._tell, bridged=self._bridged)
+        return with_free_instances(world, self._report, bridged=self._bridged)
 
     @cached_property
     def simulation(self) -> Simulation:
-        """The simulation of the world. Once the loop is started, reach it by `loop.call`. Raises WorldError."""
+        """The simulation of the world. Use `loop.call` to access it once the loop runs. Raises WorldError."""
         return Simulation(self.world, self.seed)
 
     @property
     def loop(self) -> Loop:
-        """The loop of an open session. Raises RuntimeError before that."""
+        """The loop of an open session. Raises RuntimeError before `open`."""
         if self._loop is None:
             raise RuntimeError("the session is not open; write `with Session(...) as session:`, or call open()")
         return self._loop
@@ -123,22 +124,22 @@ class Session:
         self.close()
 
     def open(self) -> None:
-        """Open all of the run but its sinks, which open when time begins.
+        """Open everything except the sinks, which open when time starts.
 
         Raises:
-            WorldError: Where the world, a vehicle's autopilot or a recipe is at fault.
-            BagError: For a folder that is there already.
-            PagePortTaken: For a viewer's port that cannot be listened at.
-            PortTaken: For an autopilot's port that somebody else has.
-            MissingExtra: For a package that an option needs and that is not installed.
-            RuntimeError: For a session that was opened before.
+            WorldError: The world, a vehicle's autopilot or a process is invalid.
+            BagError: The folder of the recording exists.
+            PagePortInUse: The viewer's port cannot be opened.
+            PortTaken: An autopilot's port is in use.
+            MissingExtra: A package that an option needs is not installed.
+            RuntimeError: The session was opened before.
         """
         if self._opened is not None:
-            raise RuntimeError("a session is opened once; make another one to run again")
+            raise RuntimeError("a session can be opened only once; create another one to run again")
         with ExitStack() as opened:
             simulation = self.simulation
             opened.callback(simulation.close)
-            self.autopilots = attach_autopilots(simulation, self._tell, network=self._network)
+            self.autopilots = attach_autopilots(simulation, self._report, network=self._network)
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)
             view = self._make_view(opened)
@@ -152,23 +153,30 @@ class Session:
             )
             for sink in view:
                 sink.steer(loop)
-            # Last: who listens for the programs is there. They take the longest to end, so they are asked to first.
-            if self._recipes is not None:
-                self.programs = supervised(self.world, self._recipes, self._tell)
+            # Last, when their peers listen. Programs take longest to end, so they are asked first.
+            if self._processes is not None:
+                self.programs = supervised(self.world, self._processes, self._report)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)
             self._loop, self._opened = loop, opened.pop_all()
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
-        """Let time run in the loop's thread; `ended` is called from it when the run is over."""
+        """Let time run in the loop's thread, without waiting.
+
+        Args:
+            ended: Called from the loop's thread when the run is over.
+        """
         self._started = True
         self.loop.start(ended)
 
     def run(self, duration: float | None = None) -> None:
-        """Let `duration` simulated seconds pass and pause there; without one, wait for the end of the run.
+        """Let time run for a duration and pause, or wait for the end of the run.
 
-        Calls add up, as those of Simulation.run. Raises what made the run fail; see also Loop.run.
+        Calls add up, as for Simulation.run. An error that ends the run is raised; see also Loop.run.
+
+        Args:
+            duration: Simulated time, s; None waits for the end of the run.
         """
         loop = self.loop
         if not self._started:
@@ -181,13 +189,13 @@ class Session:
             loop.run(duration)
 
     def ask_to_end(self) -> None:
-        """Ask the programs to end, which may take them a while, without waiting for them."""
+        """Ask the programs to end, without waiting for them."""
         self.programs.ask_to_end()
 
     def close(self) -> None:
-        """End the run, complete its recording, end its programs, free its ports. Raises what made the run fail, once.
+        """End the run, complete its recording, end its programs and free its ports.
 
-        Closing again, or without having opened, does nothing.
+        The error that ended the run, if any, is raised once. Does nothing if the session is closed or was never opened.
         """
         if self._opened is not None:
             self._opened.close()
@@ -195,7 +203,7 @@ class Session:
     def _make_recorder(self) -> Recorder | None:
         if self._record is None:
             return None
-        # Here, because a run that is not recorded needs none of it.
+        # Imported here because a run that is not recorded does not need it.
         with needing("recording", "recording"):
             from sim_node.recording.recorder import Recorder, absolute
             from sim_node.recording.worlds import attachments_of, custom_data
@@ -204,7 +212,7 @@ class Session:
             self._recording,
             attachments_of(self.world, self.seed, self._randomised),
             custom_data(self.world, self.seed),
-            tell=self._complain,
+            warn=self._warn,
             resolve=self._publishing.resolve or absolute,
         )
 

@@ -1,4 +1,4 @@
-"""Co-simulators: what exchanges with a run at steps of its own, such as an autopilot in another process."""
+"""Co-simulators: what exchanges data with a run at its own rate, such as an autopilot in another process."""
 
 from __future__ import annotations
 
@@ -10,75 +10,86 @@ from sim_node.simulation.pacing import Ticks
 
 
 class CoSimulator(Protocol):
-    """Takes and gives while a run steps. The run waits for it, so that both keep one time."""
+    """A program or object that exchanges data with a run while it steps.
+
+    The run waits for each answer, so that both share one time.
+    """
 
     @property
     def rate(self) -> float | Fraction:
         """Exchanges per simulated second (Hz), at most one per step."""
 
     def send(self, step: int, time_ns: int) -> None:
-        """Take the state of the run at a step, `time_ns` after its start; the sensors due by then have measured.
+        """Receive the state of the run at a step. Must not block: `receive` waits.
 
-        An earlier time than the last means a reset. This must not wait: `receive` does.
+        The sensors due by this step have measured.
+
+        Args:
+            step: Steps since the start of the run.
+            time_ns: Time since the start of the run. An earlier time than the last one means a reset.
         """
 
     def receive(self) -> None:
         """Wait for the answer to the last `send`, and apply it."""
 
     def interrupt(self) -> None:
-        """Ends any waiting at once and for good. May be called from any thread."""
+        """End all waiting at once and for good. May be called from any thread."""
 
     def close(self) -> None:
-        """The run is over."""
+        """Release all resources: the run is over."""
 
 
 class CoSimulators:
-    """Those of a run, in the order in which they came. due: the step of the next exchange, infinite without any."""
+    """The co-simulators of a run, in the order in which they were added.
+
+    Attributes:
+        due: Step of the next exchange; infinite if there are no co-simulators.
+    """
 
     def __init__(self, step_ns: int) -> None:
         self._step_ns = step_ns
         self._all: list[tuple[CoSimulator, Ticks]] = []
         self.due: float = math.inf
 
-    def add(self, peer: CoSimulator, step: int) -> None:
-        """One more, from the step after this one on. Raises ValueError for a rate that is none."""
-        self._all.append((peer, self._ticks(peer, step + 1)))
+    def add(self, co_simulator: CoSimulator, step: int) -> None:
+        """Add a co-simulator that exchanges from the next step on. Raises ValueError for an invalid rate."""
+        self._all.append((co_simulator, self._ticks(co_simulator, step + 1)))
         self._find_due()
 
-    def remove(self, peer: CoSimulator) -> None:
-        """Lets go of one, which may have gone already."""
-        self._all = [each for each in self._all if each[0] is not peer]
+    def remove(self, co_simulator: CoSimulator) -> None:
+        """Remove a co-simulator. Does nothing if it is not attached."""
+        self._all = [each for each in self._all if each[0] is not co_simulator]
         self._find_due()
 
     def exchange(self, step: int) -> None:
-        """Exchange with all whose turn it is: send to all before waiting for any, so that they run in parallel."""
-        turn = [(peer, ticks) for peer, ticks in self._all if ticks.due <= step]
-        for peer, ticks in turn:
-            peer.send(step, step * self._step_ns)
+        """Exchange with all that are due: send to all before waiting for any, so that they run in parallel."""
+        turn = [(co_simulator, ticks) for co_simulator, ticks in self._all if ticks.due <= step]
+        for co_simulator, ticks in turn:
+            co_simulator.send(step, step * self._step_ns)
             ticks.pass_by(step)
-        for peer, _ in turn:
-            peer.receive()
+        for co_simulator, _ in turn:
+            co_simulator.receive()
         self._find_due()
 
     def restart(self, step: int) -> None:
-        """The run goes on at another step, where exchanges are due again."""
-        self._all = [(peer, self._ticks(peer, step)) for peer, _ in self._all]
+        """Continue at another step, at which exchanges are due again."""
+        self._all = [(co_simulator, self._ticks(co_simulator, step)) for co_simulator, _ in self._all]
         self._find_due()
 
     def interrupt(self) -> None:
-        """Ends all waiting."""
-        for peer, _ in self._all:
-            peer.interrupt()
+        """End all waiting."""
+        for co_simulator, _ in self._all:
+            co_simulator.interrupt()
 
     def close(self) -> None:
-        """Lets go of all."""
+        """Close all co-simulators and remove them."""
         all_of_them, self._all, self.due = self._all, [], math.inf
-        for peer, _ in all_of_them:
-            peer.close()
+        for co_simulator, _ in all_of_them:
+            co_simulator.close()
 
-    def _ticks(self, peer: CoSimulator, step: int) -> Ticks:
-        """The multiples of a peer's period, counted from step 0, at or after a step."""
-        ticks = Ticks(peer.rate, self._step_ns, 0)
+    def _ticks(self, co_simulator: CoSimulator, step: int) -> Ticks:
+        """Return the multiples of a co-simulator's period, counted from step 0, at or after a step."""
+        ticks = Ticks(co_simulator.rate, self._step_ns, 0)
         ticks.pass_by(step - 1)
         return ticks
 

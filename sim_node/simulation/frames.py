@@ -1,4 +1,4 @@
-"""The columns of all frames: poses, whose rows engines claim, and twists."""
+"""The columns of all frames: poses, of which engines claim rows, and twists."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TWIST = "[vx vy vz wx wy wz] of each frame relative to the fixed frame, along t
 def declare_frames(
     columns: Columns, frames: FrameTable, poses: Callable[[], FloatArray], twists: Callable[[], FloatArray]
 ) -> None:
-    """Declare `pose` and `twist`, which are computed when they are read."""
+    """Declare the columns `pose` and `twist`, which are computed when they are read."""
     pose = Column("pose", frames.names, (7,), unit="m, 1", state=False, shared=True, meaning=_POSE)
     twist = Column("twist", frames.names, (6,), unit="m/s, rad/s", state=False, meaning=_TWIST)
     columns.compute(pose, lambda: (poses(),))
@@ -25,7 +25,7 @@ def declare_frames(
 
 
 def refuse_sensor(name: str, frames: FrameTable, columns: Columns) -> NoReturn:
-    """Raise ValueError, or PluginFault, for a sensor on a frame of which no engine says how it moves."""
+    """Raise ValueError or PluginFault for a sensor on a frame whose motion no engine knows."""
     chain = [row for row in frames.chain(frames.index(name)) if not frames.static[row]]
     row = next(row for row in chain if not columns.timed("pose", [row]))
     owner, needs = columns.owner("pose", row), f"sensor {name!r} needs to know how {frames.names[row]!r} moves"

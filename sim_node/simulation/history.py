@@ -1,4 +1,4 @@
-"""A History: columns of a run over time, in arrays that grow."""
+"""History: columns of a run over time, in growing arrays."""
 
 from __future__ import annotations
 
@@ -16,18 +16,25 @@ _FIRST = 256
 
 
 class History:
-    """Columns of a run at regular instants; made by `Simulation.history`, which fills it while the run steps.
+    """Columns of a run at regular instants, recorded while the run steps. Create one with `Simulation.history`.
 
-    It follows the run: a reset or a restore drops what was recorded from that instant on. `stop` ends the recording.
-    As a peer of the run it costs nothing in steps at which it does not record.
+    A reset or a restore discards what was recorded from that instant on. `stop` ends the recording. Steps without an
+    instant cost nothing.
 
-    rate: instants per simulated second (Hz).
+    Args:
+        columns: The columns of the run.
+        names: Names of the columns to record.
+        rate: Instants per simulated second (Hz).
+        start_ns: Simulation time at the start of the run.
+
+    Raises:
+        ValueError: A column has no fixed rows.
     """
 
     def __init__(self, columns: Columns, names: Sequence[str], rate: Fraction, start_ns: int) -> None:
         for name in names:
             if columns.column(name).entities is None:
-                raise ValueError(f"column {name!r} has no history: its rows come and go")
+                raise ValueError(f"column {name!r} cannot be recorded: its number of rows changes")
         self.rate = rate
         self._columns, self._start_ns = columns, start_ns
         self._count, self._times_ns = 0, np.empty(_FIRST, np.int64)
@@ -36,18 +43,19 @@ class History:
 
     @property
     def times_ns(self) -> IntArray:
-        """The simulation time (T,) of each instant, ns."""
+        """Simulation time (T,) of each instant, ns."""
         return self._times_ns[: self._count]
 
     @property
     def times(self) -> FloatArray:
-        """The simulation time (T,) of each instant, s."""
+        """Simulation time (T,) of each instant, s."""
         return np.asarray(self.times_ns * 1e-9)
 
     def __getitem__(self, column: str) -> Array:
-        """Return a column at all instants (T, rows, ...). Raises KeyError, which names the nearest.
+        """Return a column at all instants: a view (T, rows, ...), valid until the history grows.
 
-        It is a view, valid until the history grows.
+        Raises:
+            KeyError: The history has no such column; the message names the nearest.
         """
         if column not in self._kept:
             raise KeyError(f"no column {column!r} in this history{did_you_mean(column, self._kept)}")
@@ -57,16 +65,25 @@ class History:
         return self._count
 
     def begin(self, remove: Callable[[CoSimulator], None]) -> None:
-        """The run tells it of instants from now on; remove: has the run forget it."""
+        """Start recording; called by the run.
+
+        Args:
+            remove: Detaches the history from the run.
+        """
         self._remove = remove
 
     def stop(self) -> None:
-        """Record no more; what was recorded stays."""
+        """Stop recording. What was recorded stays."""
         if self._remove is not None:
             self._remove(self)
 
     def send(self, step: int, time_ns: int) -> None:
-        """Record the present instant; called by the run."""
+        """Record the current instant; called by the run.
+
+        Args:
+            step: Steps since the start of the run.
+            time_ns: Time since the start of the run.
+        """
         time_ns += self._start_ns
         at = self._count
         if at and self._times_ns[at - 1] >= time_ns:
@@ -80,13 +97,13 @@ class History:
         self._count = at + 1
 
     def receive(self) -> None:
-        """Nothing is answered."""
+        """Do nothing: there is no answer."""
 
     def interrupt(self) -> None:
-        """Nothing is waited for."""
+        """Do nothing: nothing waits."""
 
     def close(self) -> None:
-        """What was recorded stays."""
+        """Do nothing: what was recorded stays."""
 
 
 def _room(instants: int, row: Array) -> Array:

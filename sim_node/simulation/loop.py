@@ -1,4 +1,4 @@
-"""The loop: steps a Simulation, hands due Snapshots to sinks, and carries out calls between two ticks."""
+"""The loop: steps a Simulation, passes Snapshots to sinks when they are due, and runs calls between two ticks."""
 
 from __future__ import annotations
 
@@ -19,25 +19,44 @@ T = TypeVar("T")
 
 
 class Sink(Protocol):
-    """Something that shows, sends or keeps a run."""
+    """Shows, sends or stores a run. All methods are called from the loop's thread."""
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """The run begins."""
+        """Prepare for a run.
+
+        Args:
+            world: The assembled world.
+            frames: The frames of the run; their order is that of `Snapshot.poses`.
+        """
 
     def write(self, snapshot: Snapshot) -> None:
-        """One instant; its arrays are the loop's and change after this returns. An earlier time means a reset."""
+        """Process one instant.
+
+        Args:
+            snapshot: Its arrays belong to the loop and change after this returns. An earlier time than the last one
+                means a reset.
+        """
 
     def close(self) -> None:
-        """The run is over."""
+        """Finish: the run is over."""
 
 
 class Loop:
-    """Runs a simulation in a thread of its own. All methods may be called from any thread, its own included.
+    """Runs a simulation in a thread of its own. All methods may be called from any thread, including the loop's.
 
-    publish_rate: snapshots per simulated second; real_time_factor: simulated per wall second, 0 for as fast
-    as possible; duration_ns: simulated time after which the loop ends by itself. Raises ValueError for a rate, a
-    factor or a duration out of range. Calls after the end, and those that the end overtakes, raise Refused. A sink
-    may make any call but `run`, `reset` and `step`, which would change the tick that the other sinks are yet to get.
+    After the end of the loop, calls raise Refused. A sink may make any call except `run`, `reset` and `step`, which
+    would change the tick that other sinks have yet to receive.
+
+    Args:
+        simulation: The simulation to step.
+        sinks: Receive each published snapshot, in this order.
+        publish_rate: Snapshots per simulated second (Hz).
+        real_time_factor: Simulated seconds per wall second; 0 runs as fast as possible.
+        paused: Whether to start paused.
+        duration_ns: Simulated time after which the loop ends; None to run until stopped.
+
+    Raises:
+        ValueError: A rate, a factor or a duration is out of range.
     """
 
     def __init__(
@@ -58,9 +77,9 @@ class Loop:
         self._ticks = Ticks(publish_rate, simulation.world.time.step_ns, 0)
         self._last_step = None if duration_ns is None else _last_step(duration_ns, simulation.world.time)
         self._opened: list[Sink] = []
-        # Where `run` is to pause, and what is told whether it came there.
+        # Step at which `run` pauses, and a future that is set to whether it got there.
         self._goal: tuple[int, Future[bool]] | None = None
-        # Whether a step or a tick is under way.
+        # Whether a step or a tick is in progress.
         self._busy = False
         self._worker = Worker("simulation", self._work)
         if paused:
@@ -69,28 +88,46 @@ class Loop:
     def call(self, function: Callable[[], T]) -> T:
         """Run a function between two ticks and return its result.
 
-        Nothing moves meanwhile, so it may read and change the simulation. An exception of the function is raised to
-        the caller, and does not end the loop. From the loop's own thread (a sink, another call) the function runs at
-        once; before `start` it runs in the caller's thread. A KeyboardInterrupt withdraws a call that has not begun.
-        Raises Refused after the end.
+        Nothing moves meanwhile, so the function may read and change the simulation. From the loop's own thread (a sink,
+        another call) it runs at once; before `start` it runs in the caller's thread. A KeyboardInterrupt withdraws a
+        call that has not begun.
+
+        Args:
+            function: Called without arguments. Its exceptions are raised to the caller and do not end the loop.
+
+        Returns:
+            What the function returned.
+
+        Raises:
+            Refused: The loop has ended.
         """
         return self._worker.call(function)
 
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
-        """Start the thread; `ended` is called from it when the loop is over, for whatever reason."""
+        """Start the thread.
+
+        Args:
+            ended: Called from the loop's thread when the loop is over, for whatever reason.
+        """
         self._worker.start(ended)
 
     def run(self, duration: float) -> None:
-        """Let time run for the whole steps nearest to `duration` simulated seconds, then pause. Waits for that.
+        """Let time run for a duration, then pause. Blocks until then.
 
-        The rest of a step is carried over to the next call, as Simulation.run does. The end is published, also where no
-        tick is due there. A KeyboardInterrupt pauses before it. Raises ValueError for a duration out of range; Refused
-        before `start`, beside another `run`, from the loop's own thread, and where the loop ends first; what made the
-        loop fail.
+        The duration is rounded to whole steps; the remainder is carried over to the next call, as in Simulation.run.
+        The last step is published even if no tick is due. A KeyboardInterrupt pauses the loop earlier. An error that
+        ends the loop is raised.
+
+        Args:
+            duration: Simulated time, s.
+
+        Raises:
+            ValueError: The duration is out of range.
+            Refused: The loop is not started, is in another `run`, ended earlier, or the caller is the loop's thread.
         """
         duration_ns = _positive(nanoseconds(duration))
         if self._worker.is_current:
-            raise Refused("a sink cannot wait for the loop that waits for it; call run from another thread")
+            raise Refused("a sink cannot wait for its own loop; call run from another thread")
         if not self._worker.started:
             raise Refused("the loop has not been started")
         arrived: Future[bool] = Future()
@@ -105,46 +142,75 @@ class Loop:
             raise self._worker.over()
 
     def wait(self) -> None:
-        """Wait for the end of the loop. Raises, once, what made it fail."""
+        """Wait for the end of the loop. The error that ended it, if any, is raised once."""
         self._worker.join()
 
     def stop(self) -> None:
-        """End the loop after the tick that it is in, and wait for it, but in a sink. Raises what made it fail, once."""
+        """End the loop after the current tick, and wait for it unless called by a sink.
+
+        The error that ended the loop, if any, is raised once.
+        """
         self._worker.end()
         self.simulation.interrupt()
         self.wait()
 
     def pause(self) -> None:
-        """Stop simulation time."""
+        """Pause simulation time."""
         self.call(self._pause)
 
     def resume(self) -> None:
-        """Let time go on."""
+        """Resume simulation time."""
         self.call(self._resume)
 
     def reset(self, seed: int | None = None) -> None:
-        """Go back to the world's start, running or paused as before, with another seed if one is given."""
+        """Reset the run to the start of the world. It stays running or paused.
+
+        Args:
+            seed: A new seed; None keeps the current one.
+        """
         self.call(lambda: self._reset(seed))
 
     def step(self, steps: int = 1) -> None:
-        """Advance a paused simulation and publish where it came to. Raises Refused while it runs, ValueError."""
+        """Advance a paused simulation and publish the result.
+
+        Args:
+            steps: Number of steps of the world's time grid.
+
+        Raises:
+            Refused: The simulation is not paused.
+            ValueError: The number of steps is out of range.
+        """
         self.call(lambda: self._step(steps))
 
     def set_real_time_factor(self, factor: float) -> None:
-        """Change the speed from now on. Raises ValueError."""
+        """Change the speed from now on.
+
+        Args:
+            factor: Simulated seconds per wall second; 0 runs as fast as possible.
+
+        Raises:
+            ValueError: The factor is out of range.
+        """
         self.call(lambda: self._pacer.set_real_time_factor(factor))
 
     def set_publish_rate(self, rate: float) -> None:
-        """Change the rate from now on. Raises ValueError."""
+        """Change the publish rate from now on.
+
+        Args:
+            rate: Snapshots per simulated second (Hz).
+
+        Raises:
+            ValueError: The rate is not finite or not above zero.
+        """
         self.call(lambda: self._set_publish_rate(rate))
 
     @property
     def real_time_factor(self) -> float:
-        """The speed as it was set."""
+        """The real-time factor that was set."""
         return self._pacer.factor
 
     def pace(self) -> Pace:
-        """How the loop keeps up."""
+        """Return how well the loop keeps up with the wall clock, over the last ticks."""
         return self._pacer.pace()
 
     # What the thread does
@@ -157,7 +223,7 @@ class Loop:
             self._restart()
             while not self._over():
                 self._turn()
-        except BaseException as failure:  # the first thing to be told, before what then fails to close
+        except BaseException as failure:  # reported before any error of closing
             self._worker.fail(failure)
         finally:
             self._close()
@@ -177,7 +243,7 @@ class Loop:
         return self._worker.stopping or (self._last_step is not None and self.simulation.steps >= self._last_step)
 
     def _turn(self) -> None:
-        """One call when there is one, then one tick when it is due; else a wait for either."""
+        """Run one call if there is one, then one tick if it is due; otherwise wait for either."""
         self._worker.serve(threading.TIMEOUT_MAX if self.paused else self._until_due())
         if self._over() or self.paused or self._until_due() > 0.0:
             return
@@ -191,12 +257,12 @@ class Loop:
             self._drop_goal(goal[1])
 
     def _until_due(self) -> float:
-        """Seconds until the next step that something happens at."""
+        """Return the seconds until the next step that is published or ends something."""
         grid = self.simulation.world.time
         return self._pacer.wait(grid.start_ns + self._next_step() * grid.step_ns)
 
     def _next_step(self) -> int:
-        """The next tick, the end of the loop or of `run`, whichever comes first; not before the present step."""
+        """Return the next tick or the end of the loop or of `run`, whichever is first, not before the current step."""
         step = self._ticks.due
         step = step if self._last_step is None else min(step, self._last_step)
         return step if self._goal is None else max(min(step, self._goal[0]), self.simulation.steps)
@@ -210,7 +276,7 @@ class Loop:
 
     def _publish(self) -> None:
         if not self._worker.started:
-            return  # its first tick will show it
+            return  # shown by its first tick
         if not self.paused:
             self._pacer.ticked(self.simulation.time_ns)
         snapshot = self.simulation.present()
@@ -218,7 +284,7 @@ class Loop:
         try:
             for sink in self._opened:
                 sink.write(snapshot)
-        except BaseException as failure:  # ends the loop, also where a call had it publish
+        except BaseException as failure:  # ends the loop, even if a call triggered it
             self._worker.fail(failure)
             raise
         finally:
@@ -227,7 +293,7 @@ class Loop:
 
     def _set_goal(self, duration_ns: int, arrived: Future[bool]) -> None:
         if self._goal is not None:
-            raise Refused("the loop runs for a duration already")
+            raise Refused("the loop is already in another run")
         simulation, grid = self.simulation, self.simulation.world.time
         steps, remainder_ns = grid.nearest_steps(simulation.remainder_ns + duration_ns)
         within(simulation.time_ns + steps * grid.step_ns)
@@ -245,7 +311,7 @@ class Loop:
             arrived.set_result(True)
 
     def _restart(self) -> None:
-        """Publishes the present step as the first tick; time goes on from when that is done."""
+        """Publish the current step as the first tick; time continues once that is done."""
         self._ticks = Ticks(self._publish_rate, self.simulation.world.time.step_ns, self.simulation.steps)
         self._pacer.anchor(self.simulation.time_ns)
         self._publish()
@@ -267,17 +333,17 @@ class Loop:
     def _step(self, steps: int) -> None:
         self._refuse_busy("step")
         if not self.paused:
-            raise Refused("the simulation runs; pause it to step")
+            raise Refused("the simulation is running; pause it to step")
         self._advance(steps)
         self._pacer.anchor(self.simulation.time_ns)
         self._publish()
 
     def _refuse_busy(self, what: str) -> None:
         if self._busy:
-            raise Refused(f"a sink cannot {what} the simulation in the middle of a tick; ask from another thread")
+            raise Refused(f"a sink cannot {what} the simulation during a tick; call from another thread")
 
     def _set_publish_rate(self, rate: float) -> None:
-        """Ticks count anew from the step that it is by now, so that a slow rate does not hold back a faster one."""
+        """Count ticks from the current step, so that a slow rate does not delay a faster one."""
         grid = self.simulation.world.time
         step = -((grid.start_ns - self._pacer.now_ns()) // grid.step_ns)
         self._ticks = Ticks(rate, grid.step_ns, min(max(step, self.simulation.steps + 1), self._ticks.due))
@@ -286,7 +352,7 @@ class Loop:
 
 
 def _last_step(duration_ns: int, grid: TimeGrid) -> int:
-    """The first step at or after a duration, which must end within int64 nanoseconds."""
+    """Return the first step at or after a duration, which must end within int64 nanoseconds."""
     step = -(-_positive(duration_ns) // grid.step_ns)
     within(grid.start_ns + step * grid.step_ns)
     return step

@@ -1,4 +1,4 @@
-"""When: which steps are published, and at what wall time each is due."""
+"""Pacing: which steps are published, and at what wall time each is due."""
 
 from __future__ import annotations
 
@@ -11,21 +11,25 @@ from fractions import Fraction
 
 import numpy as np
 
-# Fallen behind by more than this (a suspended laptop, a debugger), the loop goes on from now
-# instead of publishing all that was missed at once.
+# If the loop falls behind by more than this (a suspended laptop, a debugger), it continues from now
+# instead of publishing all missed ticks at once.
 MAX_BEHIND_S = 1.0
 WINDOW = 1024
-# Beyond any computer, and by far not beyond int64 nanoseconds.
+# Faster than any computer, and far within int64 nanoseconds.
 MAX_FACTOR = 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How a run keeps up, over its last ticks (at most WINDOW) on the wall clock.
+    """How well a run keeps up with the wall clock, over its last ticks (at most WINDOW).
 
-    rate: ticks per second; lateness_p50, lateness_p99: seconds behind the deadline; real_time_factor:
-    simulated seconds per second; behind: seconds of wall time given up so far because they were missed by
-    more than MAX_BEHIND_S.
+    Attributes:
+        ticks: Number of ticks in the window.
+        rate: Ticks per wall second (Hz).
+        lateness_p50: Median delay behind the deadline, s.
+        lateness_p99: 99th percentile of the delay behind the deadline, s.
+        real_time_factor: Simulated seconds per wall second.
+        behind: Total wall time (s) skipped so far because the run was more than MAX_BEHIND_S late.
     """
 
     ticks: int
@@ -39,31 +43,45 @@ class Pace:
 class Ticks:
     """The steps that are published: the first at or after each multiple of the publish period, without drift.
 
-    rate: Hz of simulation time; step_ns: length of a step; first_step: where the multiples are counted from.
-    due: the step of the next tick. Raises ValueError for a rate that is not finite and above zero.
+    Attributes:
+        due: Step of the next tick.
+
+    Args:
+        rate: Ticks per simulated second (Hz).
+        step_ns: Length of a step.
+        first_step: Step from which multiples are counted.
+
+    Raises:
+        ValueError: The rate is not finite or not above zero.
     """
 
     def __init__(self, rate: float | Fraction, step_ns: int, first_step: int) -> None:
         if not 0.0 < rate < math.inf:
             raise ValueError(f"publish rate: {rate}; a finite number of Hz above zero is needed")
-        # Steps per tick, exactly, as a quotient; with a rate above the steps' own every step is a tick.
+        # Steps per tick as an exact fraction; above the rate of steps, every step is a tick.
         per_tick = max(Fraction(10**9, step_ns) / Fraction(str(rate)), Fraction(1))
         self._steps, self._ticks = per_tick.numerator, per_tick.denominator
         self._first = first_step
         self.due = first_step
 
     def pass_by(self, step: int) -> None:
-        """`step` has been published, or is gone; `due` becomes the first tick after it."""
+        """Mark a step as published or skipped; `due` becomes the first tick after it."""
         if step >= self.due:
             count = (step - self._first) * self._ticks // self._steps + 1
             self.due = self._first - (-count * self._steps // self._ticks)
 
 
 class Pacer:
-    """A stop-watch of simulation time: it runs at real_time_factor against the wall clock, deadlines are absolute.
+    """A stopwatch of simulation time that runs at a real-time factor against the wall clock. Deadlines are absolute.
 
-    A factor of 0 means as fast as possible: everything is due at once, and it is the time of the last tick.
-    wall: the wall clock, in seconds. Raises ValueError for a factor that is negative or above MAX_FACTOR.
+    With a factor of 0 everything is due at once, and the time is that of the last tick.
+
+    Args:
+        real_time_factor: Simulated seconds per wall second; 0 for as fast as possible.
+        wall: The wall clock, s.
+
+    Raises:
+        ValueError: The factor is negative or above MAX_FACTOR.
     """
 
     def __init__(self, real_time_factor: float, wall: Callable[[], float] = time.monotonic) -> None:
@@ -77,37 +95,37 @@ class Pacer:
         self.anchor(0)
 
     def anchor(self, time_ns: int) -> None:
-        """Simulation time `time_ns` is now; what was measured until here is another pace."""
+        """Set the simulation time to `time_ns` now and start a new window of measurements."""
         self._anchor_wall, self._anchor_ns = self._wall(), time_ns
         self.forget()
 
     def now_ns(self) -> int:
-        """What simulation time it is by the wall clock, at or after the last tick."""
+        """Return the simulation time by the wall clock, at or after the last tick."""
         return self._at(self._wall())
 
     def forget(self) -> None:
-        """What was measured until here is another pace."""
+        """Start a new window of measurements."""
         self._log.clear()
 
     def stop(self) -> None:
-        """Holds the watch."""
+        """Stop the watch."""
         self._anchor_here()
         self._running = False
 
     def go(self) -> None:
-        """Lets it run on from where it stands."""
+        """Continue from where the watch stopped."""
         self._anchor_here()
         self._running = True
 
     def set_real_time_factor(self, factor: float) -> None:
-        """Changes its speed from now on. Raises ValueError."""
+        """Change the speed from now on. Raises ValueError."""
         factor = _checked(factor)
         self._anchor_here()
         self._factor = factor
 
     @property
     def factor(self) -> float:
-        """Its speed as it was set."""
+        """The real-time factor that was set."""
         return self._factor
 
     @property
@@ -116,14 +134,14 @@ class Pacer:
         return self._factor == 0.0
 
     def wait(self, time_ns: int) -> float:
-        """Seconds until a running watch shows `time_ns`; zero or less where it is due."""
+        """Return the seconds until a running watch shows `time_ns`; zero or less if it is due."""
         if self._factor == 0.0:
             return 0.0
         due = self._anchor_wall + (time_ns - self._anchor_ns) * 1e-9 / self._factor
         return due - self._wall()
 
     def ticked(self, time_ns: int) -> None:
-        """A tick for `time_ns` is about to go out."""
+        """Record that the tick of `time_ns` is about to be published."""
         late = max(0.0, -self.wait(time_ns))
         if self._factor == 0.0:
             self._anchor_ns = time_ns
@@ -134,7 +152,7 @@ class Pacer:
         self._ticks += 1
 
     def pace(self) -> Pace:
-        """The figures over the window. May be called from any thread."""
+        """Return the figures of the window. May be called from any thread."""
         log = np.array(list(self._log)) if self._log else np.zeros((0, 3))
         if len(log) < 2:
             return Pace(self._ticks, 0.0, 0.0, 0.0, 0.0, self.behind)

@@ -1,4 +1,4 @@
-"""The Simulation: a World stepped along its time grid, giving Snapshots."""
+"""The Simulation: steps a World along its time grid and gives Snapshots."""
 
 from __future__ import annotations
 
@@ -34,13 +34,26 @@ from sim_node.world.model import World
 
 
 class Simulation:
-    """Steps a world, assembled first. The same world, seed and calls give the same bytes.
+    """Assembles a world and steps it. The same world, seed and calls give the same bytes.
 
-    world: a World, a path, a package:// URI, or the name of a shipped world. sensors: whether they measure;
-    without them a run steps over hours at once. Raises WorldError.
-    frames: the FrameTable, fixed for the run. columns: the state of the run, as named arrays. engines: what moves its
-    frames, by name. bodies, joints, vehicles: handles by name, to read and set numbers between two steps.
-    time_ns: start + steps * step, exactly. remainder_ns: what `run` was asked for beyond that, less than a step.
+    Args:
+        world: A World, a path, a package:// URI, or the name of a shipped world.
+        seed: Seed of all random numbers.
+        sensors: Whether sensors measure. Without them, hours can be stepped in one go.
+
+    Attributes:
+        world: The assembled world.
+        frames: The FrameTable, fixed for the run.
+        columns: The state of the run, as named arrays.
+        engines: The engines that move frames, by name.
+        bodies, joints, vehicles: Handles by name, to read and set values between two steps.
+        seed: Seed of all random numbers.
+        steps: Steps since the start.
+        remainder_ns: Time requested from `run` beyond whole steps, less than a step.
+
+    Raises:
+        WorldError: The world is invalid.
+        ValueError: No engine knows how the frame of a sensor moves.
     """
 
     def __init__(self, world: World | str | Path, seed: int = 0, *, sensors: bool = True) -> None:
@@ -60,12 +73,12 @@ class Simulation:
         self._offer_handles()
         offered = (engine.environment() for engine in self.engines.values() if isinstance(engine, Perceived))
         environment = next(offered, OPEN_AIR)
-        # Without bodies nothing falls, and what is held weighs what the standard says.
+        # Without bodies nothing falls, and held objects weigh as under standard gravity.
         falls = any(isinstance(engine, DynamicEngine) for engine in self.engines.values())
         gravity = world.physics.gravity if falls else DOWN
         self._suite = Suite(world if sensors else replace(world, sensors=()), environment, gravity)
         self._environment, self._gravity = environment, gravity
-        self._peers = CoSimulators(world.time.step_ns)
+        self._co_simulators = CoSimulators(world.time.step_ns)
         self._truth = self._truth_of(self._suite.frames, self._suite.state)
         if self._truth.unknown:
             refuse_sensor(self._suite.frames[self._truth.unknown[0]], self.frames, self.columns)
@@ -75,16 +88,19 @@ class Simulation:
 
     @property
     def time_ns(self) -> int:
-        """Simulation time in nanoseconds."""
+        """Simulation time in ns: exactly start + steps * step."""
         return self.world.time.start_ns + self.steps * self.world.time.step_ns
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
-        """Advances by whole steps of the world's time grid; its sensors read on the way, and its peers exchange.
+        """Advance by whole steps of the world's time grid. Sensors measure and co-simulators exchange on the way.
 
-        Raises ValueError for a negative number, and for one that leads beyond int64 nanoseconds.
+        Args:
+            steps: Number of steps.
+            wait: Whether to wait for camera images that are still being rendered. If False, they are published in a
+                later step, and dropped if rendering falls behind; such a run is not reproducible.
 
-        wait: for pictures that cameras took and that are not drawn yet. Without it they come out of a later step, and
-        are left out where drawing falls behind: such a run is not the same each time.
+        Raises:
+            ValueError: The number is negative, or leads beyond int64 nanoseconds.
         """
         steps = operator.index(steps)
         if steps < 0:
@@ -92,25 +108,31 @@ class Simulation:
         end = self.steps + steps
         if end > self._last_step:
             within(self.world.time.start_ns + end * self.world.time.step_ns)
-        suite, peers = self._suite, self._peers
-        while (due := min(suite.due, peers.due)) <= end:
+        suite, co_simulators = self._suite, self._co_simulators
+        while (due := min(suite.due, co_simulators.due)) <= end:
             if due > self.steps:
                 self._advance(int(due) - self.steps)
             if suite.due == due:
                 now_ns = self.time_ns
                 self._truth.observe(now_ns, begins=self.steps == 0)
                 suite.measure(self.steps, now_ns, wait=wait)
-            if peers.due == due:
-                peers.exchange(self.steps)
+            if co_simulators.due == due:
+                co_simulators.exchange(self.steps)
         if end > self.steps:
             self._advance(end - self.steps)
         suite.publish(end, wait=wait)
 
     def run(self, duration: float) -> None:
-        """Advances by the whole steps nearest to `duration` seconds; the rest is carried over to the next call.
+        """Advance by the whole steps nearest to a duration; the remainder is carried over to the next call.
 
-        So calls add up: 40 times 0.01 s are 0.4 s at any step of the grid that divides it. `reset` drops the rest, a
-        State has it. Raises ValueError for what is negative, not finite, or leads beyond int64 nanoseconds.
+        Calls therefore add up: 40 times 0.01 s are 0.4 s for any step that divides it. `reset` drops the remainder; a
+        State contains it.
+
+        Args:
+            duration: Simulated time, s.
+
+        Raises:
+            ValueError: The duration is negative, not finite, or leads beyond int64 nanoseconds.
         """
         duration_ns = nanoseconds(duration)
         if duration_ns < 0:
@@ -120,9 +142,18 @@ class Simulation:
         self.remainder_ns = remainder_ns
 
     def seek(self, time_ns: int) -> Snapshot:
-        """The world at any time from its start on, between two steps too; a copy. The run stays at the step before.
+        """Return the world at any time from its start on, including between two steps.
 
-        Raises ValueError for a time before the start, and for one beyond int64.
+        The run stays at the step before that time.
+
+        Args:
+            time_ns: Simulation time.
+
+        Returns:
+            A copy of that instant.
+
+        Raises:
+            ValueError: The time is before the start, or beyond int64.
         """
         start_ns, step_ns = self.world.time.start_ns, self.world.time.step_ns
         steps, ahead_ns = divmod(within(time_ns) - start_ns, step_ns)
@@ -135,42 +166,51 @@ class Simulation:
         return Snapshot(time_ns, self._poses.copy(), self._suite.published)
 
     def reset(self, seed: int | None = None) -> None:
-        """Goes back to the start, with another seed if one is given."""
+        """Go back to the start.
+
+        Args:
+            seed: A new seed; None keeps the current one.
+        """
         self.seed = self.seed if seed is None else seed
         self._rewind()
-        self._peers.restart(0)
+        self._co_simulators.restart(0)
         self.step(0)
 
     @property
     def state(self) -> State:
-        """The run as it stands, to go back to: copies, to be pickled."""
-        kept = self.columns.kept()
+        """A copy of the run's state, to restore later. It can be pickled."""
+        kept = self.columns.state()
         entities = {name: self.columns.column(name).entities for name in kept}
         return State(self.seed, self.steps, kept, entities, self.remainder_ns)
 
     def restore(self, state: State) -> None:
-        """Goes on from a state of the same world: the same bytes follow.
+        """Continue from a state of the same world: the same bytes follow.
 
-        Raises ValueError for one of another world, naming the columns; the run stays as it is then.
+        Args:
+            state: A state of this world, from this or another process.
+
+        Raises:
+            ValueError: The state belongs to another world; the message names the columns. The run is not changed.
         """
         if misfits := self.columns.misfits(state.columns, state.entities):
             more = f", and {len(misfits) - 5} more" if len(misfits) > 5 else ""
-            raise ValueError(f"the state is not of this world: column {', column '.join(misfits[:5])}{more}")
+            raise ValueError(f"the state belongs to another world: column {', column '.join(misfits[:5])}{more}")
         self.seed = state.seed
         self._rewind()
-        self.columns.put(state.columns)
+        self.columns.restore(state.columns)
         self.steps, self.remainder_ns = state.steps, state.remainder_ns
-        self._peers.restart(state.steps + 1)
+        self._co_simulators.restart(state.steps + 1)
 
     def history(self, *columns: str, every: float | None = None) -> History:
-        """Record columns from now on while the run steps.
+        """Record columns from now on while the run steps, until `history.stop()`.
 
         Args:
-            columns: Their names, such as "pose" or "rotor_speed".
-            every: The period in s; None for every step. As for sensors, an instant is the first step at or after each
-                multiple of the period.
+            columns: Names of columns, such as "pose" or "rotor_speed".
+            every: Period in s; None records every step. An instant is the first step at or after each multiple of the
+                period.
 
-        The History grows until it is stopped: `history.stop()`.
+        Returns:
+            The growing History.
 
         Raises:
             KeyError: There is no such column.
@@ -181,32 +221,52 @@ class Simulation:
         if every_ns < time.step_ns:
             raise ValueError(f"every: {every:g} s; at least the world's step of {time.step_ns * 1e-9:g} s is needed")
         history = History(self.columns, columns, Fraction(10**9, every_ns), time.start_ns)
-        self._peers.add(history, self.steps - 1)
-        history.begin(self._peers.remove)
-        self._peers.exchange(self.steps)
+        self._co_simulators.add(history, self.steps - 1)
+        history.begin(self._co_simulators.remove)
+        self._co_simulators.exchange(self.steps)
         return history
 
-    def attach(self, peer: CoSimulator) -> None:
-        """Has a peer exchange with this run from the next step on, after those that came before it.
+    def attach(self, co_simulator: CoSimulator) -> None:
+        """Attach a co-simulator, which exchanges from the next step on, after those attached earlier.
 
-        A run with peers is the same each time as far as they are.
+        The run is reproducible if its co-simulators are.
+
+        Args:
+            co_simulator: What exchanges with the run.
         """
-        self._peers.add(peer, self.steps)
+        self._co_simulators.add(co_simulator, self.steps)
 
     def interrupt(self) -> None:
-        """Ends all waiting for peers, for good. May be called from any thread."""
-        self._peers.interrupt()
+        """End all waiting for co-simulators, for good. May be called from any thread."""
+        self._co_simulators.interrupt()
 
     def close(self) -> None:
-        """Closes its peers; without them the run may go on."""
-        self._peers.close()
+        """Close all co-simulators. The run may continue without them."""
+        self._co_simulators.close()
 
     def subscribe(self, sensor: str) -> SensorSubscription:
-        """Hears a sensor of this run while it steps. Raises KeyError, which names the nearest."""
+        """Subscribe to the measurements of a sensor while the run steps.
+
+        Args:
+            sensor: Name of the sensor.
+
+        Returns:
+            The subscription.
+
+        Raises:
+            KeyError: There is no such sensor; the message names the nearest.
+        """
         return self._suite.subscribe(sensor)
 
     def observer(self, names: Sequence[str]) -> Callable[[], FrameState]:
-        """A function that tells how some frames truly move at the present step, always on the same arrays."""
+        """Return a function that gives the true motion of some frames at the current step.
+
+        Args:
+            names: Names of the frames.
+
+        Returns:
+            A function without arguments. It always returns the same FrameState, rewritten in place.
+        """
         state = FrameState.at_rest(len(names), self._gravity)
         truth = self._truth_of(names, state)
 
@@ -217,14 +277,24 @@ class Simulation:
         return observe
 
     def wind(self, positions: FloatArray) -> FloatArray:
-        """The velocity (S, 3) of the air at positions (S, 3) of the fixed frame at the present step, m/s."""
+        """Return the velocity of the air at the current step.
+
+        Args:
+            positions: (S, 3), in the fixed frame, m.
+
+        Returns:
+            (S, 3), in the fixed frame, m/s.
+        """
         return self._environment.wind(positions)
 
     def motion(self) -> tuple[FloatArray, FloatArray]:
-        """Twists (N, 6) and accelerations (N, 6) of all frames, relative to the fixed frame, in each frame's own axes.
+        """Return the twists and accelerations of all frames relative to the fixed frame, in each frame's own axes.
 
-        [vx vy vz wx wy wz] of the frame's origin, and their time derivatives as seen from the fixed frame, without
-        gravity: the twist of nav_msgs/Odometry. NaN for frames that keyframes carry.
+        The twist is that of nav_msgs/Odometry: [vx vy vz wx wy wz] of the frame's origin (m/s, rad/s). Accelerations
+        are its time derivative as seen from the fixed frame, without gravity. NaN for frames that keyframes move.
+
+        Returns:
+            Twists (N, 6) and accelerations (N, 6).
         """
         twists, accelerations = np.full((2, len(self.frames), 6), np.nan)
         twists[self.frames.still], accelerations[self.frames.still] = 0.0, 0.0
@@ -239,16 +309,27 @@ class Simulation:
 
     @property
     def pictures_dropped(self) -> int:
-        """The pictures of cameras that were left out since the last reset: see `step`."""
+        """Number of camera images dropped since the last reset; see `step`."""
         return self._suite.dropped
 
     def present(self) -> Snapshot:
-        """The present instant on the run's own arrays: valid until the next call. For sinks, which take no copies."""
+        """Return the current instant on the run's own arrays, valid until the next call. For sinks, which do not copy.
+
+        Returns:
+            A view of the current instant.
+        """
         self._write(self._poses, 0)
         return Snapshot(self.time_ns, self._poses, self._suite.published, self.columns)
 
     def snapshot(self, *columns: str) -> Snapshot:
-        """The present instant, to keep: poses and readings, and copies of the columns that are named."""
+        """Return a copy of the current instant.
+
+        Args:
+            columns: Names of further columns to copy.
+
+        Returns:
+            Poses, measurements and the named columns.
+        """
         self._write(self._poses, 0)
         kept = {name: np.array(self.columns[name]) for name in columns} if columns else NO_COLUMNS
         return Snapshot(self.time_ns, self._poses.copy(), self._suite.published, kept)
@@ -273,12 +354,12 @@ class Simulation:
             raise
         if self._foreign and not np.isfinite(poses).all():
             row = int(np.argmin(np.isfinite(poses).all(axis=1)))
-            for name in self._foreign:  # a shipped engine says so itself
+            for name in self._foreign:  # shipped engines check this themselves
                 message = f"write() left the pose of {self.frames.names[row]} at {poses[row].tolist()}"
                 ENGINES.refuse(name, message, self.engines[name])
 
     def _rewind(self) -> None:
-        """All that draws or remembers goes back to the start, with the run's seed."""
+        """Reset everything that draws random numbers or has memory to the start, with the run's seed."""
         self.steps, self.remainder_ns = 0, 0
         for name, engine in self.engines.items():
             with ENGINES.blaming(name):

@@ -1,4 +1,4 @@
-"""A Snapshot: one instant of a run."""
+"""Snapshot: one instant of a run."""
 
 from __future__ import annotations
 

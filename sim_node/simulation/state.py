@@ -1,4 +1,4 @@
-"""A State: a run as it stands, to go back to."""
+"""State: the complete state of a run, to go back to."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sim_node.columns import Array
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A run as it stands: what `Simulation.restore` takes. It can be pickled, and restored in another process.
+    """The complete state of a run, for `Simulation.restore`. It can be pickled, and restored in another process.
 
     Attributes:
-        seed: Of the run's random numbers.
-        steps: Since the world's start.
-        columns: A copy of every column on which the future of the run depends, by name.
-        entities: What the rows of each of them belong to.
-        remainder_ns: What `Simulation.run` was asked for beyond whole steps.
+        seed: Seed of the run's random numbers.
+        steps: Steps since the world's start.
+        columns: A copy of every column that the future of the run depends on, by name.
+        entities: Names of the rows of each column.
+        remainder_ns: Time requested from `Simulation.run` beyond whole steps.
     """
 
     seed: int
@@ -29,7 +29,7 @@ class State:
     __hash__ = None  # type: ignore[assignment]  # arrays are mutable
 
     def __eq__(self, other: object) -> bool:
-        """Whether both continue to the same bytes."""
+        """Return whether both continue to the same bytes."""
         if not isinstance(other, State):
             return NotImplemented
         if (self.seed, self.steps, self.remainder_ns) != (other.seed, other.steps, other.remainder_ns):

@@ -1,4 +1,4 @@
-"""How the frames of a run truly move: as engines know, by differences of keyframes, or one on top of the other."""
+"""True motion of frames: as engines know it, from differences of keyframes, or one on top of the other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Course:
 
 
 class _Keyframed(NamedTuple):
-    """Frames that functions of time move, at these places of the state: below the fixed frame, or on moving frames."""
+    """Frames moved by functions of time, at these rows of the state: below the fixed frame, or on moving frames."""
 
     places: list[int]
     differences: Differences
@@ -35,12 +35,17 @@ class _Keyframed(NamedTuple):
 
 
 class Truth:
-    """Fills a FrameState of the frames `names` whenever asked.
+    """Fills a FrameState of the frames `names` on demand.
 
-    A frame that an engine carries moves as that engine knows. What follows a function of time is told by differences:
-    in the fixed frame, or, as a gimbal on a vehicle, in the next frame above it that an engine carries.
-    poses (N, 7): the run's, of which the static ones count. unknown: the places of frames of which no engine says how
-    they move; their twists and accelerations are NaN.
+    The motion of a frame that an engine carries comes from that engine. The motion of a frame that follows a function
+    of time comes from differences: in the fixed frame or, for example for a gimbal on a vehicle, in the next frame
+    above it that an engine carries.
+
+    Args:
+        poses: (N, 7), the run's; only static rows are read.
+
+    Attributes:
+        unknown: Rows of frames whose motion no engine knows; their twists and accelerations are NaN.
     """
 
     def __init__(
@@ -80,7 +85,12 @@ class Truth:
             self._follow(moving, [chains[place] for place in moving], None)
 
     def observe(self, now_ns: int, *, begins: bool) -> None:
-        """Fills the state as it is now. begins: whether the run does, so that there is nothing before."""
+        """Fill the state with the current motion.
+
+        Args:
+            now_ns: Simulation time.
+            begins: Whether the run begins here, so that there is nothing before.
+        """
         for observe in self._observers:
             observe()
         for places, differences, course, carriers in self._keyframed:
@@ -97,7 +107,7 @@ class Truth:
             self._observers.append(engine.observer(np.array(rows), state, np.array(places)))
 
     def _timed(self, chains: Mapping[int, Sequence[int]]) -> list[int]:
-        """Those places on whose chains all that moves is a function of time; the others are unknown."""
+        """Return the places on whose chains every motion is a function of time; the others are unknown."""
         moving = {place: self._moving([chain]) for place, chain in chains.items()}
         timed = [place for place, rows in moving.items() if self._columns.timed("pose", rows)]
         others = [place for place in chains if place not in timed]
@@ -115,6 +125,6 @@ class Truth:
 
 
 def _above(chain: Sequence[int], carried: set[int]) -> Sequence[int] | None:
-    """The rows of a chain that hang on the first that is carried; None where none is."""
+    """Return the rows of a chain that hang on the first carried row; None if there is none."""
     first = next((at for at, row in enumerate(chain) if row in carried), None)
     return None if first is None else chain[:first]

@@ -1,4 +1,4 @@
-"""A thread that carries out calls from other threads between two turns of its own work."""
+"""A thread that runs calls from other threads between two turns of its own work."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ T = TypeVar("T")
 
 
 class Refused(Exception):
-    """A request that does not fit the state of what it is asked of; the message says why."""
+    """A request that does not fit the current state; the message gives the reason."""
 
 
 class Worker:
-    """Does `work` in a thread of its own, and carries out calls in between.
+    """Runs `work` in a thread of its own, and calls from other threads in between.
 
-    work: returns soon after `stopping` is set, and calls `serve` often; name: what it does, for messages. failure: the
-    first thing that went wrong, raised by `join`. requests: the calls that wait. Before `start`, the caller's own
-    thread carries out its calls.
+    Before `start`, calls run in the caller's thread.
+
+    Args:
+        name: What the thread does, for messages.
+        work: Returns soon after `stopping` is set, and calls `serve` often.
+
+    Attributes:
+        failure: The first error, raised by `join`.
+        requests: The calls that wait.
     """
 
     def __init__(self, name: str, work: Callable[[], None]) -> None:
@@ -34,20 +40,20 @@ class Worker:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    # Of any thread
+    # For any thread
 
     def start(self, ended: Callable[[], None]) -> None:
-        """Starts the thread; `ended` is called from it when it is over, for whatever reason."""
+        """Start the thread; `ended` is called from it when it is over, for whatever reason."""
         with self._changed:
             self._ended = ended
             self.started = True
             self._thread.start()
 
     def call(self, function: Callable[[], T]) -> T:
-        """Carry out a function between two turns, wait for it, and return its result or raise its exception.
+        """Run a function between two turns, wait for it, and return its result or raise its exception.
 
-        From the thread itself it is carried out at once. A caller that is interrupted while it waits withdraws a call
-        that has not begun. Raises Refused after the end.
+        From the thread itself it runs at once. A caller that is interrupted while it waits withdraws a call that has
+        not begun. Raises Refused after the end.
         """
         if self.is_current:
             return function()
@@ -62,10 +68,10 @@ class Worker:
         try:
             return done.result()
         finally:
-            done.cancel()  # changes nothing once it has begun
+            done.cancel()  # no effect once it has begun
 
     def post(self, function: Callable[[], object]) -> None:
-        """Have a function carried out between two turns, unless the end comes first, without waiting for it."""
+        """Schedule a function between two turns without waiting. It is dropped if the thread ends first."""
         with self._changed:
             if not self.stopping:
                 self.requests.append((Future(), function))
@@ -77,13 +83,13 @@ class Worker:
         return threading.current_thread() is self._thread
 
     def end(self) -> None:
-        """Has it stop, without waiting for that."""
+        """Ask the thread to stop, without waiting for it."""
         with self._changed:
             self.stopping = True
             self._changed.notify()
 
     def join(self) -> None:
-        """Waits for it, unless it asks itself. Raises, once, what made it fail."""
+        """Wait for the thread, unless called from it. The error that ended it, if any, is raised once."""
         if self.is_current:
             return
         if self.started:
@@ -93,13 +99,13 @@ class Worker:
             raise failure
 
     def over(self) -> Refused:
-        """What calls after the end raise."""
+        """Return the exception for calls after the end."""
         return Refused(f"the {self._name} has ended")
 
-    # Of its own thread
+    # For its own thread
 
     def serve(self, wait: float = 0.0) -> bool:
-        """Carry out one call, waiting up to so many seconds for it. Returns whether there was one."""
+        """Run one call, waiting up to `wait` seconds for it. Return whether there was one."""
         with self._changed:
             if wait > 0.0 and not self.requests and not self.stopping:
                 self._changed.wait(min(wait, threading.TIMEOUT_MAX))
@@ -110,21 +116,21 @@ class Worker:
         if done.set_running_or_notify_cancel():
             try:
                 result = function()
-            except BaseException as failure:  # raised to the caller
+            except BaseException as failure:  # raised in the caller
                 done.set_exception(failure)
             else:
                 done.set_result(result)
         return True
 
     def fail(self, failure: BaseException) -> None:
-        """Has it stop with that, unless something failed before."""
+        """Stop the thread with an error, unless an earlier one is recorded."""
         self.failure = self.failure or failure
         self.stopping = True
 
     def _run(self) -> None:
         try:
             self._work()
-        except BaseException as failure:  # told to whoever joins
+        except BaseException as failure:  # raised by join
             self.fail(failure)
         finally:
             with self._changed:

@@ -1,4 +1,4 @@
-"""What a simulation sends for viewers beside transforms and measurements: robot descriptions, markers, paths."""
+"""What a simulation publishes for viewers besides transforms and measurements: robot descriptions, markers, paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_node.wire import topic
 from sim_node.wire.cdr import stamp
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.encoding import encode
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.marker_messages import marker_array
 from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import Outlet, Qos, Send, Topic
@@ -24,19 +24,19 @@ from sim_node.world import FrameTable, World
 
 
 def description_topic(robot: Robot) -> Topic:
-    """Where the description of a robot goes, below the outlet's namespace."""
+    """Return the topic of a robot's description, relative to the outlet's namespace."""
     return Topic(topic_of(robot.frame_prefix + robot.name, "robot_description"), "std_msgs/msg/String", topic.LATCHED)
 
 
 class DescriptionSink:
-    """Sends descriptions with the first snapshot. prefix: before every frame's name, and before the topics."""
+    """Publishes robot descriptions with the first snapshot. prefix: of all frame names, and of the topics."""
 
     def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
         self._outlet, self._prefix = outlet, prefix
         self._waiting: list[tuple[Send, bytes]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Writes the descriptions."""
+        """Create the descriptions."""
         robots = robots_of(world, frames, self._prefix)
         if robots:
             writer = UrdfWriter(world, frames)
@@ -49,23 +49,23 @@ class DescriptionSink:
             ]
 
     def write(self, snapshot: Snapshot) -> None:
-        """Sends them, the first time."""
+        """Publish them, the first time."""
         for send, message in self._waiting:
             send(snapshot.time_ns, message)
         self._waiting = []
 
     def close(self) -> None:
-        """The outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""
 
 
-# Below the name of the node, whatever that is.
+# Relative to the name of the node.
 MARKERS = Topic("~/markers", "visualization_msgs/msg/MarkerArray", topic.LATCHED)
 
 
 class MarkerSink:
-    """Sends the markers with the first snapshot, and again after a reset, where viewers drop what they have.
+    """Publishes the markers with the first snapshot, and again after a reset, when viewers discard theirs.
 
-    prefix: before every frame id but the fixed frame's.
+    prefix: of all frame ids except the fixed frame's.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "") -> None:
@@ -75,54 +75,54 @@ class MarkerSink:
         self._last_ns: int | None = None
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lays out the message."""
+        """Lay out the message."""
         self._send = self._outlet.advertise(MARKERS)
         self._message = marker_array(world.fixed_frame, markers_of(world, frames, self._prefix))
 
     def write(self, snapshot: Snapshot) -> None:
-        """Sends it where that is due."""
+        """Publish it when it is due."""
         if self._send and (self._last_ns is None or snapshot.time_ns < self._last_ns):
             self._send(snapshot.time_ns, self._message)
         self._last_ns = snapshot.time_ns
 
     def close(self) -> None:
-        """The outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""
 
 
-# Poses per simulated second, and how many of them a path has: those of the last minute.
+# Poses per simulated second, and poses of a path: those of the last minute.
 RATE, LENGTH = 5, 300
 _PERIOD_NS = 1_000_000_000 // RATE
 
 
 def path_topic(vehicle: str, prefix: str = "") -> Topic:
-    """Where the path of a vehicle goes, below the outlet's namespace."""
+    """Return the topic of a vehicle's path, relative to the outlet's namespace."""
     return Topic(topic_of(prefix + vehicle, "path"), "nav_msgs/msg/Path", Qos(depth=1))
 
 
 class PathMessage:
-    """The CDR of a nav_msgs/Path in one frame with up to `most` poses, the newest last.
+    """The CDR of a nav_msgs/Path in one frame with up to `max_poses` poses, the latest last.
 
-    The messages of fewer poses are the beginnings of the longest one, which is laid out here.
+    Messages with fewer poses are prefixes of the longest one, which is laid out once.
     """
 
-    def __init__(self, frame_id: str, most: int) -> None:
+    def __init__(self, frame_id: str, max_poses: int) -> None:
         row = {"header": {"frame_id": frame_id, "stamp": 0}}
-        self._layout = Layout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * most})
+        self._layout = MessageLayout("nav_msgs/msg/Path", {"header.frame_id": frame_id, "poses": [row] * max_poses})
         self._length = self._layout.length("poses")
-        # Seconds, nanoseconds and poses: what is kept, and where it goes in the message.
+        # Seconds, nanoseconds and poses: the ring buffer, and its place in the message.
         fields = [self._layout.rows(f"poses[].{path}") for path in ("header.stamp.sec", "header.stamp.nanosec", "pose")]
         self._columns = [(np.zeros(places.shape, memory.dtype), memory, places) for memory, places in fields]
-        self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(most)]
+        self._ends = [self._layout.end(f"poses[{row}].pose") for row in range(max_poses)]
         self._count = 0
 
     def clear(self) -> None:
-        """Forget all poses."""
+        """Discard all poses."""
         self._count = 0
 
     def add(self, stamp_ns: int, pose: FloatArray) -> bytes:
-        """Return the message with one more pose (7,), the oldest left out where there are too many.
+        """Return the message with one more pose (7,), without the oldest if there are too many.
 
-        Raises OverflowError for a time that stamps do not hold.
+        Raises OverflowError if the time does not fit into a stamp.
         """
         newest = (*stamp(stamp_ns), pose)
         full = self._count == len(self._ends)
@@ -137,9 +137,9 @@ class PathMessage:
 
 
 class PathSink:
-    """Sends a path per vehicle in the fixed frame, with the first snapshot of each fifth of a second.
+    """Publishes a path per vehicle in the fixed frame, five times per simulated second.
 
-    prefix: before the topics. A reset begins new paths.
+    A reset starts new paths. prefix: of the topics.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
@@ -149,7 +149,7 @@ class PathSink:
         self._last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lays out the messages."""
+        """Lay out the messages."""
         self._paths = [
             (
                 self._outlet.advertise(path_topic(vehicle.name, self._prefix)),
@@ -160,7 +160,7 @@ class PathSink:
         ]
 
     def write(self, snapshot: Snapshot) -> None:
-        """Adds to the paths and sends them, where that is due."""
+        """Extend and publish the paths when they are due."""
         time_ns = snapshot.time_ns
         if time_ns < self._last_ns:
             self._next_ns = None
@@ -177,11 +177,11 @@ class PathSink:
                 send(time_ns, path.add(stamp_ns, _rooted(snapshot.poses, chain)))
 
     def close(self) -> None:
-        """The outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""
 
 
 def _rooted(frame_poses: FloatArray, chain: list[int]) -> FloatArray:
-    """The pose (7,) in the fixed frame of the first frame of a chain that leads up to it."""
+    """Return the pose (7,) in the fixed frame of the first frame of a chain that leads up to it."""
     pose: FloatArray = frame_poses[chain[0]]
     for row in chain[1:-1]:
         pose = poses.compose(frame_poses[row], pose)
@@ -194,7 +194,7 @@ EVERYTHING = {"markers": True, "robot_descriptions": True, "paths": True}
 def display_sinks(
     outlet: Outlet, wanted: Mapping[str, bool] = EVERYTHING, *, prefix: str = "", stamp: Stamp = simulation_stamp
 ) -> tuple[Sink, ...]:
-    """The sinks that `wanted` has by name, as the node's parameters do."""
+    """Return the sinks that `wanted` enables by name, as the node's parameters do."""
     sinks: dict[str, Sink] = {
         "markers": MarkerSink(outlet, prefix=prefix),
         "robot_descriptions": DescriptionSink(outlet, prefix=prefix),

@@ -1,4 +1,4 @@
-"""How far a scene reaches, what will move in it too: where views of all of it look, and from where."""
+"""The extent of a scene, including later motion: where views of all of it look, and from where."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from sim_node.world import World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
 
-# Of a camera, upright, in radians; where it is from the middle of what is seen, and how many radii away.
+# Vertical field of view of the camera, rad; its direction from the centre, and its distance in radii.
 FIELD_OF_VIEW = 0.9
 _FROM, _RADII = np.array([-0.62, -0.72, 0.5]), 2.1
-# A scene of a single point is looked at as if it were so large, m.
-SMALLEST = 0.6
+# Minimum radius, for a scene of a single point, m.
+MIN_RADIUS = 0.6
 _CORNERS = np.array([[k & 1, k & 2, k & 4] for k in range(8)], dtype=bool)
 
 
 class Extent(NamedTuple):
-    """A ball about a scene: centre (3,) and radius, m, in the fixed frame."""
+    """A sphere around a scene: centre (3,) and radius, m, in the fixed frame."""
 
     centre: FloatArray
     radius: float
 
     @property
     def camera(self) -> FloatArray:
-        """Where (3,) to look at its centre from."""
+        """Return the camera position (3,) from which to look at the centre."""
         return self.centre + _RADII * self.radius * _FROM / float(np.linalg.norm(_FROM))
 
 
 def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> Extent:
-    """Of all frames at poses (N, 7) in the fixed frame, the shapes on them, and places (P, 3) where they will go."""
+    """Return the extent of frames at poses (N, 7) in the fixed frame, shapes on them, and places (P, 3)."""
     corners = [in_root[:, :3], places]
     solid = [shape for shape in shapes if shape.kind != "plane"]
     if solid:
@@ -46,23 +46,23 @@ def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) 
 
 
 def around(points: FloatArray) -> Extent:
-    """Of points (P, 3) in the fixed frame; those that are not finite are left out."""
+    """Return the extent of points (P, 3) in the fixed frame, without those that are not finite."""
     points = points[np.isfinite(points).all(axis=1)]
     low, high = points.min(axis=0), points.max(axis=0)
-    return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), SMALLEST))
+    return Extent(0.5 * (low + high), max(0.5 * float(np.linalg.norm(high - low)), MIN_RADIUS))
 
 
 def places_of(world: World, layout: Layout) -> FloatArray:
-    """Points (P, 3) in the fixed frame around all that a world has and will have, planes left out.
+    """Return points (P, 3) in the fixed frame around everything a world has and will have, without planes.
 
-    Keyframes and waypoints count with all their places, shapes with their sizes. What turns or swings may do so every
-    way: it counts as a ball as large as it is long. Where slides go and what falls is not foreseen.
+    Keyframes and waypoints count with all their positions, shapes with their sizes. What rotates may do so in any
+    direction: it counts as a sphere. Motion of slides and falling bodies is not predicted.
     """
     return np.concatenate(list(_corners(world, layout)))
 
 
 def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
-    """Points (K, 3) that say how far the world reaches."""
+    """Yield points (K, 3) that bound the world."""
     frames = layout.frames
     rooted = frames.in_root(layout.poses)
     yield rooted[frames.still, :3]
@@ -92,7 +92,7 @@ def _corners(world: World, layout: Layout) -> Iterator[FloatArray]:
 
 
 def _swings(layout: Layout) -> tuple[list[int], list[float]]:
-    """Of each row: the first frame above it, or itself, that moves (-1 for none), and how far from that it may be."""
+    """Return for each row the nearest moving frame at or above it (-1 for none), and its maximum distance from that."""
     frames, motions = layout.frames, dict(layout.moving)
     still, parents = frames.still.tolist(), frames.parents.tolist()
     tops, lengths = [-1] * len(frames), [0.0] * len(frames)
@@ -113,7 +113,7 @@ def _around(places: FloatArray, radius: float) -> FloatArray:
 
 
 def _size(part: Geometry) -> float:
-    """The radius of a ball that holds a shape; 0 for those without an end or of sizes that only their files say."""
+    """Return the radius of a sphere around a shape; 0 for infinite shapes and sizes that only their files contain."""
     size = part.size
     if part.shape == "box":
         return float(np.linalg.norm(size)) / 2.0
@@ -123,7 +123,7 @@ def _size(part: Geometry) -> float:
 
 
 def _box(shape: Shape) -> FloatArray:
-    """The corners (8, 3) of a box about a shape, in its own axes."""
+    """Return the corners (8, 3) of a box around a shape, in its own axes."""
     if shape.mesh is not None:
         low, high = shape.mesh.vertices.min(axis=0), shape.mesh.vertices.max(axis=0)
     else:

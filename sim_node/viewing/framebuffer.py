@@ -1,4 +1,4 @@
-"""MuJoCo's drawing off screen, in this process: OpenGL without a display, through EGL."""
+"""MuJoCo's offscreen rendering in this process: OpenGL without a display, through EGL."""
 
 from __future__ import annotations
 
@@ -18,14 +18,11 @@ Pixels = npt.NDArray[np.uint8]
 
 
 class NoOpenGL(Exception):
-    """Nothing can be drawn here; the message says why, and what to install."""
+    """Rendering is not possible here; the message gives the reason and what to install."""
 
 
 class Framebuffer:
-    """Draws scenes in pictures of one size (width, height). To be entered, and left when the pictures are done.
-
-    Entering it and `prepare` raise NoOpenGL.
-    """
+    """Renders scenes at one size (width, height). A context manager. Entering it and `prepare` raise NoOpenGL."""
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.size = size
@@ -34,10 +31,10 @@ class Framebuffer:
     def __enter__(self) -> Framebuffer:
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # GLFW warns of what then fails
+                warnings.simplefilter("ignore")  # GLFW warns before it fails
                 self._gl = _context()
                 self._gl.make_current()
-        except Exception as error:  # PyOpenGL raises any of them where a library is not there
+        except Exception as error:  # PyOpenGL raises various errors if a library is missing
             raise _no_opengl(error) from None
         return self
 
@@ -49,17 +46,17 @@ class Framebuffer:
         self._gl.free()
 
     def prepare(self, model: mujoco.MjModel) -> None:
-        """Takes in a model's meshes and textures, and how far its light, shadows and haze reach by now."""
+        """Load a model's meshes and textures, and its light, shadow and haze settings."""
         try:
             self._mujoco = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
             mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._mujoco)
         except mujoco.FatalError as error:
             raise _no_opengl(error) from None
         if self._mujoco.currentBuffer != mujoco.mjtFramebuffer.mjFB_OFFSCREEN:
-            raise _no_opengl(RuntimeError("there is no buffer off screen"))
+            raise _no_opengl(RuntimeError("there is no offscreen buffer"))
 
     def draw(self, scene: mujoco.MjvScene) -> Pixels:
-        """The scene (height, width, 3), from the upper left."""
+        """Render a scene to pixels (height, width, 3), from the upper left."""
         width, height = self.size
         view = mujoco.MjrRect(0, 0, width, height)
         rows = np.empty((height, width, 3), dtype=np.uint8)
@@ -69,10 +66,10 @@ class Framebuffer:
 
 
 def _context() -> Any:
-    """MuJoCo's choice where the environment makes one (MUJOCO_GL), and outside Linux; else EGL."""
+    """Create the context that MUJOCO_GL selects, MuJoCo's default outside Linux, else EGL."""
     if os.environ.get(VARIABLE) or sys.platform != "linux":
         if not hasattr(mujoco, "GLContext"):
-            raise RuntimeError("it is switched off")
+            raise RuntimeError("it is disabled")
         return mujoco.GLContext(16, 16)
     from mujoco.egl import GLContext
 
@@ -84,6 +81,6 @@ def _no_opengl(error: Exception) -> NoOpenGL:
     chosen = os.environ.get(VARIABLE)
     if not chosen:
         return NoOpenGL(
-            f"drawing needs OpenGL without a display (EGL): {reason}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
+            f"rendering needs OpenGL through EGL: {reason}; on Debian and Ubuntu: apt install {OPENGL['egl']}"
         )
-    return NoOpenGL(f"drawing does not work with {VARIABLE}={chosen}: {reason}; allowed: {ALLOWED}")
+    return NoOpenGL(f"rendering does not work with {VARIABLE}={chosen}: {reason}; allowed: {ALLOWED}")

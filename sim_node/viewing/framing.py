@@ -1,4 +1,4 @@
-"""Which camera a picture is taken with: one of the world's, a viewpoint, or one that sees what there is."""
+"""Choose the camera of a picture: one of the world's, a viewpoint, or one that sees everything."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import World
 from sim_node.world.problems import quoted
 
-# The view of an instant, from the poses (N, 7) of all frames in the fixed one.
+# Returns the view of an instant from the poses (N, 7) of all frames in the fixed frame.
 Framing = Callable[[FloatArray], View]
 DEFAULT_SIZE = 1280, 720
 VIEWPOINT = "x,y,z[@x,y,z][,degrees]"
-# What a followed frame has about it, in radii of what hangs on it.
+# Space around a followed frame, in radii of its subtree.
 _ROOM = 1.7
 _MAX_INSTANTS = 100
 _NUMBER = re.compile(r"\s*[-+]?\.?\d")
 
 
 class RenderError(Exception):
-    """A picture that cannot be taken as it is asked for; the message says why, and what is allowed."""
+    """An invalid render request; the message gives the reason and what is allowed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Content:
-    """What pictures are about: a stage, the poses (T, N, 7) of its frames at their instants, in the fixed frame.
+    """The content of pictures: a renderer, and the poses (T, N, 7) of its frames in the fixed frame at T instants.
 
-    shown: the rows whose axes are drawn; trails (P, 3): points that frames have been at.
+    shown: the rows whose axes are drawn; trails (P, 3): past positions of frames.
     """
 
     renderer: Renderer
@@ -48,9 +48,9 @@ class Content:
     trails: FloatArray
 
     def points(self, below: int = 0) -> FloatArray:
-        """Points (P, 3) about what there is to see of a frame and all that hangs on it, at some of the instants.
+        """Return points (P, 3) around what is visible of a frame and its descendants, at some of the instants.
 
-        The frames themselves where nothing is drawn.
+        Without shapes, these are the frames' origins.
         """
         rows = [row for row in range(len(self.frames)) if below in self.frames.chain(row)]
         some = self.rooted[np.linspace(0, len(self.rooted) - 1, min(_MAX_INSTANTS, len(self.rooted))).astype(int)]
@@ -62,14 +62,14 @@ class Content:
 
 
 def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: Content) -> Framing:
-    """The camera that `camera` names; with `follow` a viewpoint is relative to that frame's place, and goes with it.
+    """Return the camera that `camera` names; with `follow`, a viewpoint is relative to that frame and moves with it.
 
-    Raises ShotError and UnknownFrame.
+    Raises RenderError and UnknownFrame.
     """
     row = content.frames.index(follow) if follow else 0
     if camera and not _NUMBER.match(camera):
         if follow:
-            raise RenderError(f"a camera of the world goes with its own frame, not with {follow}: give a viewpoint")
+            raise RenderError(f"a camera of the world moves with its own frame, not with {follow}: give a viewpoint")
         return _on_board(camera, size, world, content)
     start = content.rooted[0, row, :3] if follow else np.zeros(3)
     view = _viewpoint(camera, size, start, content, row) if camera else _automatic(size, content, row)
@@ -77,7 +77,7 @@ def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, c
 
 
 def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[int, int]:
-    """Of the pictures: what is asked for, what the camera has, or the usual."""
+    """Return the size of the pictures: as requested, as the camera's, or the default."""
     lens = _lenses(world).get(camera)
     return size or ((lens.width, lens.height) if lens else DEFAULT_SIZE)
 
@@ -85,7 +85,7 @@ def size_of(camera: str, size: tuple[int, int] | None, world: World) -> tuple[in
 def _automatic(size: tuple[int, int], content: Content, row: int) -> View:
     if row == 0:
         return fitted(content.points(), size)
-    # Along the way it is the frame that stays in the middle: a box about it that has what hangs on it at the start.
+    # The followed frame stays in the middle: a box around it contains its subtree at the start.
     middle = content.rooted[0, row, :3]
     first = replace(content, rooted=content.rooted[:1])
     reach = max(float(np.linalg.norm(first.points(row) - middle, axis=1).max()), 0.1) * _ROOM
@@ -93,7 +93,7 @@ def _automatic(size: tuple[int, int], content: Content, row: int) -> View:
 
 
 def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Content, row: int) -> View:
-    """x,y,z[@x,y,z][,degrees]: from where, at what (the middle of what there is, or the frame), the angle across."""
+    """Parse x,y,z[@x,y,z][,degrees]: from where, at what (default: the centre, or the frame), field of view."""
     places = [part.split(",") for part in text.split("@")]
     try:
         numbers = [[float(number) for number in place] for place in places]
@@ -101,7 +101,7 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Con
         if len(numbers) > 2 or any(len(place) != 3 for place in numbers) or not np.isfinite(numbers).all():
             raise ValueError
     except ValueError:
-        raise RenderError(f"camera: {quoted(text)} is no viewpoint; {VIEWPOINT} is needed, in m") from None
+        raise RenderError(f"camera: {quoted(text)} is not a viewpoint; {VIEWPOINT} is needed, in m") from None
     if not 1.0 <= fov <= 170.0:
         raise RenderError(f"camera: an angle of {fov:g} degrees; allowed: 1 to 170")
     eye = start + numbers[0]
@@ -119,7 +119,7 @@ def _viewpoint(text: str, size: tuple[int, int], start: FloatArray, content: Con
 
 
 def _on_board(name: str, size: tuple[int, int], world: World, content: Content) -> Framing:
-    """Through a camera of the world, or along the x axis of any other frame."""
+    """Return the view through a camera of the world, or along the x axis of any other frame."""
     lenses, frames = _lenses(world), content.frames
     if name not in frames.names:
         known = [*lenses, *frames.names]
@@ -127,13 +127,13 @@ def _on_board(name: str, size: tuple[int, int], world: World, content: Content) 
         raise RenderError(f"camera: no frame {quoted(name)}{did_you_mean(name, known)}{there}; or {VIEWPOINT}, in m")
     row, own = frames.index(name), lenses.get(name, Camera().lens())
     lens = Lens(*size, own.horizontal_fov, own.near, own.far, depth=False)
-    farthest = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()
-    distance = float(np.clip(farthest, 10.0 * own.near, own.far))
+    max_distance = np.linalg.norm(content.points() - content.rooted[0, row, :3], axis=1).max()
+    distance = float(np.clip(max_distance, 10.0 * own.near, own.far))
     return lambda now: View(now[row], lens, distance)
 
 
 def _lenses(world: World) -> dict[str, Lens]:
-    """The cameras of a world."""
+    """Return the cameras of a world."""
     return {
         name: sensor.lens()
         for group in groups_of(world)

@@ -21,7 +21,7 @@ from sim_node.world import FrameTable, World
 from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning
 
-# Makes the markers of a world that is assembled, in the frames that they are given in.
+# Creates the markers of an assembled world, in their own frames.
 Marks = Callable[[World, FrameTable], Iterable[Marker]]
 # By the namespaces of its markers, as rviz lists them.
 MARKER_GROUPS: Registry[str, Marks] = Registry(
@@ -29,27 +29,27 @@ MARKER_GROUPS: Registry[str, Marks] = Registry(
     shipped=("sim_node.viewing.markers", "sim_node.viewing.sensor_marks"),
     group="sim_node.markers",
 )
-# Registers what makes the markers of some namespaces.
+# Registers a function that creates the markers of some namespaces.
 marker_group = MARKER_GROUPS.add
 
 
 def all_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
-    """Yield the markers of all groups. Raises PluginFault for those of another package that are none."""
+    """Yield the markers of all groups. Raises PluginFault for invalid markers of a plug-in."""
     made: list[Marks] = []
     for name, marks in MARKER_GROUPS.items():
         if marks in made:
-            continue  # it makes several groups
+            continue  # it creates several groups
         made.append(marks)
         for marker in marks(world, frames):
             MARKER_GROUPS.expect(name, marker, Marker, "a Marker")
             if marker.group not in MARKER_GROUPS:
-                MARKER_GROUPS.refuse(name, f"made a marker of the group {marker.group!r}, which it does not name")
+                MARKER_GROUPS.refuse(name, f"created a marker of the group {marker.group!r}, which it does not declare")
             yield marker
 
 
-# The namespaces of markers, as rviz lists them. ROBOTS are what robot_description shows too.
+# The namespaces of markers, as rviz lists them. Those of ROBOTS are also shown by robot_description.
 SHAPES, ROBOTS, PATHS, MISSIONS = "shapes", "robots", "keyframes", "missions"
-# Half an edge of a plane without end (m), where the world is smaller, and its thickness.
+# Half the edge of an infinite plane (m), unless the world is larger, and its thickness.
 _PLANE, _THIN = 25.0, 0.001
 _GROUND = (0.57, 0.59, 0.58, 1.0)
 _LINE, _PATH, _MISSION = 0.02, (0.95, 0.65, 0.15, 0.9), (0.35, 0.75, 0.95, 0.9)
@@ -58,7 +58,7 @@ _SMOOTH, _MAX_VERTICES = 24, 4000
 
 
 def markers_of(world: World, frames: FrameTable, prefix: str = "") -> list[Marker]:
-    """All markers of an assembled world. prefix: before every frame id but the fixed frame's."""
+    """Return all markers of an assembled world. prefix: of all frame ids except the fixed frame's."""
     fixed, markers = world.fixed_frame, all_marks(world, frames)
     return [each if each.frame == fixed else replace(each, frame=prefix + each.frame) for each in markers]
 
@@ -69,7 +69,7 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
     files = {frames.index(body.name) for body in world.bodies if any(part.file is not None for part in body.geometry)}
     for shape in shapes_of(world, frames):
         if shape.kind == "mesh" and shape.row in files:
-            continue  # rviz reads the file itself, below
+            continue  # rviz reads the file itself, see below
         group = ROBOTS if shape.row in whole or (shape.row in own and in_urdf(shape)) else SHAPES
         yield from _solid(frames.names[shape.row], group, shape)
     for body in world.bodies:
@@ -84,7 +84,7 @@ def _shapes(world: World, frames: FrameTable) -> Iterator[Marker]:
 
 
 def _described(world: World, frames: FrameTable) -> tuple[set[int], set[int]]:
-    """The rows that are described as far as URDF has words, and those that the text of their own model describes."""
+    """Return the rows that URDF can describe, and those that the text of their own model describes."""
     own: set[int] = set()
     whole: set[int] = set()
     for robot in robots_of(world, frames):
@@ -112,12 +112,12 @@ def _solid(frame: str, group: str, shape: Shape) -> Iterator[Marker]:
         yield Marker(frame, group, MarkerType.TRIANGLE_LIST, shape.pose, scale, shape.colour, corners)
     elif shape.file is not None and shape.file.suffix.lower() in READ_BY_RVIZ:
         mesh = uri(shape.file)
-        # No colour: the file's own.
+        # No colour: that of the file.
         yield Marker(frame, group, MarkerType.MESH_RESOURCE, shape.pose, scale, (0.0, 0.0, 0.0, 0.0), mesh=mesh)
     elif shape.file is not None:
         try:
             parts = list(parts_of(shape.file))
-        except Exception as error:  # whatever a library has against a file that others read
+        except Exception as error:  # any error of a library
             warnings.warn(WorldWarning(f"{shape.file}: not among the markers: {error}"), stacklevel=2)
             return
         for vertices, faces, colour in parts:
@@ -132,30 +132,30 @@ def _paths(world: World, frames: FrameTable) -> Iterator[Marker]:
 
 
 def _path(motion: Motion) -> Marker:
-    """The way of a frame through its keyframes, in its parent."""
+    """Return the path of a frame through its keyframes, in its parent."""
     times_ns = motion.times_ns
     if motion.interpolation in CURVED:
         between = np.linspace(times_ns[:-1], times_ns[1:], _SMOOTH, endpoint=False, axis=1).ravel()
         times_ns = np.concatenate([np.rint(between).astype(np.int64), times_ns[-1:]])
     every = -(-len(times_ns) // _MAX_VERTICES)
     times_ns = np.concatenate([times_ns[:-1:every], times_ns[-1:]])
-    way = Motions([motion]).at(times_ns)[:, 0, :3]
+    path = Motions([motion]).at(times_ns)[:, 0, :3]
     line = np.array([_LINE, 0.0, 0.0])
-    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=way)
+    return Marker(motion.parent, PATHS, MarkerType.LINE_STRIP, scale=line, colour=_PATH, points=path)
 
 
 @marker_group(MISSIONS)
 def _missions(world: World, frames: FrameTable) -> Iterator[Marker]:
-    """The waypoints of pilots, in the parent frame of their vehicle."""
+    """Yield the waypoints of pilots, in the parent frame of their vehicle."""
     for vehicle in world.vehicles:
         if vehicle.pilot is not None and vehicle.pilot.waypoints:
             body = next(body for body in world.bodies if body.name == vehicle.body)
             points = np.array([waypoint.position for waypoint in vehicle.pilot.waypoints])
             ends = points[:1] if vehicle.pilot.after == "loop" else points[:0]
             line = np.array([_LINE, 0.0, 0.0])
-            way = np.concatenate([points, ends])
-            if len(way) > 1:
-                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=way)
+            path = np.concatenate([points, ends])
+            if len(path) > 1:
+                yield Marker(body.parent, MISSIONS, MarkerType.LINE_STRIP, scale=line, colour=_MISSION, points=path)
             for point, waypoint in zip(points, vehicle.pilot.waypoints, strict=True):
                 at = np.concatenate([point, [0.0, 0.0, 0.0, 1.0]])
                 colour = (*_MISSION[:3], 0.25)

@@ -1,4 +1,4 @@
-"""What a picture shows beside shapes: axes, trails, names of frames, the time."""
+"""Annotations of a picture: axes, trails, names of frames, the time."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from sim_node.viewing.framebuffer import Pixels
 from sim_node.viewing.renderer import Renderer
 
 _INK, _PAPER = (28, 32, 36), (255, 255, 255)
-# Of the picture's height.
+# Text size, as a fraction of the picture's height.
 _TEXT_SIZE = 1 / 46
-_SMALLEST = 11.0
+_MIN_TEXT_SIZE = 11.0
 
 
 def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: FloatArray) -> Pixels:
-    """The names beside places (F, 2), [column, row], the nearest first; one that would lie on another is left out.
+    """Write names beside pixels (F, 2) [column, row], nearest first; overlapping ones are left out.
 
-    Frames behind the eye (depths (F,) not above zero) have none.
+    Frames behind the camera (depths (F,) not above zero) have none.
     """
     picture = Image.fromarray(pixels)
     draw = ImageDraw.Draw(picture)
     font, size = _font(picture)
-    taken: list[tuple[float, float, float, float]] = []
+    occupied: list[tuple[float, float, float, float]] = []
     for row in np.argsort(depths, kind="stable"):
         if depths[row] <= 0.0 or not _inside(at[row], picture):
             continue
@@ -36,15 +36,15 @@ def write_names(pixels: Pixels, names: Sequence[str], at: FloatArray, depths: Fl
         width = draw.textlength(name, font=font)
         for left, top in ((x + 0.6 * size, y + 0.3 * size), (x - width - 0.6 * size, y + 0.3 * size)):
             box = (left - 2, top - 1, left + width + 2, top + 1.3 * size)
-            if all(_apart(box, other) for other in taken) and box[0] >= 0 and box[2] <= picture.width:
-                taken.append(box)
+            if all(_apart(box, other) for other in occupied) and box[0] >= 0 and box[2] <= picture.width:
+                occupied.append(box)
                 draw.text((left, top), name, _INK, font=font, stroke_width=2, stroke_fill=_PAPER)
                 break
     return np.asarray(picture)
 
 
 def write_time(pixels: Pixels, time_s: float) -> Pixels:
-    """The simulation's time in the lower left corner."""
+    """Write the simulation time in the lower left corner."""
     picture = Image.fromarray(pixels)
     font, size = _font(picture)
     place = (size, picture.height - 2.2 * size)
@@ -53,8 +53,8 @@ def write_time(pixels: Pixels, time_s: float) -> Pixels:
 
 
 def _font(picture: Image.Image) -> tuple[ImageFont.FreeTypeFont | ImageFont.ImageFont, float]:
-    """Pillow's own: the same on every machine."""
-    size = max(_SMALLEST, picture.height * _TEXT_SIZE)
+    """Return Pillow's own font: the same on every machine."""
+    size = max(_MIN_TEXT_SIZE, picture.height * _TEXT_SIZE)
     return ImageFont.load_default(size), size
 
 
@@ -69,14 +69,14 @@ def _apart(a: tuple[float, float, float, float], b: tuple[float, float, float, f
 # x red, y green, z blue, as in rviz.
 AXES = ((0.90, 0.24, 0.26), (0.16, 0.62, 0.38), (0.22, 0.45, 0.95))
 TRAILS = ((0.96, 0.60, 0.10), (0.55, 0.30, 0.85), (0.05, 0.62, 0.70), (0.85, 0.25, 0.55))
-# Marks shine by themselves, so that their colours tell in the shade too.
+# Marks are emissive, so that their colours can be told apart in shadows.
 _EMISSION = 0.35
-# Shares of an axis' length, and of a view's distance.
+# Fractions of an axis' length, and of a view's distance.
 _AXIS_RADIUS, _TRAIL_RADIUS = 0.045, 0.0016
 
 
 def draw_axes(renderer: Renderer, rooted: FloatArray, lengths: FloatArray) -> None:
-    """Three rods in each of some frames' poses (F, 7), lengths (F,) in m."""
+    """Draw three rods at frames' poses (F, 7) in the fixed frame, of lengths (F,), m."""
     tips = quaternions.to_matrix(rooted[:, 3:])
     for pose, axes, length in zip(rooted, tips, lengths, strict=True):
         for axis, colour in enumerate(AXES):
@@ -84,7 +84,7 @@ def draw_axes(renderer: Renderer, rooted: FloatArray, lengths: FloatArray) -> No
 
 
 def draw_trail(renderer: Renderer, points: FloatArray, distance: float, index: int) -> None:
-    """A line through points (P, 3), as thick as is well seen from that distance; index: which trail it is."""
+    """Draw a line through points (P, 3), with a width for viewing from that distance; index: number of the trail."""
     colour = TRAILS[index % len(TRAILS)]
     for begin, end in pairwise(points):
         if not np.array_equal(begin, end):
@@ -92,7 +92,7 @@ def draw_trail(renderer: Renderer, points: FloatArray, distance: float, index: i
 
 
 def axis_lengths(rooted: FloatArray, span: float) -> FloatArray:
-    """Lengths (F,) of the axes of frames at poses (F, 7): shorter where others are near, by the span of the picture."""
+    """Return axis lengths (F,) for frames at poses (F, 7): shorter if others are near. span: of the picture, m."""
     apart = np.linalg.norm(rooted[:, None, :3] - rooted[None, :, :3], axis=2)
     apart[apart < 1e-3 * span] = np.inf
     nearest = apart.min(axis=1, initial=np.inf)

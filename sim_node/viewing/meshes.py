@@ -1,4 +1,4 @@
-"""Shapes and meshes: what is visible of a frame, whatever draws it."""
+"""Shapes and meshes: the visible geometry of frames, for any renderer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import numpy.typing as npt
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 
-# Of what was given no colour.
+# Default colour.
 PLAIN = (0.62, 0.65, 0.70, 1.0)
-# MuJoCo's convention: geoms of these groups are for contact and not for the eye.
+# MuJoCo's convention: geoms of these groups are for contact only.
 FIRST_HIDDEN_GROUP = 3
 _MUJOCO_PLAIN = (0.5, 0.5, 0.5, 1.0)
 
@@ -30,10 +30,17 @@ class Mesh:
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A solid on a frame. row: of its frame; pose (7,): in the frame; colour (4,): red, green, blue, opacity.
+    """A solid on a frame.
 
-    kind: box, sphere, cylinder (along z), plane (faces z), mesh or glb. scale (3,): what a cube of edge 1, a ball of
-    radius 1, a cylinder of radius 1 and length 1, the mesh's or the file's own units are multiplied by.
+    Attributes:
+        row: Row of its frame.
+        kind: box, sphere, cylinder (along z), plane (normal z), mesh or glb.
+        pose: (7,) in the frame, m.
+        scale: (3,) factor of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
+            of the mesh or file.
+        colour: (4,) red, green, blue and opacity, 0 to 1.
+        file: The file of a mesh or glb.
+        mesh: Its triangles, if it is not read from the file.
     """
 
     row: int
@@ -46,7 +53,7 @@ class Shape:
 
 
 def capsule(row: int, pose: FloatArray, radius: float, length: float, colour: tuple[float, ...]) -> Iterator[Shape]:
-    """A cylinder between two balls."""
+    """Yield a cylinder between two spheres."""
     yield Shape(row, "cylinder", pose, np.array([radius, radius, length]), colour)
     for end in (-0.5, 0.5):
         at = poses.compose(pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
@@ -54,27 +61,26 @@ def capsule(row: int, pose: FloatArray, radius: float, length: float, colour: tu
 
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:
-    """A colour as given, or the plain one where it is none or MuJoCo's for what has none."""
+    """Return a colour, or the default if there is none or it is MuJoCo's default."""
     if rgba is None or np.allclose(rgba, _MUJOCO_PLAIN, atol=1e-6):
         return PLAIN
     return tuple(float(part) for part in np.clip(rgba, 0.0, 1.0))
 
 
-# rviz turns a glTF file's axes since 2025 and did not before, and Humble reads it only lately (ros2/rviz#1001, #1154,
+# rviz rotates a glTF file's axes only since 2025, and Humble reads such files only lately (ros2/rviz#1001, #1154,
 # #1482): as triangles it looks the same in all of them.
 READ_BY_RVIZ = (".stl", ".obj", ".dae")
 
 
 def uri(file: Path) -> str:
-    """The file:// URI of a mesh."""
+    """Return the file:// URI of a mesh."""
     return file.resolve().as_uri()
 
 
 def parts_of(file: Path) -> Iterator[tuple[FloatArray, npt.NDArray[np.int32], tuple[float, ...]]]:
-    """Of each part of a GLB or glTF file: vertices (V, 3) in its own axes and units, faces (F, 3), a colour.
+    """Yield for each part of a GLB or glTF file: vertices (V, 3) in file axes and units, faces (F, 3), colour.
 
-    A part's colour is its material's, of a texture the mean. Raises ImportError without trimesh, and whatever that has
-    against the file.
+    The colour is the material's; for a texture, its mean. Raises ImportError without trimesh, and trimesh's errors.
     """
     import trimesh
 

@@ -1,4 +1,4 @@
-"""The shapes of bodies and attached models as MuJoCo has them once compiled, with meshes that are only shown."""
+"""The shapes of bodies and attached models as compiled by MuJoCo, including visual-only meshes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.problems import WorldWarning
 
 
 def add_shown(spec: mujoco.MjSpec, world: World) -> None:
-    """Adds what bodies and models of a world only show. A file that cannot be read is told as a WorldWarning."""
+    """Add visual-only geometry of bodies and models. A file that cannot be read causes a WorldWarning."""
     for body in world.bodies:
         for geometry in body.geometry:
             _add(spec, body.name, geometry)
@@ -33,12 +33,12 @@ def _add(spec: mujoco.MjSpec, body: str, geometry: Geometry) -> None:
     try:
         parts = list(parts_of(geometry.file))
     except Exception as error:
-        warnings.warn(f"{geometry.file.name} is not drawn: {error}", WorldWarning, stacklevel=2)
+        warnings.warn(f"{geometry.file.name} cannot be shown: {error}", WorldWarning, stacklevel=2)
         return
     for vertices, faces, colour in parts:
         mesh = spec.add_mesh(name=f"sim_node/shown/{len(spec.meshes)}")
         mesh.uservert, mesh.userface = (vertices * geometry.size).ravel(), faces.ravel()
-        # Files for display may be open, or flat.
+        # Visual meshes need not be closed.
         mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
         spec.body(body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
@@ -56,10 +56,10 @@ _GEOM = mujoco.mjtGeom
 
 
 def geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
-    """The geoms of a world with bodies or models, on the frames of their bodies."""
+    """Yield the geoms of a world with bodies or models, on the frames of their bodies."""
     compiled = compile_model(world, layout)
     model = compiled.model
-    # What is fixed to a body comes after the body's own row.
+    # Frames fixed to a body come after the body's own row.
     rows: dict[int, int] = {}
     for row, body in enumerate(compiled.solids.tolist()):
         rows.setdefault(body, row)
@@ -90,7 +90,7 @@ def geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
 
 
 def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    """Which geoms (G,) are for the eye: not those of hidden groups, nor what collides on a body with visuals."""
+    """Return which geoms (G,) are visible: not hidden groups, nor collision geoms of a body with visuals."""
     collides = (model.geom_contype | model.geom_conaffinity) != 0
     shown = model.geom_group < FIRST_HIDDEN_GROUP
     visual = shown & ~collides & (model.geom_group > 0)
@@ -100,7 +100,7 @@ def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.b
 
 
 def _colour(model: mujoco.MjModel, geom: int) -> FloatArray:
-    """Its own, or its material's, by the mean of its texture where that has one."""
+    """Return its own colour or its material's, with the mean of a texture."""
     material = int(model.geom_matid[geom])
     if material < 0:
         return np.array(model.geom_rgba[geom], dtype=np.float64)
@@ -123,7 +123,7 @@ def _mesh(model: mujoco.MjModel, data: int) -> Mesh:
 
 
 def _height_field(model: mujoco.MjModel, data: int) -> Mesh:
-    """Its upper side: rows along y, columns along x, heights above zero (MuJoCo, XML reference, asset/hfield)."""
+    """Return its upper surface: rows along y, columns along x, heights above zero (MuJoCo, asset/hfield)."""
     rows, columns, start = int(model.hfield_nrow[data]), int(model.hfield_ncol[data]), int(model.hfield_adr[data])
     half_x, half_y, top = model.hfield_size[data][:3]
     x, y = np.meshgrid(np.linspace(-half_x, half_x, columns), np.linspace(-half_y, half_y, rows))

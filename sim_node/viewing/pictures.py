@@ -1,4 +1,4 @@
-"""Picture and film files, by their suffix."""
+"""Picture and film files, by suffix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.viewing.framebuffer import Pixels
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A path beside `path` to write to; it becomes `path` at the end, or goes with whatever ends the writing."""
+    """Yield a temporary path beside `path`; it is renamed to `path` at the end, or deleted after an error."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield part
@@ -28,7 +28,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-# Writes pixels (height, width, 3) to a path, whatever its name ends in.
+# Writes pixels (height, width, 3) to a path with any suffix.
 PictureWriter = Callable[[Pixels, Path], None]
 PICTURES: Registry[str, PictureWriter] = Registry(
     "format of pictures", shipped=("sim_node.viewing.pictures",), group="sim_node.pictures"
@@ -38,7 +38,15 @@ picture = PICTURES.add
 
 
 def write_picture(pixels: Pixels, path: Path) -> None:
-    """Writes a picture by its suffix, whole or not at all: the same bytes for the same pixels. Raises OSError."""
+    """Write a picture in the format of the path's suffix, atomically. The same pixels give the same bytes.
+
+    Args:
+        pixels: (height, width, 3), uint8.
+        path: The file.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
     with whole_file(path) as part:
         PICTURES[path.suffix.lower()](pixels, part)
 
@@ -51,7 +59,7 @@ def write_png(pixels: Pixels, path: Path) -> None:
 
 @picture(".jpg", ".jpeg")
 def write_jpeg(pixels: Pixels, path: Path) -> None:
-    """Smaller than a PNG by as much again as it may lose."""
+    """Write a JPEG: smaller than a PNG, with losses."""
     Image.fromarray(pixels).save(path, "JPEG", quality=90, optimize=True)
 
 
@@ -61,7 +69,7 @@ def write_webp(pixels: Pixels, path: Path) -> None:
     Image.fromarray(pixels).save(path, "WEBP", quality=90, method=6)
 
 
-# Writes so many pictures (height, width, 3), of which so many pass in a second, to a path, whatever its name ends in.
+# Writes a number of pictures (height, width, 3) at a rate per second to a path with any suffix.
 FilmWriter = Callable[[Iterable[Pixels], int, Fraction, Path], None]
 FILMS: Registry[str, FilmWriter] = Registry(
     "format of films", shipped=("sim_node.viewing.pictures",), group="sim_node.films"
@@ -70,18 +78,28 @@ FILMS: Registry[str, FilmWriter] = Registry(
 film = FILMS.add
 # ITU-T H.273: primaries, transfer and matrix of BT.709; the range that television uses.
 _BT709, _LIMITED = 1, 1
-# Browsers slow down what is faster.
+# Browsers slow down faster animations.
 _FASTEST_GIF = 50
 
 
 class FilmError(Exception):
-    """A film that its format cannot hold; the message says what is allowed."""
+    """The format cannot hold the film; the message says what is allowed."""
 
 
 def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """Writes a film by its suffix, whole or not at all: the same bytes for the same pictures, on the same machine.
+    """Write a film in the format of the path's suffix, atomically. Reproducible on the same machine.
 
-    count: of the pictures, which are taken one by one. Raises FilmError, OSError, and whatever the pictures raise.
+    Errors of the pictures' iterator are raised.
+
+    Args:
+        pictures: Each (height, width, 3), uint8; read one by one.
+        count: Number of pictures.
+        fps: Pictures per second.
+        path: The file.
+
+    Raises:
+        FilmError: The format cannot hold the film.
+        OSError: The file cannot be written.
     """
     with whole_file(path) as part:
         FILMS[path.suffix.lower()](pictures, count, fps, part)
@@ -89,14 +107,14 @@ def write_film(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path
 
 @film(".mp4")
 def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """H.264 as every browser plays it; its index comes first, so that it begins before all of it is there."""
+    """Write H.264 for all browsers; the index comes first, so that playback can start while loading."""
     pictures = iter(pictures)
     first = next(pictures)
     height, width, _ = first.shape
     if height % 2 or width % 2:
-        raise FilmError(f"an .mp4 has an even width and height, found {width}x{height}")
+        raise FilmError(f"an .mp4 needs an even width and height, found {width}x{height}")
     with av.open(str(path), "w", format="mp4", options={"movflags": "+faststart", "fflags": "+bitexact"}) as container:
-        # mbtree: with it, x264 gives the same pictures other bytes now and then.
+        # mbtree makes x264's output irreproducible.
         options = {"crf": "20", "preset": "medium", "x264-params": "mbtree=0"}
         stream = container.add_stream("libx264", rate=fps, options=options)
         _encode(chain([first], pictures), container, stream, (width, height))
@@ -104,7 +122,7 @@ def write_mp4(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
 
 @film(".webp")
 def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """An animated picture, again and again, for pages that play no films."""
+    """Write an endless animation, for pages that play no films."""
     pictures = iter(pictures)
     first = next(pictures)
     height, width, _ = first.shape
@@ -115,10 +133,10 @@ def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, p
 
 @film(".gif")
 def write_gif(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
-    """Again and again, in 256 colours, those of the first picture; its times are whole hundredths of a second."""
+    """Write an endless animation in the 256 colours of the first picture; times are multiples of 10 ms."""
     ends = [round(100 * (index + 1) / fps) for index in range(count)]
     if fps > _FASTEST_GIF:
-        raise FilmError(f"a .gif has up to {_FASTEST_GIF} pictures a second, found {float(fps):g}")
+        raise FilmError(f"a .gif can have up to {_FASTEST_GIF} pictures per second, found {float(fps):g}")
     durations = [10 * (end - begin) for begin, end in zip([0, *ends], ends, strict=False)]
     images = (Image.fromarray(pixels) for pixels in pictures)
     first = next(images).quantize(256, dither=Image.Dither.NONE)
@@ -127,7 +145,7 @@ def write_gif(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path)
 
 
 def _encode(pictures: Iterable[Pixels], container: Any, stream: Any, size: tuple[int, int]) -> None:
-    """In YUV, and says which."""
+    """Encode in YUV, with the colour space declared."""
     stream.width, stream.height = size
     stream.pix_fmt = "yuv420p"
     codec = stream.codec_context

@@ -1,4 +1,4 @@
-"""What to render: a world, its poses at instants, the camera and what is shown."""
+"""What to render: a world, its poses at instants, the camera and the annotations."""
 
 from __future__ import annotations
 
@@ -20,10 +20,14 @@ from sim_node.world.model import LATEST_NS, World
 
 @dataclass(frozen=True, eq=False)
 class PoseSource:
-    """An assembled world from a time to another, and where its frames are in between.
+    """An assembled world in a time range, and the poses of its frames in it.
 
-    poses: of instants (rising) the poses (N, 7) of all frames of `lay_out(world)`, each in its parent. name: what it
-    is, for messages. zero_ns: what times that people give are counted from.
+    Attributes:
+        name: What it is, for messages.
+        world: The assembled world.
+        start_ns, end_ns: The time range.
+        poses: For ascending instants, yields the poses (N, 7) of all frames of `lay_out(world)`, each in its parent.
+        zero_ns: Origin of times given by users.
     """
 
     world: World
@@ -37,7 +41,7 @@ class PoseSource:
 def source_of_run(
     world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek
 ) -> PoseSource:
-    """A run of a world; seek: how it gets to an instant. Raises what a Simulation does."""
+    """Return the PoseSource of a run. seek: how it gets to an instant. Raises what a Simulation does."""
     simulation = Simulation(world, seed, sensors=False)
 
     def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
@@ -46,24 +50,27 @@ def source_of_run(
     return PoseSource(simulation.world, poses, simulation.world.time.start_ns)
 
 
-# Goes over instants, and shows how far it is: of them, and a word for what is done.
+# Iterates over instants and shows progress; the word says what is being done.
 Watch = Callable[[Sequence[int], str], Iterable[int]]
 EVERY_FRAME = "all"
-# Instants before the first picture, of which trails are made.
+# Instants before the first picture, for trails.
 _EARLIER = 600
-# Of the distance of a view: a trail goes on where its frame has gone so far; what lengths of axes are measured by.
+# Fractions of the view's distance: minimum step of a trail, and span for axis lengths.
 _TRAIL_STEP, _SPAN = 0.004, 0.5
 
 
 @dataclass(frozen=True)
 class RenderRequest:
-    """What is to be shown, and from where.
+    """What to show, and from where.
 
-    camera: a sensor's or frame's name or a viewpoint, as `framing` reads it, or empty for a view of all that there is;
-    follow: the frame that a viewpoint goes along with, or empty. size: width and height in pixels; None for the
-    camera's own, or 1280 x 720. frames: those whose axes and names are shown; ("all",) for every one, None for every
-    one of a world without shapes. trails: the frames that leave one. has_time: whether the time is written on it.
-    suns: the points of the sun that shine; with more of them shadows are softer, and take as many times as long.
+    Attributes:
+        camera: Name of a sensor or frame, or a viewpoint as `framing` parses it; empty for a view of everything.
+        follow: Frame that a viewpoint moves with, or empty.
+        size: Width and height in pixels; None for the camera's own, or 1280 x 720.
+        frames: Frames whose axes and names are shown; ("all",) for all, None for all of a world without shapes.
+        trails: Frames that leave a trail.
+        has_time: Whether the time is written on the picture.
+        sun_samples: Points of the sun that shine: more give softer shadows and take proportionally longer.
     """
 
     camera: str = ""
@@ -82,9 +89,24 @@ def draw(
     seed: int = 0,
     watch: Watch = lambda times_ns, what: times_ns,
 ) -> Generator[Pixels, None, None]:
-    """Pictures (height, width, 3) of a world at instants of its time, in their order; the run goes before the drawing.
+    """Render a world at instants of its time. The run is simulated first.
 
-    Raises ShotError, UnknownFrame, NoOpenGL, WorldError and Diverged with the first picture.
+    Args:
+        world: The world.
+        request: What to show.
+        times_ns: Ascending simulation times.
+        seed: Seed of all random numbers.
+        watch: Wraps iterables to show progress.
+
+    Yields:
+        Pixels (height, width, 3), uint8, of each instant.
+
+    Raises:
+        RenderError: The request is invalid.
+        UnknownFrame: A frame does not exist.
+        NoOpenGL: Rendering is not possible here.
+        WorldError: The world is invalid.
+        Diverged: The simulation diverged.
     """
     yield from render_source(source_of_run(world, seed), request, times_ns, watch)
 
@@ -92,7 +114,7 @@ def draw(
 def render_source(
     source: PoseSource, request: RenderRequest, times_ns: Sequence[int], watch: Watch = lambda times_ns, what: times_ns
 ) -> Generator[Pixels, None, None]:
-    """Pictures (height, width, 3) of a take at instants of it, in their order, as `draw` gives them of a world."""
+    """Yield pixels (height, width, 3) of a source at instants, in order, as `draw` does for a world."""
     world, layout = source.world, lay_out(source.world)
     frames = layout.frames
     _check(times_ns, source)
@@ -100,7 +122,7 @@ def render_source(
     try:
         renderer = Renderer(world, layout, size)
     except ValueError as error:
-        raise RenderError(f"MuJoCo refuses what is to be drawn: {' '.join(str(error).split())}") from None
+        raise RenderError(f"MuJoCo cannot render this: {' '.join(str(error).split())}") from None
     shown = _rows(request.frames, frames, bare=renderer.is_bare)
     trails = [frames.index(name) for name in request.trails]
     with Framebuffer(size) as framebuffer:
@@ -137,29 +159,29 @@ def _lit(renderer: Renderer, framebuffer: Framebuffer, sun_samples: int) -> Pixe
 
 
 class _Path:
-    """The way (T, 3) of a frame, thinned to points at least `step` m apart: what is kept once stays."""
+    """The path (T, 3) of a frame, thinned to points at least `step` m apart; points once kept stay."""
 
-    def __init__(self, way: FloatArray, step: float) -> None:
+    def __init__(self, path: FloatArray, step: float) -> None:
         kept = [0]
-        for index in range(1, len(way)):
-            if np.linalg.norm(way[index] - way[kept[-1]]) >= step:
+        for index in range(1, len(path)):
+            if np.linalg.norm(path[index] - path[kept[-1]]) >= step:
                 kept.append(index)
-        self._way, self._kept = way, np.array(kept)
+        self._path, self._kept = path, np.array(kept)
 
     def until(self, index: int) -> FloatArray:
-        """Points (P, 3) up to an instant, that of the instant last."""
-        return self._way[[*self._kept[: np.searchsorted(self._kept, index)], index]]
+        """Return points (P, 3) up to an instant, including its own."""
+        return self._path[[*self._kept[: np.searchsorted(self._kept, index)], index]]
 
 
 def _check(times_ns: Sequence[int], source: PoseSource) -> None:
     for time_ns in (times_ns[0], times_ns[-1]):
-        said, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
+        requested, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
         if time_ns < source.start_ns:
-            raise RenderError(f"{said:g} s is before the {source.name}'s start at {start:g} s")
+            raise RenderError(f"{requested:g} s is before the {source.name}'s start at {start:g} s")
         if time_ns > LATEST_NS:
-            raise RenderError(f"{said:g} s is beyond the last time that a stamp can tell, {LATEST_NS // 10**9} s")
+            raise RenderError(f"{requested:g} s is beyond the last time that fits into a stamp, {LATEST_NS // 10**9} s")
         if time_ns > source.end_ns:
-            raise RenderError(f"{said:g} s is after the {source.name}'s end at {end:g} s")
+            raise RenderError(f"{requested:g} s is after the {source.name}'s end at {end:g} s")
 
 
 def _rows(names: tuple[str, ...] | None, frames: FrameTable, *, bare: bool) -> list[int]:

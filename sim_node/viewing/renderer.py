@@ -1,4 +1,4 @@
-"""A world's shapes as MuJoCo draws them, put where the frames are: with a ground, a sky, a sun and its shadows."""
+"""Renders a world's shapes at the poses of its frames with MuJoCo: with ground, sky, sun and shadows."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sim_node.world.layout import Layout
 from sim_node.world.model import World
 from sim_node.world.vehicles import Multirotor
 
-# Shapes and marks that a picture may have: more are left out.
+# Maximum number of shapes and marks of a picture.
 MAX_SHAPES = 20_000
 _SAMPLES = 8
 _SHADOW_PIXELS = 4096
-# Of shapes that lie on the ground, m: what rounding and contacts make of that.
+# Tolerance for shapes that lie on the ground, m, for rounding and contacts.
 _SUNK = 0.02
-# From here on a millimetre is lost in OpenGL's floats, m.
+# Distance from which OpenGL's floats lose millimetres, m.
 _FAR_OUT = 1e3
-# In distances of the view: how far about its middle there are shadows, from where to where all fades into the sky.
+# In view distances: radius of shadows around the centre, and range of the haze.
 _SHADOWS = 1.5
 _HAZE = 4.0, 20.0
-# The sun's direction, and its radius in rad: three times that of the true one.
+# Direction of the sun, and its radius in rad: three times the real one.
 _SUN = np.array([0.42, 0.38, -0.82]) / np.linalg.norm([0.42, 0.38, -0.82])
 _SUN_RADIUS = 0.014
 _AMBIENT, _HEADLIGHT, _SUNLIGHT = [0.38] * 3, [0.22] * 3, [0.62, 0.60, 0.56]
@@ -38,11 +38,14 @@ _HORIZON = [0.86, 0.91, 0.96, 1.0]
 
 
 class Renderer:
-    """The shapes of a laid-out world, drawn by poses and nothing else: a run's, or those that a bag has.
+    """The shapes of a laid-out world, rendered by poses alone: those of a run or of a bag.
 
-    scene: what is to be drawn, MuJoCo's, up to MAX_SHAPES. is_bare: whether the world has no shapes, or a ground only.
-    Coordinates in the scene are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too
-    coarse. Raises ValueError where MuJoCo refuses a shape.
+    Scene coordinates are relative to `origin` (3,): far from a world's origin, OpenGL's floats would be too coarse.
+    Raises ValueError if MuJoCo refuses a shape.
+
+    Attributes:
+        scene: MuJoCo's scene, of up to MAX_SHAPES.
+        is_bare: Whether the world has no shapes, or a ground only.
     """
 
     def __init__(self, world: World, layout: Layout, size: tuple[int, int]) -> None:
@@ -60,7 +63,7 @@ class Renderer:
         self._data = mujoco.MjData(self.model)
         self._options = mujoco.MjvOption()
         self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1
-        # Sites and tendons are marks of MuJoCo's own; the poses of frames do not say where they are.
+        # Sites and tendons are MuJoCo's own marks, which poses of frames do not place.
         self._options.sitegroup[:] = 0
         self._options.flags[mujoco.mjtVisFlag.mjVIS_TENDON] = 0
         self._eye = mujoco.MjvCamera()
@@ -76,39 +79,39 @@ class Renderer:
         self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")
 
     def corners(self, rooted: FloatArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-        """The corners (T, S, 8, 3) of boxes about all shapes but the ground, and the row (S,) of each one's frame.
+        """Return the corners (T, S, 8, 3) of boxes around all shapes except the ground, and the row (S,) of each frame.
 
-        rooted (T, N, 7): the poses of all frames in the fixed one.
+        rooted (T, N, 7): the poses of all frames in the fixed frame.
         """
         boxes = self.model.geom_aabb[self._solid].astype(np.float64)
         offsets = boxes[:, None, :3] + _CORNERS * boxes[:, None, 3:]
         return poses.apply(self._solids(rooted)[..., None, :], offsets), self._shape_rows[self._solid]
 
     def prepare(self, view: View) -> mujoco.MjModel:
-        """What a canvas has to know to draw views like this one."""
+        """Return the model that a framebuffer needs to render views like this one."""
         model = self.model
-        # In these MuJoCo measures how far there are ground, shadows and haze.
+        # The units of MuJoCo's ground, shadows and haze.
         model.stat.extent, model.vis.map.zfar = view.distance, view.lens.far / view.distance
         model.vis.map.shadowclip = _SHADOWS
         model.vis.map.fogstart, model.vis.map.fogend = _HAZE
         return model
 
     def lay_ground(self, rooted: FloatArray) -> None:
-        """Where the world has no ground: at z = 0, or below all that is there at poses (T, N, 7)."""
+        """Place a ground if the world has none: at z = 0, or below everything at poses (T, N, 7)."""
         if self._added_ground < 0:
             return
         corners, _ = self.corners(rooted)
-        # A ball's box turns with it, and its corners are farther out than it is.
+        # A sphere's box rotates with it, with corners outside of the sphere.
         balls = self._solids(rooted)[..., 2] - self.model.geom_rbound[self._solid]
         lows = np.maximum(corners[..., 2].min(axis=-1), balls)
         lowest = min(float(lows.min(initial=0.0)), float(rooted[..., 2].min()))
         self._shape_offsets[self._added_ground, 2] = lowest if lowest < -_SUNK else 0.0
 
     def place(self, rooted: FloatArray, view: View) -> None:
-        """Puts all shapes into the scene at the poses (N, 7) of the frames, and the eye."""
+        """Place all shapes at the poses (N, 7) of the frames, and the camera."""
         model, data = self.model, self._data
         about = poses.apply(view.pose, np.array([view.distance, 0.0, 0.0]))
-        # Whole metres keep the ground's checks where they are.
+        # Whole metres keep the ground's pattern in place.
         self.origin = origin = np.round(about / 2.0) * 2.0 if np.abs(about).max() > _FAR_OUT else np.zeros(3)
         shapes = poses.compose(rooted[self._shape_rows], self._shape_offsets)
         data.geom_xpos[:] = shapes[:, :3] - origin
@@ -122,14 +125,14 @@ class Renderer:
         every = mujoco.mjtCatBit.mjCAT_ALL
         mujoco.mjv_updateScene(model, data, self._options, None, self._eye, every, self.scene)
         for geom in self.scene.geoms[: self.scene.ngeom]:
-            # Decoration casts no shadow: that of the ground on itself is noise.
+            # Decoration casts no shadow: the ground's own would be noise.
             if geom.type == mujoco.mjtGeom.mjGEOM_PLANE:
                 geom.category = mujoco.mjtCatBit.mjCAT_DECOR
 
     def shine(self, part: int, parts: int) -> None:
-        """Lets one of so many points of the sun's disc shine: the mean of the pictures has soft shadows.
+        """Light the scene with one of `parts` points of the sun's disc: the mean of the pictures has soft shadows.
 
-        They lie on a sunflower's spiral. Vogel, A better way to construct the sunflower head, 1979.
+        The points are on a sunflower spiral. Vogel, A better way to construct the sunflower head, 1979.
         """
         angle, radius = part * np.pi * (3.0 - np.sqrt(5.0)), _SUN_RADIUS * np.sqrt(part / parts)
         across = np.cross(_SUN, [0.0, 0.0, 1.0])
@@ -141,7 +144,7 @@ class Renderer:
                 light.pos, light.dir = self._middle - self._sun_away * direction, direction
 
     def _solids(self, rooted: FloatArray) -> FloatArray:
-        """The poses (T, S, 7) of all shapes but the ground."""
+        """Return the poses (T, S, 7) of all shapes except the ground."""
         return poses.compose(rooted[..., self._shape_rows[self._solid], :], self._shape_offsets[self._solid])
 
     def _aim(self, view: View, origin: FloatArray) -> None:
@@ -157,7 +160,7 @@ class Renderer:
 
 
 def _lit(spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """Light for pictures that people look at: one sun, whatever lamps a model brings along, and shadows."""
+    """Replace a model's lights by one sun with shadows."""
     view = spec.visual
     view.quality.offsamples, view.quality.shadowsize = _SAMPLES, _SHADOW_PIXELS
     view.headlight.ambient, view.headlight.diffuse = _AMBIENT, _HEADLIGHT
@@ -174,7 +177,7 @@ def _lit(spec: mujoco.MjSpec) -> mujoco.MjSpec:
 
 
 def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
-    """The discs that its propellers sweep, on its body, to be seen only."""
+    """Add the discs that propellers sweep to a vehicle's body, visual only."""
     for disc in discs_of(vehicle):
         spec.body(vehicle.body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_CYLINDER,
@@ -189,7 +192,7 @@ def _add_discs(spec: mujoco.MjSpec, vehicle: Multirotor) -> None:
 
 
 def _rows_of_bodies(model: mujoco.MjModel, layout: Layout) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """The frame that each MuJoCo body hangs on, by its name or that of the nearest above it, and its pose in that."""
+    """Return the frame of each MuJoCo body, by its name or that of the nearest ancestor, and its pose in that."""
     names = {name: row for row, name in enumerate(layout.frames.names)}
     rows, offsets = np.zeros(model.nbody, dtype=np.int64), np.tile(poses.IDENTITY, (model.nbody, 1))
     for body in range(1, model.nbody):

@@ -1,4 +1,4 @@
-"""Which frames of a world are robots: its vehicles, and what hangs together by joints."""
+"""Find the robots among the frames of a world: vehicles, and frames connected by joints."""
 
 from __future__ import annotations
 
@@ -15,9 +15,13 @@ _JOINT = "/joint"
 class Robot:
     """A subtree of frames that one robot_description describes.
 
-    rows: of the frame table, the root's first, parents before children. model: the attached model that its root is of.
-    frame_prefix: before all frames on the graph. tf_prefix: what their names there begin with, without the slash after
-    it: the frame of a link is TF_PREFIX/LINK, as rviz and robot_state_publisher have it; empty for none.
+    Attributes:
+        name: Its name.
+        rows: Rows of the frame table, root first, parents before children.
+        model: The attached model of its root.
+        frame_prefix: Prefix of all frames on the graph.
+        tf_prefix: Prefix of its frames on the graph, without the slash: the frame of a link is TF_PREFIX/LINK, as in
+            rviz and robot_state_publisher; empty for none.
     """
 
     name: str
@@ -27,13 +31,13 @@ class Robot:
     model: Model | None = None
 
     def link(self, frame: str) -> str:
-        """What the description calls a frame of the world."""
+        """Return the description's name of a frame of the world."""
         published = self.frame_prefix + frame
         return published[len(self.tf_prefix) + 1 :] if self.tf_prefix else published
 
     @property
     def urdf(self) -> str:
-        """The text of the URDF model that it is, where that calls the links as it does; empty for others."""
+        """Return the text of its URDF model, if that has the same link names; otherwise an empty string."""
         if self.model is None or not self.model.urdf or len(self.rows) != len(self.model.links):
             return ""
         same = all(self.link(self.model.full_name(link.name)) == link.name for link in self.model.links)
@@ -41,11 +45,11 @@ class Robot:
 
 
 def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot, ...]:
-    """The robots of an assembled world, in the order of their frames. prefix: before every frame's name on the graph.
+    """Return the robots of an assembled world, in the order of their frames. prefix: of all frame names on the graph.
 
-    A robot begins at what its first joint is fixed to; of what floats free or hangs on the fixed frame itself, which
-    has no prefix, at what moves. Fixed links of its model above that are part of it. Of a URDF model it is the links of
-    the model and nothing that is mounted on them. A single body that floats is none, unless it is a vehicle.
+    A robot starts at the frame to which its first joint is fixed; if it floats or hangs on the fixed frame, which has
+    no prefix, at the moving frame. Fixed links of its model above that belong to it. For a URDF model, the robot is the
+    links of the model and nothing mounted on them. A single floating body is not a robot, unless it is a vehicle.
     """
     layout = lay_out(world)
     kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
@@ -79,7 +83,7 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
 
 
 def _holding(row: int, layout: Layout, parents: list[int]) -> int:
-    """What a joint hangs on: a body or a frame, beyond the joint's own frame; what it moves where that is all."""
+    """Return the body or frame a joint is attached to, beyond the joint's own frame; else the frame it moves."""
     body = next((body for at, body in layout.bodies if at == row), None)
     holder = parents[row]
     if body is not None and body.joint_frame != body.parent and parents[holder] > 0:
@@ -88,13 +92,13 @@ def _holding(row: int, layout: Layout, parents: list[int]) -> int:
 
 
 def _subtree(root: int, parents: list[int]) -> tuple[int, ...]:
-    """A frame's row and those below it: frames are laid out depth first, until something hangs further up."""
+    """Return the rows of a frame and its descendants: frames are laid out depth first."""
     end = next((row for row in range(root + 1, len(parents)) if parents[row] < root), len(parents))
     return tuple(range(root, end))
 
 
 def _name(root: str, model: Model | None) -> str:
-    """A robot that begins where a model does is called as the model; others as their root."""
+    """Return the model's name if the robot starts where a model does; otherwise its root's."""
     if model is not None and root == model.full_name(model.links[0].name):
         return model.prefix.strip("/") or model.name
     return root.removesuffix(_JOINT)

@@ -1,4 +1,4 @@
-"""A configuration of rviz2 for one world: its frames, its topics with their QoS, and views of all of it."""
+"""rviz2 configuration of a world: its frames, its topics with their QoS, and views."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.wire.topic import Topic
 from sim_node.world import World
 from sim_node.world.layout import lay_out
 
-# Pictures have panels of their own; more of them are there to be ticked.
+# Images have panels of their own; further ones are disabled.
 MAX_PICTURES = 2
 NO_TELEMETRY: Mapping[str, Sequence[Topic]] = {}
 
@@ -27,10 +27,19 @@ NO_TELEMETRY: Mapping[str, Sequence[Topic]] = {}
 def rviz_config(
     world: World, *, prefix: str = "", namespace: str = "", telemetry: Mapping[str, Sequence[Topic]] = NO_TELEMETRY
 ) -> str:
-    """The YAML text of a configuration for an assembled world.
+    """Return the rviz2 configuration of an assembled world.
 
-    prefix: the simulation's frame_prefix; namespace: that of its node. telemetry: what a bridge
-    publishes, below the names of vehicles. Raises WorldError.
+    Args:
+        world: The assembled world.
+        prefix: The simulation node's frame_prefix.
+        namespace: Namespace of the simulation node.
+        telemetry: Topics that a bridge publishes, by names of vehicles.
+
+    Returns:
+        YAML text.
+
+    Raises:
+        WorldError: The world is invalid.
     """
     layout = lay_out(world)
     extent = around(places_of(world, layout))
@@ -53,7 +62,7 @@ def rviz_config(
 
 
 def marker_groups(*, described: bool) -> Properties:
-    """Which of the node's markers are shown: where robots are described, without what their models show too."""
+    """Return which markers are enabled: with robot descriptions, not those that show the same."""
     hidden = {NAMES, *([ROBOTS] if described else [])}
     return {group: group not in hidden for group in MARKER_GROUPS}
 
@@ -84,7 +93,7 @@ def _sensors(world: World, prefix: str, namespace: str) -> Iterator[Properties]:
 
 
 def without_display(world: World, *, prefix: str = "") -> dict[str, list[str]]:
-    """Return the topics of sensors that rviz2 cannot show, by the types of their messages."""
+    """Return the topics of sensors that rviz2 cannot show, by message type."""
     missing: dict[str, list[str]] = {}
     for _, topic, _ in sensor_messages(world, prefix):
         if topic.type not in DISPLAYS:
@@ -93,7 +102,7 @@ def without_display(world: World, *, prefix: str = "") -> dict[str, list[str]]:
 
 
 def _telemetry(vehicle: str, topics: Sequence[Topic]) -> Iterator[Properties]:
-    """What is published of a vehicle, where rviz has a display for it."""
+    """Yield displays for the telemetry of a vehicle, as far as rviz has them."""
     for topic in topics:
         display = shown(topic.name.removeprefix(f"/{vehicle}/"), topic)
         if display is not None:
@@ -101,7 +110,7 @@ def _telemetry(vehicle: str, topics: Sequence[Topic]) -> Iterator[Properties]:
 
 
 def _views(world: World, extent: Extent, prefix: str) -> list[Properties]:
-    """From above, and from behind each vehicle."""
+    """Return views from above, and from behind each vehicle."""
     return [
         from_above(extent),
         *(
@@ -120,7 +129,7 @@ def _views(world: World, extent: Extent, prefix: str) -> list[Properties]:
 
 
 def _group(name: str, displays: Sequence[Properties] | Iterator[Properties]) -> list[Properties]:
-    """The displays as a group of their own, or nothing where there are none."""
+    """Return the displays as a group, or an empty list if there are none."""
     inside = list(displays)
     if not inside:
         return []
@@ -128,7 +137,7 @@ def _group(name: str, displays: Sequence[Properties] | Iterator[Properties]) -> 
 
 
 def _absolute(topic: Topic, namespace: str) -> Topic:
-    """A topic of the simulation node in a namespace, by its whole name."""
+    """Return a topic of the simulation node with its absolute name."""
     name = topic.name.replace("~/", "simulation/", 1)
     return Topic("/".join(["", *filter(None, namespace.split("/")), name]), topic.type, topic.qos)
 

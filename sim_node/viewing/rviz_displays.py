@@ -1,4 +1,4 @@
-"""How rviz shows a topic, by the type of its messages. Names of displays and properties are rviz2's own."""
+"""rviz displays by message type. Names of displays and properties are rviz2's own."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from sim_node.wire.topic import Topic
 
 Properties = dict[str, Any]
 
-# The class of a display, and its properties that are not as rviz has them. A class of rviz_default_plugins goes by its
-# name alone, others as package/Class.
+# The class of a display, and its properties that differ from rviz' defaults. Classes of rviz_default_plugins are
+# given by name alone, others as package/Class.
 Display = tuple[str, Properties]
-# By the type of message, package/msg/Name, that a display shows.
+# By message type, package/msg/Name.
 DISPLAYS: Registry[str, Display] = Registry(
     "display", shipped=("sim_node.viewing.rviz_displays",), group="sim_node.displays"
 )
 PLUGINS = "rviz_default_plugins"
-# Messages that wait for their transform: rviz' own 10 overflow where a sensor is faster than /tf ("queue is full").
+# Messages that wait for their transform: rviz' default of 10 is too few for sensors faster than /tf ("queue is full").
 FILTER_SIZE = 100
-# Of subscriptions to what is not latched: more than a sensor tells between two pictures of rviz.
+# Depth of subscriptions that are not latched: more than a sensor publishes between two frames of rviz.
 DEPTH = 20
 
 
 def shown(name: str, topic: Topic, *, enabled: bool = True) -> Properties | None:
-    """The display of a topic, whose name is absolute; None where rviz comes without one, as for an Imu."""
+    """Return the display of a topic with an absolute name; None if rviz has none, as for an Imu."""
     if topic.type not in DISPLAYS:
         return None
     plugin, properties = DISPLAYS[topic.type]
@@ -32,7 +32,7 @@ def shown(name: str, topic: Topic, *, enabled: bool = True) -> Properties | None
 
 
 def head(plugin: str, name: str, *, enabled: bool = True) -> Properties:
-    """What every display begins with."""
+    """Return the properties that every display starts with."""
     return {
         "Class": plugin if "/" in plugin else f"{PLUGINS}/{plugin}",
         "Name": name,
@@ -42,7 +42,7 @@ def head(plugin: str, name: str, *, enabled: bool = True) -> Properties:
 
 
 def subscription(topic: Topic) -> Properties:
-    """How rviz subscribes to a topic so that it hears what is sent: as the topic offers it."""
+    """Return a subscription that matches the QoS that the topic offers."""
     qos = topic.qos
     return {
         "Value": topic.name,
@@ -55,7 +55,7 @@ def subscription(topic: Topic) -> Properties:
 
 
 def robot_model(name: str, description: Topic, tf_prefix: str) -> Properties:
-    """A robot by its description, a topic whose name is absolute; tf_prefix: what its frames have before its links'."""
+    """Return the display of a robot by its description topic (absolute); tf_prefix: of its frames."""
     return {
         **head("RobotModel", name),
         "Description Source": "Topic",
@@ -77,7 +77,7 @@ _POINTS: Properties = {
     "Use Fixed Frame": True,
     "Selectable": True,
 }
-# The newest pose as an arrow; how sure it is can be ticked.
+# The latest pose as an arrow; its covariance is disabled.
 _ODOMETRY: Properties = {
     "Keep": 1,
     "Position Tolerance": 0,
@@ -110,16 +110,16 @@ _SHIPPED: dict[str, Display] = {
     ),
     "sensor_msgs/msg/Range": ("Range", {"Color": "255; 255; 255", "Alpha": 0.4, "Buffer Length": 1}),
     "geometry_msgs/msg/PoseStamped": ("Pose", {"Shape": "Axes", "Axes Length": 0.5, "Axes Radius": 0.02}),
-    # 1 N is a centimetre, 1 N m ten.
+    # 1 N is shown as 1 cm, 1 N m as 10 cm.
     "geometry_msgs/msg/WrenchStamped": (
         "Wrench",
         {"Force Arrow Scale": 0.01, "Torque Arrow Scale": 0.1, "Arrow Width": 0.1, "History Length": 1},
     ),
-    # A dot in the colour of the number, between the least and the most that rviz expects.
+    # A dot coloured by the number, between rviz' minimum and maximum.
     "sensor_msgs/msg/Temperature": ("Temperature", {"Style": "Spheres", "Size (m)": 0.1}),
     "sensor_msgs/msg/RelativeHumidity": ("RelativeHumidity", {"Style": "Spheres", "Size (m)": 0.1}),
     "sensor_msgs/msg/Illuminance": ("Illuminance", {"Style": "Spheres", "Size (m)": 0.1}),
-    # To be ticked: most vehicles have a barometer, and its colour hardly changes.
+    # Disabled: most vehicles have a barometer, and its colour hardly changes.
     "sensor_msgs/msg/FluidPressure": (
         "FluidPressure",
         {"Enabled": False, "Value": False, "Style": "Spheres", "Size (m)": 0.1},

@@ -1,4 +1,4 @@
-"""What every configuration of rviz2 has: panels and tools, a grid, the transforms, views of all of it."""
+"""Common parts of rviz2 configurations: panels and tools, a grid, the transforms, views."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sim_node.viewing.extent import Extent
 from sim_node.viewing.rviz_displays import PLUGINS, Properties, head
 from sim_node.world import FrameTable
 
-# rviz' cameras see so much from their upper to their lower edge (Ogre::Frustum), and look down by so much.
+# Vertical field of view of rviz' cameras (Ogre::Frustum), and their pitch.
 FIELD_OF_VIEW = math.pi / 4.0
 PITCH, YAW = 0.5, 0.8
-# Names of more frames hide what they name.
+# Above this number of frames, names hide the scene.
 MAX_NAMES = 60
 _FIXED = "<Fixed Frame>"
 
 
 def configuration(fixed_frame: str, displays: Sequence[Properties], extent: Extent, views: Sequence[Properties]) -> str:
-    """The YAML text, with the whole extent in view at first; views: what else can be chosen."""
+    """Return the YAML text, with the whole extent in view; views: further views to choose."""
     config = {
         "Panels": [
             {"Class": "rviz_common/Displays", "Name": "Displays"},
@@ -46,7 +46,7 @@ def configuration(fixed_frame: str, displays: Sequence[Properties], extent: Exte
 
 
 def grid(extent: Extent) -> Properties:
-    """Metres where they can be told apart, else tens or hundreds of them; a little above grounds at height zero."""
+    """Return a grid with cells of 1, 10 or 100 m, slightly above a ground at height zero."""
     radius = extent.radius
     cell = 10.0 ** max(0, math.ceil(math.log10(radius / 40.0)))
     return {
@@ -62,7 +62,7 @@ def grid(extent: Extent) -> Properties:
 
 
 def tf(frames: FrameTable, poses: FloatArray) -> Properties:
-    """Axes about as long as frames that are fixed to each other are apart."""
+    """Return the TF display, with axes about as long as fixed frames are apart."""
     apart = np.linalg.norm(poses[frames.static & (frames.parents > 0), :3], axis=1)
     apart = apart[apart > 1e-3]
     scale = float(np.clip(2.0 * np.median(apart), 0.15, 2.0)) if len(apart) else 1.0
@@ -78,7 +78,7 @@ def tf(frames: FrameTable, poses: FloatArray) -> Properties:
 
 
 def from_above(extent: Extent) -> Properties:
-    """A view to choose."""
+    """Return a view from above."""
     return {
         "Class": f"{PLUGINS}/TopDownOrtho",
         "Name": "From above",
@@ -91,7 +91,7 @@ def from_above(extent: Extent) -> Properties:
 
 
 def point(position: FloatArray) -> Properties:
-    """As rviz writes them."""
+    """Return a position in rviz' form."""
     return {axis: round(float(value), 3) + 0.0 for axis, value in zip("XYZ", position, strict=True)}
 
 

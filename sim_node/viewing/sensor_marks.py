@@ -1,4 +1,4 @@
-"""What sensors see, as lines: frustums of cameras, fans of lidars, cones of rangefinders; arrows and names of all."""
+"""Sensor fields of view as lines: frustums of cameras, fans of lidars, cones of rangefinders; arrows and names."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from sim_node.world import FrameTable, World
 # The namespaces of these markers.
 SENSORS, FIELDS, NAMES = "sensors", "fields_of_view", "sensor_names"
 _LINE, _COLOUR, _FIELD, _WHITE = 0.01, (0.3, 0.9, 0.9, 0.9), (0.3, 0.9, 0.9, 0.35), (1.0, 1.0, 1.0, 1.0)
-# How far a camera's frustum is drawn, and how long an arrow and how high a letter is, m.
+# Length of a camera's frustum, length of an arrow and height of a letter, m.
 _FRUSTUM, _ARROW, _LETTER = 0.5, 0.12, 0.06
 # Vertices of an arc.
 _ARC = 48
 
-# Pairs of points (2 K, 3) in a sensor's frame, lines between which show what it sees.
+# Returns pairs of points (2 K, 3) in a sensor's frame: the ends of lines that show its field of view.
 Outline = Callable[[Any], FloatArray]
 OUTLINES: Registry[str, Outline] = Registry(
     "outline of a sensor", shipped=("sim_node.viewing.sensor_marks",), group="sim_node.sensor_outlines"
 )
-# Registers how a type of sensor is outlined.
+# Registers the outline of a sensor type.
 outline = OUTLINES.add
 
 
 @marker_group(SENSORS, FIELDS, NAMES)
 def sensor_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
-    """The markers of a world's sensors, in the sensors' frames."""
+    """Yield the markers of a world's sensors, in the sensors' frames."""
     line = np.array([_LINE, 0.0, 0.0])
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
@@ -50,7 +50,7 @@ def sensor_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
 @outline("camera")
 @outline("depth_camera")
 def frustum(camera: Any) -> FloatArray:
-    """The four edges of what is in a picture, as far as half a metre ahead, and the picture there."""
+    """Return the four edges of the field of view up to half a metre, and the image there."""
     lens = camera.lens()
     depth = min(_FRUSTUM, lens.far)
     across = depth * np.tan(0.5 * lens.horizontal_fov)
@@ -62,13 +62,13 @@ def frustum(camera: Any) -> FloatArray:
 
 @outline("lidar_2d")
 def fan(lidar: Any) -> FloatArray:
-    """The sector that a scan covers, to its farthest range."""
+    """Return the sector that a scan covers, to its maximum range."""
     return _sector(lidar.angle_min, lidar.angle_max, 0.0, lidar.range_max)
 
 
 @outline("lidar_3d")
 def bands(lidar: Any) -> FloatArray:
-    """The sectors of the lowest and the highest ring."""
+    """Return the sectors of the lowest and the highest ring."""
     elevations = sorted({lidar.vertical_min, lidar.vertical_max})
     angles = lidar.angle_min, lidar.angle_max
     return np.concatenate([_sector(*angles, elevation, lidar.range_max) for elevation in elevations])
@@ -76,7 +76,7 @@ def bands(lidar: Any) -> FloatArray:
 
 @outline("rangefinder")
 def cone(rangefinder: Any) -> FloatArray:
-    """The axis and the rim of the cone that a rangefinder looks into."""
+    """Return the axis and the rim of a rangefinder's cone."""
     turn, off = np.linspace(0.0, 2.0 * np.pi, _ARC), 0.5 * rangefinder.field_of_view
     rim = np.stack([np.full(_ARC, np.cos(off)), np.sin(off) * np.cos(turn), np.sin(off) * np.sin(turn)], axis=-1)
     edges = np.stack([np.zeros((4, 3)), rim[:: _ARC // 4][:4]], axis=1).reshape(-1, 3)
@@ -85,7 +85,7 @@ def cone(rangefinder: Any) -> FloatArray:
 
 
 def _sector(first: float, last: float, elevation: float, reach: float) -> FloatArray:
-    """A circle's arc of constant elevation and the two rays to its ends."""
+    """Return an arc of constant elevation and the two rays to its ends."""
     azimuth = np.linspace(first, last, _ARC)
     flat = np.stack([np.cos(azimuth), np.sin(azimuth)], axis=-1) * np.cos(elevation)
     arc = reach * np.column_stack([flat, np.full(_ARC, np.sin(elevation))])
@@ -94,5 +94,5 @@ def _sector(first: float, last: float, elevation: float, reach: float) -> FloatA
 
 
 def _pairs(points: FloatArray) -> FloatArray:
-    """A line through points (K, 3) as the ends (2 K - 2, 3) of its parts."""
+    """Return a line through points (K, 3) as the ends (2 K - 2, 3) of its segments."""
     return np.stack([points[:-1], points[1:]], axis=1).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""What is drawn of a world: shapes, each fixed to a frame."""
+"""The visible shapes of a world, each fixed to a frame."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from sim_node.world.vehicles import Multirotor
 
 DISC = (0.16, 0.18, 0.22, 0.32)
 THICKNESS = 0.008
-# Of the distance to the nearest other rotor: a vehicle does not say how long its propellers are.
+# Radius as a fraction of the distance to the nearest other rotor: vehicles do not define their propellers' length.
 _PART, _ALONE = 0.46, 0.15
-# Rotors closer than this across their axis are above each other, m.
+# Rotors closer than this across their axis are coaxial, m.
 _COAXIAL = 1e-3
 
 
@@ -33,7 +33,7 @@ class Disc(NamedTuple):
 
 
 def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
-    """One for each rotor, as large as leaves its neighbours room."""
+    """Yield one disc per rotor, as large as its neighbours allow."""
     places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
     for rotor in vehicle.rotors:
         apart = np.linalg.norm(np.cross(places - rotor.position, rotor.axis), axis=1)
@@ -46,7 +46,7 @@ ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 
 
 def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
-    """All that there is to see of an assembled world."""
+    """Return all visible shapes of an assembled world."""
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
     if world.bodies or world.models:
         need_mujoco(world)
@@ -57,7 +57,7 @@ def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
 
 
 def _shown_only(world: World, frames: FrameTable) -> Iterator[Shape]:
-    """Meshes and arrows that physics knows nothing of."""
+    """Yield visual-only meshes and arrows."""
     drawn = [(body.name, geometry) for body in world.bodies for geometry in body.geometry if geometry.is_shown_only]
     drawn += [(model.full_name(link), geometry) for model in world.models for link, geometry in model.shown]
     for name, geometry in drawn:
@@ -85,6 +85,6 @@ def _discs(world: World, frames: FrameTable) -> Iterator[Shape]:
 
 
 def _upwards(axis: FloatArray) -> FloatArray:
-    """The shortest turn that takes z to a unit axis."""
+    """Return the shortest rotation from z to a unit axis."""
     x, y, z = axis
     return quaternions.normalise([-y, x, 0.0, 1.0 + z]) if z > -1.0 + 1e-9 else np.array([1.0, 0.0, 0.0, 0.0])

@@ -20,7 +20,7 @@ from sim_node.world.readers.xml_elements import quoteattr
 
 
 def in_urdf(shape: Shape) -> bool:
-    """Whether URDF has a shape: not planes, ellipsoids, triangles without a file and files of a model's own."""
+    """Return whether URDF supports a shape: not planes, ellipsoids, triangles without a file and model-only files."""
     if shape.kind == "sphere":
         return bool(shape.scale.max() == shape.scale.min())
     if shape.kind == "cylinder":
@@ -29,7 +29,7 @@ def in_urdf(shape: Shape) -> bool:
 
 
 def urdf_geometry(shape: Shape) -> tuple[str, dict[str, str]]:
-    """The element of a shape that `in_urdf` accepts: its name and attributes."""
+    """Return the element of a shape that `in_urdf` accepts: its name and attributes."""
     x, y, z = (f"{size:.17g}" for size in shape.scale)
     if shape.kind == "sphere":
         return "sphere", {"radius": x}
@@ -39,23 +39,23 @@ def urdf_geometry(shape: Shape) -> tuple[str, dict[str, str]]:
 
 
 def urdf_mesh(part: Geometry) -> tuple[str, dict[str, str]]:
-    """The element of a body's mesh file."""
+    """Return the element of a body's mesh file."""
     assert part.file is not None
     return "mesh", {"filename": uri(part.file), "scale": numbers(part.size)}
 
 
 def numbers(values: FloatArray) -> str:
-    """Numbers as they are, to the bit; no minus sign in front of zero."""
+    """Return numbers with full precision, without negative zeros."""
     return " ".join(f"{value + 0.0:.17g}" for value in values)
 
 
-# URDF wants limits of every slide. These are none: m, N, m/s.
+# URDF requires limits of every slide. These mean none: m, N, m/s.
 _FAR, _STRONG, _FAST = 1e4, 1e9, 1e4
-# What is drawn and is not there.
+# Groups that are visual only.
 _DECORATION = (DISC, *ARROWS)
 
 _Attributes = dict[str, str]
-# What is drawn of a link or touches: an element's name, attributes, pose and colour, and whether it touches.
+# Geometry of a link: an element's name, attributes, pose and colour, and whether it collides.
 _Part = tuple[str, _Attributes, FloatArray, tuple[float, ...], bool]
 # Type, name, pose of the child at zero, and further elements.
 _Joint = tuple[str, str, FloatArray, list[str]]
@@ -64,7 +64,7 @@ _Inertial = tuple[float, FloatArray, FloatArray]
 
 
 class UrdfWriter:
-    """Writes parts of one assembled world as URDF."""
+    """Writes parts of an assembled world as URDF."""
 
     def __init__(self, world: World, frames: FrameTable) -> None:
         self._world, self._frames = world, frames
@@ -76,11 +76,11 @@ class UrdfWriter:
             self._parts.setdefault(row, []).append(part)
 
     def robot(self, robot: Robot) -> str:
-        """The description of a robot. Of an attached URDF model it is the text of its own file, meshes resolved."""
+        """Return the description of a robot; for an attached URDF model the text of its file, with meshes resolved."""
         return robot.urdf or self._text(robot.name, robot.rows, robot.link)
 
     def whole(self) -> str:
-        """The whole world, its fixed frame the root link; links are called as frames."""
+        """Return the whole world, with the fixed frame as root link; links are named like frames."""
         return self._text(self._world.name, range(len(self._frames)), lambda frame: frame)
 
     def _text(self, name: str, rows: Iterable[int], link: Callable[[str], str]) -> str:
@@ -118,12 +118,12 @@ class UrdfWriter:
 
 
 def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
-    """The hinge or slide of a link, through the link's origin; None for what URDF has no joint for."""
+    """Return the hinge or slide of a link through its origin; None if URDF has no such joint."""
     if len(link.joints) != 1 or not link.joints[0].is_scalar:
         return None
     joint = link.joints[0]
     name = link.name if isinstance(link, Body) else joint.name
-    # Where it is at q = 0, which for MuJoCo need not be where it is drawn.
+    # The pose at q = 0, which in MuJoCo may differ from the drawn one.
     pose = poses.IDENTITY if isinstance(link, Body) else link.link.at({link.link.joints[0].name: np.zeros(1)})
     if joint.kind == "slide":
         return "prismatic", name, pose, [_axis(joint.axis), _limit(*(joint.limits or (-_FAR, _FAR)))]
@@ -135,7 +135,7 @@ def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
 
 
 def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
-    """What is drawn of each row and can be said in URDF; what is drawn touches."""
+    """Yield the geometry of each row that URDF supports; it is both visual and collision geometry."""
     for shape in shapes_of(world, frames):
         if in_urdf(shape):
             yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, shape.colour not in _DECORATION)
@@ -176,7 +176,7 @@ def _inertial(inertial: _Inertial | None) -> Iterator[str]:
 
 
 def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
-    """Of each row that is a body, what MuJoCo makes of its shapes and of what the world says."""
+    """Return for each row that is a body its inertia, from shapes and world file, as compiled by MuJoCo."""
     if not world.bodies and not world.models:
         return {}
     need_mujoco(world)

@@ -1,4 +1,4 @@
-"""Where a picture is taken from: a camera's pose and lens, and the pixels that points are seen at."""
+"""Views: a camera's pose and lens, and the projection of points to pixels."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.context import Lens
 
-# Of a viewpoint that does not say: about that of a 28 mm lens on 35 mm film.
+# Default field of view: about that of a 28 mm lens on 35 mm film.
 DEFAULT_FOV = np.radians(60.0)
-# From where a world is seen if nothing is said: east of south, well above the ground.
+# Default viewing direction: from east of south, well above the ground.
 _AZIMUTH, _ELEVATION = np.radians(-55.0), np.radians(26.0)
-# Of the picture, left free on each side.
+# Margin on each side, as a fraction of the picture.
 _MARGIN = 0.06
-# Of a view of one point, m.
+# Radius for a view of one point, m.
 _CLOSEST = 0.1
-# Shares of the distance to what is looked at.
+# Fractions of the distance to the subject.
 _NEAR, _FAR = 0.01, 40.0
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A camera: its pose (7,) in the fixed frame, FLU axes, and its lens. distance: to what it is about, m."""
+    """A camera: its pose (7,) in the fixed frame, FLU axes, and its lens. distance: to its subject, m."""
 
     pose: FloatArray
     lens: Lens
     distance: float
 
     def project(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Pixels (P, 2), [column, row], whole numbers being their centres, and depths (P,) along the axis in m.
+        """Return pixels (P, 2) [column, row], centres at whole numbers, and depths (P,) along the axis, m.
 
-        As a `camera` sees points (P, 3): what is behind it has a depth below zero. Hartley and Zisserman, Multiple View
-        Geometry, 6.1.
+        Points (P, 3) behind the camera have a negative depth. Hartley and Zisserman, Multiple View Geometry, 6.1.
         """
         forward, left, up = poses.apply(poses.invert(self.pose), points).T
         focal = 0.5 * self.lens.width / np.tan(0.5 * self.lens.horizontal_fov)
@@ -44,19 +43,19 @@ class View:
         return seen, forward
 
     def moved(self, by: FloatArray) -> View:
-        """The same, by a vector (3,) farther."""
+        """Return the same view, moved by a vector (3,)."""
         return replace(self, pose=np.concatenate([self.pose[:3] + by, self.pose[3:]]))
 
 
 def looking(eye: FloatArray, at: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV) -> View:
-    """From one point at another, horizon level; straight down or up, north is up in the picture. fov: across, rad.
+    """Return a view from one point to another with a level horizon; looking straight down or up, north is up.
 
-    Raises ValueError where the two are one.
+    fov: horizontal, rad. Raises ValueError if the points are equal.
     """
     ahead = np.asarray(at, dtype=float) - eye
     distance = float(np.linalg.norm(ahead))
     if distance == 0.0:
-        raise ValueError("the viewpoint and what it looks at are one point")
+        raise ValueError("the viewpoint and its target are the same point")
     forward = ahead / distance
     left = np.array([-forward[1], forward[0], 0.0])
     if np.linalg.norm(left) < 1e-9:
@@ -68,10 +67,10 @@ def looking(eye: FloatArray, at: FloatArray, size: tuple[int, int], fov: float =
 
 
 def fitted(points: FloatArray, size: tuple[int, int], fov: float = DEFAULT_FOV) -> View:
-    """The nearest view from the usual direction that has all points (P, 3) in the picture.
+    """Return the nearest view from the default direction that contains all points (P, 3).
 
-    They are between two planes of the frustum where the camera is no farther across than the tighter ones allow: for
-    both pairs of planes that gives its place across and its least distance.
+    Each point is inside the four planes of the frustum; the tightest ones of each opposite pair give the camera's
+    position across and its minimum distance.
     """
     ca, sa, ce, se = np.cos(_AZIMUTH), np.sin(_AZIMUTH), np.cos(_ELEVATION), np.sin(_ELEVATION)
     forward = np.array([-ca * ce, -sa * ce, -se])

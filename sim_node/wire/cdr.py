@@ -1,4 +1,4 @@
-"""The rules that all CDR messages share: encapsulation header, byte order, alignment, strings, stamps."""
+"""Rules common to all CDR messages: encapsulation header, byte order, alignment, strings, stamps."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ STAMP = struct.Struct("<iI")
 
 
 def aligned(body: bytearray, size: int) -> None:
-    """Pad `body`, which begins after the encapsulation header, to a multiple of `size`."""
+    """Pad `body`, which begins after the encapsulation header, to a multiple of `size` bytes."""
     body += bytes(-len(body) % size)
 
 
 def cdr_string(text: str) -> bytes:
-    """Return a string as CDR has it: length with the terminating zero as uint32, UTF-8, zero.
+    """Return a string in CDR: length with the terminating zero as uint32, UTF-8, zero.
 
-    Zeros within the text are left out: readers would end the string there.
+    Zero bytes within the text are removed: readers would end the string there.
     """
     data = text.replace("\0", "").encode()
     return (len(data) + 1).to_bytes(4, "little") + data + b"\0"
 
 
 def stamp(time_ns: int) -> tuple[int, int]:
-    """Return seconds and nanoseconds of a Time. Raises OverflowError where 32 bits do not hold them."""
+    """Return the seconds and nanoseconds of a Time. Raises OverflowError if they do not fit into 32 bits."""
     seconds, nanoseconds = divmod(time_ns, 1_000_000_000)
     if not -(2**31) <= seconds < 2**31:
-        raise OverflowError(f"stamp of {seconds} s: seconds are 32 bits wide, {-(2**31)} to {2**31 - 1}")
+        raise OverflowError(f"stamp of {seconds} s: seconds must fit into 32 bits, {-(2**31)} to {2**31 - 1}")
     return seconds, nanoseconds
 
 
 def byte_order(data: bytes | memoryview) -> str:
-    """Return the byte order of a message, as struct and numpy write it. Raises ValueError for what is no plain CDR."""
+    """Return the byte order of a message, as struct and numpy write it. Raises ValueError for other encodings."""
     if len(data) < 4 or data[0] or data[1] > 1:
-        raise ValueError(f"encapsulation is 0x{bytes(data[:2]).hex()}, needs plain CDR: 0x0000 or 0x0001")
+        raise ValueError(f"encapsulation is 0x{bytes(data[:2]).hex()}, expected plain CDR: 0x0000 or 0x0001")
     return "<" if data[1] else ">"
 
 
 def first_stamp(data: bytes | memoryview) -> int:
-    """Return the stamp (ns) with which a message begins: that of its Header, or the time of a Clock.
+    """Return the stamp (ns) at the beginning of a message: that of its Header, or the time of a Clock.
 
-    Raises ValueError for bytes that are no such message.
+    Raises ValueError if the bytes end inside the stamp or are not plain CDR.
     """
     order = byte_order(data)
     if len(data) < 12:

@@ -1,4 +1,4 @@
-"""A run's time on the wire: stamps of its messages, and /clock."""
+"""Time on the wire: stamps of messages, and /clock."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from collections.abc import Callable
 
 from sim_node.simulation import Snapshot
 from sim_node.wire import topic
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
 CLOCK = Topic("/clock", "rosgraph_msgs/msg/Clock", topic.CLOCK)
 
-# What gives a stamp (ns) for a simulation time (ns).
+# Returns the stamp (ns) for a simulation time (ns).
 Stamp = Callable[[int], int]
 
 
 def simulation_stamp(time_ns: int) -> int:
-    """Return simulation time itself, as /clock has it."""
+    """Return the simulation time itself, as on /clock."""
     return time_ns
 
 
 def wall_stamp() -> Stamp:
-    """Return what gives the wall clock, strictly increasing, for graphs that do not use simulation time."""
+    """Return a function that gives the wall clock, strictly increasing, for graphs without simulation time."""
     last = 0
 
     def stamp(time_ns: int) -> int:
@@ -35,15 +35,20 @@ def wall_stamp() -> Stamp:
 
 
 def clock_writer() -> Callable[[int], bytes]:
-    """Return what gives the CDR of a Clock at a time (ns), in one thread at a time.
+    """Return a function that gives the CDR of a Clock at a time (ns). Not thread-safe.
 
-    It raises OverflowError for a time that stamps do not hold.
+    It raises OverflowError if the time does not fit into a stamp.
     """
-    return Layout(CLOCK.type, {}, times=("clock",)).write
+    return MessageLayout(CLOCK.type, {}, times=("clock",)).write
 
 
 class ClockSink:
-    """Sends simulation time with every tick, before the transforms of the same stamp go out."""
+    """Publishes simulation time with every tick, before the transforms of the same stamp.
+
+    Args:
+        outlet: Where the messages go.
+        enabled: Whether to publish.
+    """
 
     def __init__(self, outlet: Outlet, *, enabled: bool = True) -> None:
         self.enabled = enabled
@@ -53,9 +58,9 @@ class ClockSink:
         """Do nothing: the message is the same for all worlds."""
 
     def write(self, snapshot: Snapshot) -> None:
-        """Send the snapshot's time."""
+        """Publish the snapshot's time."""
         if self.enabled:
             self._send(snapshot.time_ns, self._write(snapshot.time_ns))
 
     def close(self) -> None:
-        """Do nothing: the outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""

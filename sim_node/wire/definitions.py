@@ -1,4 +1,4 @@
-"""Definitions of messages: fields in their order, of ROS 2's standard packages and of others that are installed."""
+"""Message definitions: fields in order, of ROS 2's standard packages and of installed ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.world.locate import share
 
 # As ROS 2 Jazzy has them: tools/standard_messages.py. Headers "# package/msg/Name", then a field in each line.
 _STANDARD = Path(__file__).with_name("standard_messages.txt")
-# Type, with the bound of a text, what makes a list of it, name, and a default, a constant's value or a comment.
+# Type, bound of a text, array suffix, name, and a default, a constant's value or a comment.
 _FIELD = re.compile(r"([\w/]+)(?:<=(\d+))?(\[(<=)?(\d*)\])?\s+(\w+)\s*(.*)")
 _TEXT = re.compile(r"""(["'])(.*?)\1""")
 
@@ -30,28 +30,34 @@ TEXT = "string"
 
 
 class UnknownMessage(LookupError):
-    """A message type whose definition is not known, or not understood; the message names it."""
+    """The definition of a message type is unknown or cannot be parsed; the message names the type."""
 
 
 class Field(NamedTuple):
-    """type: a primitive, TEXT, or package/msg/Name; size: of a fixed array, 1 where it is none, None of a list.
+    """One field of a message.
 
-    most: elements of a bounded list; longest: bytes of a bounded text; None without a bound. default: what it holds
-    unless said, or None.
+    Attributes:
+        name: Its name.
+        type: A primitive, TEXT, or package/msg/Name.
+        size: Elements of a fixed array, 1 for a single value, None for a list.
+        array: Whether it is an array or a list.
+        max_length: Maximum number of elements of a bounded list, or None.
+        max_bytes: Maximum number of bytes of a bounded text, or None.
+        default: The default value, or None.
     """
 
     name: str
     type: str
     size: int | None
     array: bool
-    most: int | None
-    longest: int | None
+    max_length: int | None
+    max_bytes: int | None
     default: object
 
 
 @cache
 def fields_of(type: str) -> tuple[Field, ...]:
-    """Return the fields of package/msg/Name in their order. Raises UnknownMessage."""
+    """Return the fields of package/msg/Name in order. Raises UnknownMessage."""
     package, _, name = type.partition("/msg/")
     text = _standard().get(type)
     if text is None:
@@ -59,7 +65,7 @@ def fields_of(type: str) -> tuple[Field, ...]:
         path = None if folder is None else folder / "msg" / f"{name}.msg"
         if path is None or not path.is_file():
             hint = did_you_mean(type, _standard())
-            raise UnknownMessage(f"the message type {type} is not known{hint}; is its package installed and sourced?")
+            raise UnknownMessage(f"unknown message type {type}{hint}; is its package installed and sourced?")
         text = path.read_text(encoding="utf-8")
     return tuple(field for line in text.splitlines() if (field := _field(line, package, type)) is not None)
 
@@ -71,13 +77,13 @@ def _standard() -> dict[str, str]:
 
 
 def _field(line: str, package: str, type: str) -> Field | None:
-    """The field of a line; None for a constant, a comment or an empty line."""
+    """Return the field of a line; None for a constant, a comment or an empty line."""
     plain = line.strip()
     if not plain or plain.startswith("#"):
         return None
     found = _FIELD.fullmatch(plain)
     if found is None:
-        raise UnknownMessage(f"the definition of {type} has a line that is not understood: {plain}")
+        raise UnknownMessage(f"the definition of {type} has a line that cannot be parsed: {plain}")
     of, text_bound, brackets, bounded, count, name, rest = found.groups()
     if rest.startswith("="):
         return None
@@ -88,8 +94,8 @@ def _field(line: str, package: str, type: str) -> Field | None:
         of = f"{owner.removesuffix('/msg') or package}/msg/{last}"
     fixed = brackets is None or bool(count and not bounded)
     number = 1 if brackets is None else int(count) if fixed else None
-    most, longest = int(count) if bounded else None, int(text_bound) if text_bound else None
-    return Field(name, of, number, brackets is not None, most, longest, _default(rest, of))
+    max_length, max_bytes = int(count) if bounded else None, int(text_bound) if text_bound else None
+    return Field(name, of, number, brackets is not None, max_length, max_bytes, _default(rest, of))
 
 
 def _default(text: str, of: str) -> object:

@@ -1,4 +1,4 @@
-"""Fields to plain CDR (little endian), by name and in the order of the message's definition. Notes where they lie."""
+"""Encode fields as plain CDR (little endian) by name, in the order of the definition, and record their positions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy.typing as npt
 from sim_node.text import did_you_mean
 from sim_node.wire.cdr import ENCAPSULATION, aligned, cdr_string, stamp
 from sim_node.wire.definitions import PRIMITIVES, TEXT, Field, UnknownMessage, fields_of
-from sim_node.wire.places import Moved, Place, Tree, joined
+from sim_node.wire.places import ByteRange, Moved, Tree, joined
 
 HEADER, TIME = "std_msgs/msg/Header", "builtin_interfaces/msg/Time"
 BYTE = np.dtype("u1")
-# struct's codes of numpy's types.
+# struct's codes for numpy's types.
 CODES = dict(zip(("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4", "f8"), "?BbHhIiQqfd", strict=True))
 CODES |= {np.dtype(name).str: code for name, code in CODES.items()}
 _DTYPES = {name: np.dtype(of) for name, of in PRIMITIVES.items()}
@@ -26,22 +26,34 @@ _PACKS = {name: struct.Struct("<" + CODES[dtype.str]).pack for name, dtype in _D
 
 
 class LayoutFault(ValueError):
-    """Fields that a message does not have, or that do not fit; the message names the type and the field."""
+    """Fields that a message does not have, or values that do not fit; the message names the type and the field."""
 
 
 def encode(type: str, fields: Mapping[str, Any]) -> bytes:
-    """Return a message as bytes. For messages of one layout that come again and again see Layout.
+    """Return a message as bytes. For messages of one layout that are sent repeatedly, use MessageLayout.
 
-    type, fields: as of Layout; stamps that are not named are zero. Raises LayoutFault, and OverflowError for times
-    beyond what stamps hold.
+    Stamps that are not given are zero.
+
+    Args:
+        type: package/msg/Name.
+        fields: Values by field paths, as for MessageLayout.
+
+    Returns:
+        The CDR of the message, with its encapsulation header.
+
+    Raises:
+        LayoutFault: A field does not exist or a value does not fit.
+        UnknownMessage: The definition of the type is not known.
+        OverflowError: A time does not fit into a stamp.
     """
-    return ENCAPSULATION + bytes(Body(type, fields).data)
+    return ENCAPSULATION + bytes(MessageBody(type, fields).data)
 
 
-class Body:
-    """What comes behind the encapsulation header.
+class MessageBody:
+    """The bytes of a message after the encapsulation header.
 
-    stamps: where the Times are that nobody named, in headers and at the paths `times`.
+    Attributes:
+        stamps: Positions of the Times without a given value, in headers and at the paths `times`.
     """
 
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = (), phase: int = 0) -> None:
@@ -57,20 +69,20 @@ class Body:
         for path in times:
             self._find(path)
 
-    def place(self, path: str) -> Place:
-        """Return the place of a field, of all of it where that is a message of equal numbers without gaps."""
+    def place(self, path: str) -> ByteRange:
+        """Return the byte range of a field; of a whole message if it consists of equal numbers without gaps."""
         node, base = self._find(path)
         return self._whole(node, path, base)
 
     def length(self, path: str) -> int:
-        """Return where the length of a list is."""
+        """Return the position of a list's length."""
         if path not in self._lengths:
             self._find(path)
-            raise LayoutFault(f"{self.type}: {path} is no list")
+            raise LayoutFault(f"{self.type}: {path} is not a list")
         return self._lengths[path]
 
     def _find(self, path: str) -> tuple[Any, int]:
-        """What lies at a path, and from where its places count."""
+        """Return the node at a path, and the offset of its positions."""
         node: Any = self.tree
         base = 0
         try:
@@ -82,11 +94,11 @@ class Body:
             raise self._unknown(path) from None
         return node, base
 
-    def _whole(self, node: Tree, path: str, base: int = 0) -> Place:
+    def _whole(self, node: Tree, path: str, base: int = 0) -> ByteRange:
         whole = joined(node)
         if whole is None:
             raise LayoutFault(f"{self.type}: {path} does not consist of equal numbers; name the fields in it")
-        return Place(whole.start + base, whole.dtype, whole.size)
+        return ByteRange(whole.start + base, whole.dtype, whole.size)
 
     def _unknown(self, path: str) -> LayoutFault:
         known = list(_paths(self.type))
@@ -96,16 +108,16 @@ class Body:
         tree: dict[str, Tree] = {}
         data, used = self.data, 0
         for name, write, field in _plan(type):
-            value = given.get(name, _UNSAID)
-            used += value is not _UNSAID
+            value = given.get(name, _UNSET)
+            used += value is not _UNSET
             if write is None:
-                # The most frequent fields without ado: texts without bounds.
+                # Fast path for the most frequent fields: texts without bounds.
                 if value.__class__ is str:
                     data += _PADDING[len(data) & 3]
                     data += cdr_string(value)
                     tree[name] = None
                     continue
-                write = Body._texts
+                write = MessageBody._texts
             tree[name] = write(self, field, value, prefix + name)
         if used != len(given):
             raise self._unknown(prefix + next(name for name in given if name not in tree))
@@ -114,23 +126,23 @@ class Body:
         return tree
 
     def _time(self, field: Field, value: Any, path: str) -> Tree:
-        """A Time takes nanoseconds; without them it is left to those who write stamps, where these do so."""
-        if value is _UNSAID and path in self._times:
+        """Write a Time in nanoseconds; without a value it is left to the writer of stamps, where there is one."""
+        if value is _UNSET and path in self._times:
             return self._stamp(field, value, path)
         if isinstance(value, (int, np.integer)):
             value = dict(zip(("sec", "nanosec"), stamp(int(value)), strict=True))
         return self._part(field, value, path)
 
     def _stamp(self, field: Field, value: Any, path: str) -> Tree:
-        """The Time of a header."""
-        if value is not _UNSAID:
+        """Write the Time of a header."""
+        if value is not _UNSET:
             return self._time(field, value, path)
         aligned(self.data, 4)
         self.stamps.append(len(self.data))
         return self._part(field, value, path)
 
     def _part(self, field: Field, value: Any, path: str) -> Tree:
-        """A message in the message."""
+        """Write a nested message."""
         type = field.type
         if isinstance(value, Mapping):
             return self._message(type, value, f"{path}.")
@@ -142,7 +154,7 @@ class Body:
             self.data += data
         else:
             node = self._message(type, {}, f"{path}.")
-        if value is not _UNSAID:
+        if value is not _UNSET:
             place = self._whole(node, path)
             values = self._cast(path, value, place.dtype)
             self._counted(path, len(values), place.size)
@@ -150,7 +162,7 @@ class Body:
         return node
 
     def _messages(self, field: Field, value: Any, path: str) -> Tree:
-        rows: Any = () if value is _UNSAID else value
+        rows: Any = () if value is _UNSET else value
         if isinstance(rows, np.ndarray) and len(rows):
             return self._array_of_messages(field, rows, path)
         if not isinstance(rows, (list, tuple, np.ndarray)) or not all(isinstance(row, Mapping) for row in rows):
@@ -164,13 +176,13 @@ class Body:
                 data += cdr_string(text)
             return [_text_names(field.type)] * len(rows)
         return [
-            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSAID, path)
+            self._message(field.type, row, f"{path}[{number}].") if row else self._part(field, _UNSET, path)
             for number, row in enumerate(rows)
         ]
 
     def _array_of_messages(self, field: Field, rows: npt.NDArray[Any], path: str) -> Tree:
-        """A row for each message of equal numbers, such as points."""
-        one = Body(field.type, {})
+        """Write one row per message of equal numbers, such as points."""
+        one = MessageBody(field.type, {})
         place = one._whole(one.tree, path)
         if rows.shape[1:] != (place.size,) or place.start:
             raise LayoutFault(f"{self.type}: {path} needs rows of {place.size} numbers, found an array of {rows.shape}")
@@ -178,10 +190,10 @@ class Body:
         aligned(self.data, place.dtype.itemsize)
         start = len(self.data)
         self.data += self._cast(path, rows, place.dtype).tobytes()
-        return Place(start, place.dtype, rows.size)
+        return ByteRange(start, place.dtype, rows.size)
 
     def _texts(self, field: Field, value: Any, path: str) -> None:
-        if value is _UNSAID:
+        if value is _UNSET:
             value = field.default
         if value is None:
             value = [""] * (field.size or 0) if field.array else ""
@@ -191,14 +203,14 @@ class Body:
         if field.array:
             self._count(field, path, len(texts))
         for text in texts:
-            if field.longest is not None and len(text.encode()) > field.longest:
-                raise LayoutFault(f"{self.type}: {path} takes up to {field.longest} bytes, found {text!r}")
+            if field.max_bytes is not None and len(text.encode()) > field.max_bytes:
+                raise LayoutFault(f"{self.type}: {path} may have up to {field.max_bytes} bytes, found {text!r}")
             aligned(self.data, 4)
             self.data += cdr_string(text)
 
     def _numbers(self, field: Field, value: Any, path: str) -> Tree:
         dtype = _DTYPES[field.type]
-        if value is _UNSAID:
+        if value is _UNSET:
             value = field.default
         if value is None:
             size, data = field.size or 0, bytes((field.size or 0) * dtype.itemsize)
@@ -212,27 +224,27 @@ class Body:
         if not size:
             return []
         aligned(self.data, dtype.itemsize)
-        place = Place(len(self.data), dtype, size)
+        place = ByteRange(len(self.data), dtype, size)
         self.data += data
         return place
 
     def _count(self, field: Field, path: str, found: int) -> None:
-        """Write the length of a list; of what has a fixed one, it is checked."""
+        """Write the length of a list; check that of a fixed array."""
         if field.size is not None:
             self._counted(path, found, field.size)
             return
-        if field.most is not None and found > field.most:
-            raise LayoutFault(f"{self.type}: {path} takes up to {field.most}, found {found}")
+        if field.max_length is not None and found > field.max_length:
+            raise LayoutFault(f"{self.type}: {path} may have up to {field.max_length} elements, found {found}")
         aligned(self.data, 4)
         self._lengths[path] = len(self.data)
         self.data += found.to_bytes(4, "little")
 
     def _counted(self, path: str, found: int, needed: int) -> None:
         if found != needed:
-            raise LayoutFault(f"{self.type}: {path} needs {needed} of them, found {found}")
+            raise LayoutFault(f"{self.type}: {path} needs {needed} elements, found {found}")
 
     def _cast(self, path: str, value: object, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-        """Values as the numbers of a field, in one row."""
+        """Return values as the numbers of a field, in one row."""
         if dtype == BYTE and isinstance(value, (bytes, bytearray, np.ndarray)):
             return np.frombuffer(value if isinstance(value, (bytes, bytearray)) else value.tobytes(), BYTE)
         try:
@@ -248,40 +260,40 @@ class Body:
         return numbers
 
 
-# What nobody said: None is a value, and a wrong one.
-_UNSAID: Any = object()
+# Marks a missing value: None is a value, and a wrong one.
+_UNSET: Any = object()
 _PLAIN = (str, float, int, bool)
 _STEP = re.compile(r"[^.\[\]]+")
 _PADDING = [bytes(-at % 4) for at in range(4)]
 
 
 @cache
-def _plan(type: str) -> tuple[tuple[str, Callable[[Body, Field, Any, str], Tree] | None, Field], ...]:
-    """Name, writer and definition of each field; no writer for a plain text."""
+def _plan(type: str) -> tuple[tuple[str, Callable[[MessageBody, Field, Any, str], Tree] | None, Field], ...]:
+    """Return name, writer and definition of each field; no writer for a plain text."""
     plan = []
     for field in fields_of(type):
-        write: Callable[[Body, Field, Any, str], Tree] | None = Body._part
+        write: Callable[[MessageBody, Field, Any, str], Tree] | None = MessageBody._part
         if field.type == TEXT:
-            write = Body._texts if field.array or field.longest is not None else None
+            write = MessageBody._texts if field.array or field.max_bytes is not None else None
         elif field.type in PRIMITIVES:
-            write = Body._numbers
+            write = MessageBody._numbers
         elif field.array:
-            write = Body._messages
+            write = MessageBody._messages
         elif field.type == TIME:
-            write = Body._stamp if type == HEADER else Body._time
+            write = MessageBody._stamp if type == HEADER else MessageBody._time
         plan.append((field.name, write, field))
     return tuple(plan)
 
 
 @cache
 def _text_names(type: str) -> dict[str, Tree]:
-    """The fields of a message of plain texts only, none of another: such as pairs of a key and a value."""
+    """Return the fields of a message that consists of plain texts only, such as a key and a value."""
     plan = _plan(type)
     return {} if any(write for _, write, _ in plan) else {name: None for name, _, _ in plan}
 
 
 def _texts_of(type: str, rows: Iterable[Any]) -> list[str]:
-    """The texts of messages of which each has all that it may have, one after the other; else none."""
+    """Return the texts of messages in a row if each of them gives all its fields; otherwise an empty list."""
     names, texts = _text_names(type), []
     for row in rows if names else ():
         for name in names:
@@ -294,7 +306,7 @@ def _texts_of(type: str, rows: Iterable[Any]) -> list[str]:
 
 @cache
 def _numeric(type: str) -> bool:
-    """Whether a message always takes the same bytes, but for where they are aligned."""
+    """Return whether a message always has the same size, apart from alignment."""
     return all(
         field.type != TEXT and field.size is not None and (field.type in PRIMITIVES or _numeric(field.type))
         for field in fields_of(type)
@@ -302,14 +314,14 @@ def _numeric(type: str) -> bool:
 
 
 @cache
-def _template(type: str, phase: int) -> tuple[bytes, Tree, Place | None]:
-    """The bytes of such a message that begins `phase` bytes behind a multiple of 8, and where things lie from there."""
-    body = Body(type, {}, phase=phase)
+def _template(type: str, phase: int) -> tuple[bytes, Tree, ByteRange | None]:
+    """Return the bytes of a numeric message that begins `phase` bytes after a multiple of 8, and its positions."""
+    body = MessageBody(type, {}, phase=phase)
     return bytes(body.data[phase:]), body.tree, joined(body.tree)
 
 
 def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Values by field, in dicts by those of messages in it, from paths."""
+    """Return values by field, as nested dicts, from paths."""
     for path, value in fields.items():
         if value.__class__ not in _PLAIN or "." in path:
             break
@@ -330,7 +342,7 @@ def _nested(fields: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _paths(type: str, prefix: str = "") -> Iterator[str]:
-    """The paths of all fields, without those within lists."""
+    """Yield the paths of all fields, except those within lists."""
     for field in fields_of(type):
         yield prefix + field.name
         if field.type != TEXT and field.type not in PRIMITIVES and not field.array:
@@ -338,7 +350,7 @@ def _paths(type: str, prefix: str = "") -> Iterator[str]:
 
 
 def _packed(field: Field, value: Any) -> tuple[int, bytes] | None:
-    """The count of plain numbers and their bytes, faster than numpy; None for what needs a closer look."""
+    """Return count and bytes of plain numbers, faster than numpy; None if they need a closer look."""
     if field.type == "bool":
         return (1, b"\1" if value else b"\0") if value.__class__ is bool and not field.array else None
     try:

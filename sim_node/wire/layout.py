@@ -1,4 +1,4 @@
-"""Messages laid out once from their definitions; then numbers are rewritten in place, by name of field."""
+"""Messages laid out once from their definitions, then rewritten in place by field name."""
 
 from __future__ import annotations
 
@@ -10,28 +10,39 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.wire.cdr import ENCAPSULATION, STAMP, stamp
-from sim_node.wire.encoding import BYTE, CODES, Body, LayoutFault
-from sim_node.wire.places import Place
+from sim_node.wire.encoding import BYTE, CODES, LayoutFault, MessageBody
+from sim_node.wire.places import ByteRange
 
-# Gives the bytes for a stamp (ns) and the values that change, in their order.
+# Returns the bytes for a stamp (ns) and the values that change, in order.
 Pack = Callable[[int, Sequence[float]], bytes]
 
 
-class Layout:
+class MessageLayout:
     """The plain CDR (little endian) of a message whose texts and lengths do not change.
 
-    type: package/msg/Name. fields: numbers, texts, lists of texts and lists of mappings like this one, by paths of
-    fields ("pose.covariance", "header.frame_id"); what is not named has the definition's default, zero or empty.
-    A field that is a message of equal numbers takes them as one array, a list of such messages an array with a row for
-    each; arrays go into lists of bytes as their memory; a Time takes nanoseconds. times: paths of Times that `write`
-    sets beside the stamps of headers, which it sets unless they are named. doubles: the message's memory, for
-    `places_of`. Raises LayoutFault.
+    Values are given by paths of fields ("pose.covariance", "header.frame_id"): numbers, texts, lists of texts, and
+    lists of mappings like this one. Fields that are not given have the definition's default, zero or empty. A field
+    that is a message of equal numbers takes one array; a list of such messages takes an array with a row for each.
+    Arrays are copied into lists of bytes as raw memory; a Time takes nanoseconds.
+
+    Args:
+        type: package/msg/Name.
+        fields: Values by field path.
+        times: Paths of Times that `write` sets, in addition to the stamps of headers that are not given.
+
+    Attributes:
+        type: package/msg/Name.
+        doubles: The message's memory as float64, for `places_of`.
+
+    Raises:
+        LayoutFault: A field does not exist or a value does not fit.
+        UnknownMessage: The definition of the type is not known.
     """
 
     def __init__(self, type: str, fields: Mapping[str, Any], times: Collection[str] = ()) -> None:
         self.type = type
-        self._body = body = Body(type, fields, times)
-        # Padded in front, so that the body behind the encapsulation header is aligned in memory.
+        self._body = body = MessageBody(type, fields, times)
+        # Padded in front, so that the body after the encapsulation header is aligned in memory.
         self.doubles = np.zeros(-(-(len(body.data) + 8) // 8))
         raw = self.doubles.view(BYTE)
         raw[4:8] = np.frombuffer(ENCAPSULATION, BYTE)
@@ -48,10 +59,17 @@ class Layout:
         return len(self._message)
 
     def at(self, path: str, like: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Return the numbers of a field, a view of the message to write to.
+        """Return the numbers of a field as a writable view of the message.
 
-        like: has the view's shape, and in lists of bytes its type; by default the view is (size,).
-        Raises LayoutFault.
+        Args:
+            path: Path of the field.
+            like: Array whose shape the view gets, and its dtype in lists of bytes; by default the view is (size,).
+
+        Returns:
+            The view.
+
+        Raises:
+            LayoutFault: There is no such field, or its size does not fit.
         """
         place = self._body.place(path)
         shape, dtype = (place.size,) if like is None else like.shape, place.dtype
@@ -66,29 +84,63 @@ class Layout:
         return view
 
     def length(self, path: str) -> npt.NDArray[np.uint32]:
-        """Return the length of a list, a view (1,): a shorter one makes the message end earlier, see `end`."""
+        """Return the length of a list as a view (1,). A smaller value makes the message end earlier, see `end`.
+
+        Args:
+            path: Path of the list.
+
+        Returns:
+            The view.
+        """
         view: npt.NDArray[np.uint32] = np.ndarray((1,), "<u4", self._buffer, 8 + self._body.length(path))
         return view
 
     def end(self, path: str) -> int:
-        """Return how many bytes of the message a field and all before it take."""
+        """Return the number of bytes up to the end of a field.
+
+        Args:
+            path: Path of the field.
+
+        Returns:
+            Bytes from the start of the message.
+        """
         return 4 + self._body.place(path).end
 
     def has_doubles(self, view: npt.NDArray[Any]) -> bool:
-        """Return whether an array is a row of one or more float64 of this message, and not a copy of them."""
+        """Return whether an array is a view of one or more float64 of this message, not a copy.
+
+        Args:
+            view: The array.
+
+        Returns:
+            Whether writing to it changes the message.
+        """
         return view.ndim == 1 and view.size > 0 and view.dtype == float and np.may_share_memory(view, self.doubles)
 
     def places_of(self, view: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-        """Return where in `doubles` the numbers (n,) of a view from `at` are: several are written fastest at once."""
+        """Return the positions in `doubles` of the numbers of a view, so that several views can be written at once.
+
+        Args:
+            view: A view (n,) from `at`.
+
+        Returns:
+            Indices (n,) into `doubles`.
+        """
         first, memory = (array.__array_interface__["data"][0] for array in (view, self.doubles))
         places: npt.NDArray[np.intp] = (first - memory + view.strides[0] * np.arange(len(view))) // 8
         return places
 
     def rows(self, path: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
-        """Return (memory, places): `memory[places] = numbers` writes a field of each of N messages of a list at once.
+        """Return what writes a field of all messages of a list at once: `memory[places] = numbers`.
 
-        path: with [] for the row, as in "transforms[].transform". places: (N, size), (0, 0) for an empty list.
-        Raises LayoutFault.
+        Args:
+            path: Path with [] for the row, such as "transforms[].transform".
+
+        Returns:
+            The memory, and the places (N, size) in it; (0, 0) for an empty list.
+
+        Raises:
+            LayoutFault: There is no such field.
         """
         before, _, after = path.partition("[]")
         found = [self._body.place(f"{before}[{row}]{after}") for row in range(int(self.length(before)[0]))]
@@ -100,7 +152,17 @@ class Layout:
         return self.doubles.view(dtype), (first + 8 // dtype.itemsize)[:, None] + np.arange(found[0].size)
 
     def write(self, stamp_ns: int) -> bytes:
-        """Return the message as it stands, at a time. Raises OverflowError beyond what stamps hold."""
+        """Return the message with the current values.
+
+        Args:
+            stamp_ns: Time of all stamps that are not given.
+
+        Returns:
+            The CDR of the message.
+
+        Raises:
+            OverflowError: The time does not fit into a stamp.
+        """
         if self._only_stamp is not None:
             STAMP.pack_into(self._buffer, self._only_stamp, *stamp(stamp_ns))
         elif len(self._stamps):
@@ -110,17 +172,26 @@ class Layout:
         return self._message.tobytes()
 
     def packer(self, *paths: str) -> Pack:
-        """Return what writes a copy of this message, from a stamp (ns) and the numbers of these fields one by one.
+        """Return a function that packs a copy of this message from a stamp (ns) and the values of some fields.
 
-        For a handful of floats this is several times as fast as writing to views. Raises LayoutFault.
+        For a handful of floats this is several times as fast as writing to views.
+
+        Args:
+            paths: Paths of the fields, in the order of the values.
+
+        Returns:
+            The function.
+
+        Raises:
+            LayoutFault: There is no such field.
         """
         message = bytearray(self._message)
         parts: list[tuple[Callable[..., None], int, slice]] = []
-        taken = 0
+        count = 0
         for place in _joined([self._body.place(path) for path in paths]):
             pack_into = struct.Struct(f"<{place.size}{CODES[place.dtype.str]}").pack_into
-            parts.append((pack_into, len(ENCAPSULATION) + place.start, slice(taken, taken + place.size)))
-            taken += place.size
+            parts.append((pack_into, len(ENCAPSULATION) + place.start, slice(count, count + place.size)))
+            count += place.size
         stamps, stamp_into = [len(ENCAPSULATION) + at for at in self._body.stamps], STAMP.pack_into
         if len(stamps) != 1:
 
@@ -132,7 +203,7 @@ class Layout:
                 return bytes(message)
 
             return pack
-        # The same without loops over one: nearly all messages have one header.
+        # The same for a single header, which nearly all messages have.
         [stamp_at] = stamps
         if len(parts) == 1:
             [(pack_only, only_at, _)] = parts
@@ -153,12 +224,12 @@ class Layout:
         return pack_runs
 
 
-def _joined(places: Sequence[Place]) -> list[Place]:
-    """Places of one type that follow each other without a gap, as one."""
-    joined: list[Place] = []
+def _joined(places: Sequence[ByteRange]) -> list[ByteRange]:
+    """Return ranges with adjacent ones of the same type merged."""
+    joined: list[ByteRange] = []
     for place in places:
         if joined and joined[-1].dtype == place.dtype and joined[-1].end == place.start:
             last = joined.pop()
-            place = Place(last.start, last.dtype, last.size + place.size)
+            place = ByteRange(last.start, last.dtype, last.size + place.size)
         joined.append(place)
     return joined

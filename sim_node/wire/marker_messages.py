@@ -15,7 +15,7 @@ from sim_node.wire.encoding import encode
 
 _ADD, _DELETE_ALL = 0, 3
 _NO_POINTS = np.zeros((0, 3))
-# What rviz wants of the pose and colour of a marker that draws nothing.
+# rviz checks pose and colour even of a marker that draws nothing.
 _NOWHERE, _CLEAR, _UNIT = poses.IDENTITY, (0.0, 0.0, 0.0, 0.0), np.ones(3)
 
 
@@ -35,11 +35,18 @@ class MarkerType(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """One thing to draw, fixed to a frame and moving with it.
+    """One marker, fixed to a frame and moving with it.
 
-    group: its namespace, which people switch on and off. pose (7,): in the frame; scale (3,): m, or as its type has it
-    (arrows: length, width, height; lines: their width first; text: its height last). colour: red, green, blue, opacity.
-    points (K, 3): of lines and triangles, m. mesh: a URI; with a colour of opacity 0 the file's own colours are drawn.
+    Attributes:
+        frame: Frame of the marker.
+        group: Its namespace, which users can switch on and off.
+        type: Its shape.
+        pose: (7,) [x y z qx qy qz qw] in the frame, m.
+        scale: (3,) m, as its type defines it (arrows: length, width, height; lines: width first; text: height last).
+        colour: Red, green, blue and opacity, 0 to 1.
+        points: (K, 3) of lines and triangles, in the marker's pose, m.
+        text: The text of a text marker.
+        mesh: A URI; with opacity 0 the file's own colours are used.
     """
 
     frame: str
@@ -54,10 +61,17 @@ class Marker:
 
 
 def marker_array(fixed_frame: str, markers: Iterable[Marker]) -> bytes:
-    """The CDR of markers that replace all that were drawn before them.
+    """Return the CDR of markers that replace all earlier ones.
 
-    Each has the stamp 0, which means the newest transform, and is locked to its frame: rviz moves it with every
-    transform, and nothing is sent again. Ids count up within a group.
+    Each has the stamp 0, which means the latest transform, and is locked to its frame: rviz moves it with every
+    transform. Ids count up within a group.
+
+    Args:
+        fixed_frame: Frame of the marker that deletes the earlier ones.
+        markers: The markers.
+
+    Returns:
+        The CDR of a visualization_msgs/MarkerArray.
     """
     ids: dict[str, int] = {}
     rows = [_fields(Marker(fixed_frame, "", MarkerType.ARROW, _NOWHERE, _UNIT, _CLEAR), 0, _DELETE_ALL)]
@@ -68,7 +82,7 @@ def marker_array(fixed_frame: str, markers: Iterable[Marker]) -> bytes:
 
 
 def _fields(marker: Marker, number: int, action: int) -> dict[str, Any]:
-    """The fields of a visualization_msgs/Marker; its lifetime, zero, is for ever."""
+    """Return the fields of a visualization_msgs/Marker; a lifetime of zero means forever."""
     return {
         "header.frame_id": marker.frame,
         "ns": marker.group,

@@ -1,4 +1,4 @@
-"""Where the numbers of a message lie behind its encapsulation header."""
+"""Positions of numbers in a message, after its encapsulation header."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 
-class Place(NamedTuple):
-    """Numbers of one type: where they begin behind the encapsulation header, and how many there are."""
+class ByteRange(NamedTuple):
+    """Numbers of one type: their first byte after the encapsulation header, dtype and count."""
 
     start: int
     dtype: np.dtype[Any]
@@ -17,24 +17,24 @@ class Place(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return where they end."""
+        """Return the byte after the last number."""
         return self.start + self.dtype.itemsize * self.size
 
 
 class Moved(NamedTuple):
-    """A message of numbers only; base: a multiple of 8 from which its places count. whole: see Body.place."""
+    """A message of numbers only. base: the multiple of 8 from which positions count; whole: see MessageBody.place."""
 
     base: int
     tree: Tree
-    whole: Place | None
+    whole: ByteRange | None
 
 
-# Where things lie: of a message by field, of a list of messages by row; None for texts.
-Tree: TypeAlias = "Place | Moved | dict[str, Tree] | list[Tree] | None"
+# Positions: of a message by field, of a list of messages by row; None for texts.
+Tree: TypeAlias = "ByteRange | Moved | dict[str, Tree] | list[Tree] | None"
 
 
-def joined(node: Tree) -> Place | None:
-    """Return all numbers as one, where they are of one type and without gaps."""
+def joined(node: Tree) -> ByteRange | None:
+    """Return all numbers as one range if they have one type and no gaps; otherwise None."""
     if isinstance(node, Moved):
         return node.whole and node.whole._replace(start=node.base + node.whole.start)
     places = list(_places(node))
@@ -42,12 +42,12 @@ def joined(node: Tree) -> Place | None:
         return None
     if [each.start for each in places[1:]] != [each.end for each in places[:-1]]:
         return None
-    return Place(places[0].start, places[0].dtype, sum(each.size for each in places))
+    return ByteRange(places[0].start, places[0].dtype, sum(each.size for each in places))
 
 
-def _places(node: Tree, base: int = 0) -> Iterator[Place]:
-    """The places of all numbers, in their order."""
-    if isinstance(node, Place):
+def _places(node: Tree, base: int = 0) -> Iterator[ByteRange]:
+    """Yield the ranges of all numbers, in order."""
+    if isinstance(node, ByteRange):
         yield node._replace(start=node.start + base) if base else node
     elif isinstance(node, Moved):
         yield from _places(node.tree, base + node.base)

@@ -1,4 +1,4 @@
-"""The messages of a world's sensors: their topics, their bytes from readings, and the sink that sends them."""
+"""Messages of a world's sensors: their topics, their bytes from measurements, and the sink that publishes them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.definitions import UnknownMessage, fields_of
 from sim_node.wire.encoding import HEADER, LayoutFault
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Send, Topic
 from sim_node.world import FrameTable, World
 
-# Gives the bytes for a stamp (ns) and a reading.
+# Returns the bytes for a stamp (ns) and a measurement.
 Write = Callable[[int, npt.NDArray[Any]], bytes]
 
 
@@ -31,9 +31,18 @@ class SensorMessage(NamedTuple):
 
 
 def sensor_messages(world: World, prefix: str = "") -> Iterator[SensorMessage]:
-    """Yield the messages of all sensors of a world, in the order of its groups; prefix goes before their frames.
+    """Yield the messages of all sensors of a world, in the order of its groups.
 
-    Raises WorldError as groups_of does, and PluginFault.
+    Args:
+        world: The assembled world.
+        prefix: Prefix of their frames.
+
+    Yields:
+        Each message with its topic.
+
+    Raises:
+        WorldError: A sensor is invalid.
+        PluginFault: A plug-in's sensor declares invalid messages.
     """
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
@@ -50,16 +59,16 @@ def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> 
 
 
 def writers_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> list[tuple[Topic, Write]]:
-    """Return the topics of one sensor of a type, with what writes their messages. Raises PluginFault."""
+    """Return the topics of one sensor of a type, with the writers of their messages. Raises PluginFault."""
     with SENSORS.blaming(kind):
-        said = messages_of(kind, frame, sensor, fixed_frame)
-        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in said]
+        found = messages_of(kind, frame, sensor, fixed_frame)
+        return [(each.topic, writer(each.message, sensor.shape(), frame)) for each in found]
 
 
 def lay_out_messages(world: World) -> dict[str, list[Topic]]:
     """Return the topics of each sensor of a world, after laying out their messages.
 
-    Raises WorldError as groups_of does, and PluginFault for messages that cannot be laid out.
+    Raises WorldError for invalid sensors, and PluginFault for messages that cannot be laid out.
     """
     return {
         name: [topic for topic, _ in writers_of(group.kind, name, sensor, world.fixed_frame)]
@@ -69,9 +78,14 @@ def lay_out_messages(world: World) -> dict[str, list[Topic]]:
 
 
 def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
-    """Return what writes a message of a sensor at a frame, whose readings are of a shape.
+    """Return a function that writes a message of a sensor from a measurement.
 
     Raises LayoutFault for fields that the message's type does not have, and for channels that do not fit.
+
+    Args:
+        message: The message, with its channels.
+        shape: Shape of a measurement.
+        frame: Frame of the sensor.
     """
     changing = {path: value for path, value in message.fields.items() if isinstance(value, Channels)}
     try:
@@ -79,17 +93,17 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
         found = {path: np.broadcast_to(0.0, shape)[each.of].shape for path, each in changing.items()}
         needed = {path: starts[path][each.at].shape for path, each in changing.items()}
     except (IndexError, TypeError) as fault:
-        raise LayoutFault(f"{message.type}: channels do not fit a reading of shape {shape}: {fault}") from None
+        raise LayoutFault(f"{message.type}: channels do not fit a measurement of shape {shape}: {fault}") from None
     for path, each in changing.items():
         if found[path] != needed[path]:
-            part = "a reading" if each.of is ... else f"{each.of} of a reading"
+            part = "a measurement" if each.of is ... else f"{each.of} of a measurement"
             raise LayoutFault(f"{message.type}: {path} needs shape {needed[path]}, {part} {shape} is {found[path]}")
     head = {"header.frame_id": frame} if _has_header(message.type) else {}
-    layout = Layout(message.type, {**head, **message.fields, **starts})
-    # By each: which part of which view of the message, and of which part of the reading it is told.
+    layout = MessageLayout(message.type, {**head, **message.fields, **starts})
+    # For each channel: which part of which view of the message it writes, and which part of the measurement it reads.
     moves = [(layout.at(path, starts[path]), each.at, each.of) for path, each in changing.items()]
     if len(moves) > 1 and len(shape) == 1 and all(layout.has_doubles(view[at]) for view, at, _ in moves):
-        # Numbers here and there are written fastest at once.
+        # Scattered numbers are written fastest in one go.
         to = np.concatenate([layout.places_of(view[at]) for view, at, _ in moves])
         of = np.concatenate([np.arange(*shape)[of] for _, _, of in moves])
         moves = [(layout.doubles, _as_slice(to), _as_slice(of))]
@@ -103,7 +117,7 @@ def writer(message: Message, shape: tuple[int, ...], frame: str) -> Write:
 
 
 def _as_slice(places: npt.NDArray[np.intp]) -> slice | npt.NDArray[np.intp]:
-    """A slice where it is one: numpy writes it several times faster than picked places."""
+    """Return indices as a slice if possible: numpy writes slices several times faster."""
     first, last = int(places[0]), int(places[-1])
     return slice(first, last + 1) if (np.diff(places) == 1).all() else places
 
@@ -116,12 +130,12 @@ def _has_header(type: str) -> bool:
 
 
 def topics_of(world: World, prefix: str) -> list[str]:
-    """The names of all topics of a world's sensors, in their order."""
+    """Return the names of all topics of a world's sensors, in order."""
     return [each.topic.name for each in sensor_messages(world, prefix)]
 
 
 def topic_of(sensor: str, name: str) -> str:
-    """`drone/imu_main/data_raw` for the sensor `drone/IMU_MAIN`, in the characters that ROS allows in topics."""
+    """Return a topic for a sensor in characters that ROS allows: `drone/imu_main/data_raw` for `drone/IMU_MAIN`."""
     tokens = []
     for token in f"{sensor.lower()}/{name}".split("/"):
         plain = "".join(letter if letter.isascii() and letter.isalnum() else "_" for letter in token)
@@ -130,19 +144,23 @@ def topic_of(sensor: str, name: str) -> str:
 
 
 class SensorSink:
-    """Sends what sensors told, each on its own topics, in the order in which it came out, best effort.
+    """Publishes measurements, each on its own topics, in the order of publication, best effort.
 
-    prefix goes before every frame id but the fixed frame's, and before the topics, which lie in the outlet's
-    namespace. A message's time is when its reading came out: its stamp and the sensor's latency.
+    The time of a message is when its measurement was published: its stamp plus the sensor's latency.
+
+    Args:
+        outlet: Where the messages go; topics are in its namespace.
+        prefix: Prefix of all frame ids except the fixed frame's, and of the topics.
+        stamp: Gives the stamp for a simulation time.
     """
 
     def __init__(self, outlet: Outlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
         self._outlet, self._prefix, self._stamp = outlet, prefix, stamp
-        # For each batch: its latency (ns), and for each of its sensors who sends what in which layout.
+        # For each batch: its latency (ns), and the senders and writers of each of its sensors.
         self._out: list[tuple[int, list[list[tuple[Send, Write]]]]] = []
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lays out the messages."""
+        """Lay out the messages."""
         self._out = [
             (
                 round(group.sensors[0].latency * 1e9),
@@ -155,16 +173,16 @@ class SensorSink:
         ]
 
     def write(self, snapshot: Snapshot) -> None:
-        """Sends the readings of a snapshot."""
+        """Publish the measurements of a snapshot."""
         for batch, (latency_ns, sensors) in zip(snapshot.measurements.batches, self._out, strict=True):
-            for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
+            for stamp_ns, values_of_instant in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
                 stamp = self._stamp(stamp_ns)
-                for values, topics in zip(told, sensors, strict=True):
+                for values, topics in zip(values_of_instant, sensors, strict=True):
                     for send, write in topics:
                         send(stamp + latency_ns, write(stamp, values))
 
     def close(self) -> None:
-        """The outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""
 
     def _lay_out(self, kind: str, frame: str, sensor: SensorType, fixed: str) -> list[tuple[Send, Write]]:
         return [(self._outlet.advertise(topic), write) for topic, write in writers_of(kind, frame, sensor, fixed)]

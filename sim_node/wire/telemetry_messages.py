@@ -1,6 +1,6 @@
-"""Messages of a vehicle's telemetry that come often: what stands in them, and the fields that change, in their order.
+"""Vehicle telemetry messages that are sent often: their constant fields, and the fields that change, in order.
 
-A covariance of zeros means unknown; where a sender knows it, it is among the values.
+A covariance of zeros means unknown; if a sender knows it, it is among the values.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from sim_node.wire.layout import Layout, Pack
+from sim_node.wire.layout import MessageLayout, Pack
 
 _IDENTITY = (0.0, 0.0, 0.0, 1.0)
 _NOT_MEASURED = (-1.0, *[0.0] * 8)
@@ -23,9 +23,9 @@ def _packed(type: str, frame_id: str, *changing: str, **fields: Any) -> Pack:
 
 
 @lru_cache(maxsize=64)
-def _layout(type: str, **fields: Any) -> Layout:
-    """One for all vehicles of the same frames: packers have a copy of the message each."""
-    return Layout(type, fields)
+def _layout(type: str, **fields: Any) -> MessageLayout:
+    """Return a layout shared by all vehicles of the same frames: each packer has its own copy."""
+    return MessageLayout(type, fields)
 
 
 def imu_with_attitude(frame_id: str) -> Pack:
@@ -76,18 +76,18 @@ def time_reference(source: str) -> Pack:
 
 
 def distance(frame_id: str) -> Pack:
-    """sensor_msgs/Range; values: radiation type, field of view (rad), least and greatest range and the range (m)."""
+    """sensor_msgs/Range; values: radiation type, field of view (rad), minimum and maximum range and range (m)."""
     changing = ("radiation_type", "field_of_view", "min_range", "max_range", "range")
     return _packed("sensor_msgs/msg/Range", frame_id, *changing)
 
 
 def number(type: str) -> Pack:
-    """A message of std_msgs that is a number; values: this. The stamp goes nowhere."""
+    """A numeric message of std_msgs; values: the number. The stamp is unused."""
     return _layout(type).packer("data")
 
 
 def pulses(count: int) -> Pack:
-    """std_msgs/UInt16MultiArray of so many; values: these. The stamp goes nowhere."""
+    """std_msgs/UInt16MultiArray of `count` numbers; values: these. The stamp is unused."""
     return _layout("std_msgs/msg/UInt16MultiArray", data=(0,) * count).packer(*["data"][:count])
 
 

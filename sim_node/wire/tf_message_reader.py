@@ -1,4 +1,4 @@
-"""Reads tf2_msgs/TFMessage from bytes of unknown peers; counts what cannot be read."""
+"""Read tf2_msgs/TFMessage from bytes of unknown publishers; count unreadable messages."""
 
 from __future__ import annotations
 
@@ -17,35 +17,50 @@ from sim_node.wire.cdr import byte_order
 
 
 class Unreadable:
-    """Counts messages that a reader refused.
+    """Counts messages that could not be read. Thread-safe.
 
-    tell: called with a line for the first one of each topic. by_topic: how many so far. May be used by several threads.
+    Args:
+        report: Called with a line for the first unreadable message of each topic.
+
+    Attributes:
+        by_topic: Number of unreadable messages so far.
     """
 
-    def __init__(self, tell: Callable[[str], object]) -> None:
+    def __init__(self, report: Callable[[str], object]) -> None:
         self.by_topic: dict[str, int] = {}
-        self._tell = tell
+        self._report = report
         self._lock = threading.Lock()
 
     def count(self, topic: str, why: object, whence: str = "") -> None:
-        """Takes note of one. whence: who may have sent it, for the line."""
+        """Count a message.
+
+        Args:
+            topic: Topic of the message.
+            why: The reason.
+            whence: Who may have sent it, for the line.
+        """
         with self._lock:
             before = self.by_topic.get(topic, 0)
             self.by_topic[topic] = before + 1
         if not before:
-            self._tell(printable(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted"))
+            text = f"{topic}: message skipped{whence}: {why}; further ones on this topic are only counted"
+            self._report(printable(text))
 
     def counted(self) -> list[str]:
-        """A line for each topic of which more than the one that was told of were skipped."""
-        return [f"{topic}: {count} messages skipped in all" for topic, count in self.by_topic.items() if count > 1]
+        """Return a line for each topic with more unreadable messages than the one reported.
+
+        Returns:
+            The lines.
+        """
+        return [f"{topic}: {count} messages skipped in total" for topic, count in self.by_topic.items() if count > 1]
 
 
-# Below this many transforms, reading one after the other is quicker than checking a layout.
+# Below this many transforms, reading one by one is faster than checking a layout.
 MIN_FOR_LAYOUT = 4
 MAX_LAYOUTS = 64
 
-# Stamp, two strings of length 1 and 7 doubles, with the least padding.
-_SMALLEST_TRANSFORM = 80
+# Stamp, two strings of length 1 and 7 doubles, with minimum padding.
+_MIN_TRANSFORM_BYTES = 80
 _POSE_BYTES = 7 * 8
 
 
@@ -53,8 +68,7 @@ _POSE_BYTES = 7 * 8
 class TransformNames:
     """Parents and children of a message's transforms.
 
-    A reader returns the same object for the same names, so that what was found out about them can be kept by
-    identity.
+    A reader returns the same object for the same names, so that derived data can be cached by identity.
     """
 
     parents: tuple[str, ...]
@@ -62,7 +76,13 @@ class TransformNames:
 
 
 class TransformBatch(NamedTuple):
-    """A message: names, stamps_ns (N,) and poses (N, 7) [x y z qx qy qz qw] of the children in their parents."""
+    """The transforms of a message.
+
+    Attributes:
+        names: Parents and children.
+        stamps_ns: (N,), ns.
+        poses: (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
+    """
 
     names: TransformNames
     stamps_ns: IntArray
@@ -70,16 +90,23 @@ class TransformBatch(NamedTuple):
 
 
 class TfMessageReader:
-    """Reads serialised TFMessages (plain CDR of either byte order, OMG DDS-XTypes 1.3). Not for several threads."""
+    """Reads serialised TFMessages (plain CDR of either byte order, OMG DDS-XTypes 1.3). Not thread-safe."""
 
     def __init__(self) -> None:
         self._layouts: dict[tuple[int, bytes, bytes, bytes], _Layout] = {}
         self._names: dict[tuple[tuple[str, ...], tuple[str, ...]], TransformNames] = {}
 
     def read(self, message: bytes | memoryview) -> TransformBatch:
-        """Return what the message holds.
+        """Decode a message. Never reads beyond its end.
 
-        Raises ValueError for bytes that are no TFMessage, saying where; never reads beyond their end.
+        Args:
+            message: The serialised TFMessage.
+
+        Returns:
+            Names, stamps and poses of its transforms.
+
+        Raises:
+            ValueError: The bytes are not a TFMessage; the message says where.
         """
         message = bytes(message)
         key = _fingerprint(message)
@@ -98,7 +125,7 @@ class TfMessageReader:
     def _parse(self, message: bytes) -> tuple[TransformBatch, tuple[IntArray, IntArray, npt.NDArray[np.bool_]]]:
         order, body = _byte_order(message), memoryview(message)[4:]
         (count,) = _unpack(order + "I", body, 0, "number of transforms")
-        if count * _SMALLEST_TRANSFORM > len(body) + _SMALLEST_TRANSFORM:
+        if count * _MIN_TRANSFORM_BYTES > len(body) + _MIN_TRANSFORM_BYTES:
             raise ValueError(f"TFMessage of {len(message)} bytes cannot hold {count} transforms")
         parents: list[str] = []
         children: list[str] = []
@@ -122,7 +149,7 @@ class TfMessageReader:
             pose_at[i] = at
             at += _POSE_BYTES
         if len(body) - at >= 4:
-            raise ValueError(f"TFMessage of {count} transforms is {len(body) - at} bytes longer than they take")
+            raise ValueError(f"TFMessage of {count} transforms has {len(body) - at} extra bytes at its end")
         key = (tuple(parents), tuple(children))
         if key not in self._names and len(self._names) >= 16 * MAX_LAYOUTS:
             self._names.clear()
@@ -131,9 +158,9 @@ class TfMessageReader:
 
 
 class _Layout:
-    """Where the numbers are in messages that agree with a first one in all bytes of names and lengths.
+    """Positions of the numbers in messages that agree with a first one in all names and lengths.
 
-    Padding is left aside: some serialisers do not initialise it.
+    Padding is ignored: some serialisers do not initialise it.
     """
 
     def __init__(
@@ -146,7 +173,7 @@ class _Layout:
     ) -> None:
         self._names = names
         self._size = len(fixed)
-        # Behind the encapsulation header doubles are aligned to 8 bytes: in this copy they are so in memory.
+        # Doubles are aligned to 8 bytes after the encapsulation header; in this copy also in memory.
         self._memory = np.zeros(-(-self._size // 8), np.uint64)
         self._bytes = self._memory.view(np.uint8)[: self._size]
         mask = np.zeros_like(self._memory)
@@ -174,12 +201,12 @@ class _Layout:
 
 
 def is_plain_cdr(message: bytes) -> bool:
-    """Whether a message's header announces the encoding that TfMessageReader reads, or is cut off."""
+    """Return whether a message's header announces an encoding that TfMessageReader reads, or is truncated."""
     return message[:2] in (b"", b"\0", b"\0\0", b"\0\1")
 
 
 def _fingerprint(message: bytes) -> tuple[int, bytes, bytes, bytes]:
-    """Size, header and first names of a message: tells most layouts apart; nothing is checked."""
+    """Return size, header and first names of a message: enough to tell most layouts apart. Nothing is checked."""
     order: Literal["little", "big"] = "little" if message[1:2] == b"\1" else "big"
     parent = 20 + int.from_bytes(message[16:20], order)
     child = parent + -parent % 4
@@ -189,7 +216,7 @@ def _fingerprint(message: bytes) -> tuple[int, bytes, bytes, bytes]:
 
 def _byte_order(message: bytes) -> str:
     if len(message) < 8:
-        raise ValueError(f"TFMessage of {len(message)} bytes: header and number of transforms take 8")
+        raise ValueError(f"TFMessage of {len(message)} bytes: header and number of transforms need 8")
     return byte_order(message)
 
 

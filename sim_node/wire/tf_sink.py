@@ -1,4 +1,4 @@
-"""Transforms on the wire: TFMessage bytes, and the sink that sends what moves every tick, what stands still once."""
+"""Transforms on the wire: TFMessage bytes, and the sink that publishes moving and static frames."""
 
 from __future__ import annotations
 
@@ -11,26 +11,31 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Snapshot
 from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
 TF = Topic("/tf", "tf2_msgs/msg/TFMessage", topic.TF)
 TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", topic.TF_STATIC)
 
-# What sends transforms of fixed names: called with a stamp (ns) and poses (N, 7).
+# Sends transforms of fixed names: called with a stamp (ns) and poses (N, 7).
 SendPoses = Callable[[int, FloatArray], None]
-# Makes it, from a topic, the names of the parents and those of the children.
+# Creates a sender from a topic and the names of parents and children.
 PoseOutlet = Callable[[Topic, Sequence[str], Sequence[str]], SendPoses]
 
 
 class TfMessageBytes:
-    """The CDR of a TFMessage of fixed parents and children: every transform carries the same stamp."""
+    """The CDR of a TFMessage with fixed names: all transforms carry the same stamp.
+
+    Args:
+        parents: Parent of each transform.
+        children: Child of each transform.
+    """
 
     def __init__(self, parents: Sequence[str], children: Sequence[str]) -> None:
         ends = zip(parents, children, strict=True)
         rows = [{"header.frame_id": parent, "child_frame_id": child} for parent, child in ends]
-        self._layout = Layout(TF.type, {"transforms": rows})
+        self._layout = MessageLayout(TF.type, {"transforms": rows})
         self._memory, places = self._layout.rows("transforms[].transform")
         self._places = places.reshape(len(rows), 7)
 
@@ -39,9 +44,18 @@ class TfMessageBytes:
         return len(self._layout)
 
     def write(self, stamp_ns: int, poses: FloatArray) -> bytes:
-        """Return the message for poses (N, 7) [x y z qx qy qz qw], all stamped stamp_ns.
+        """Return the message.
 
-        Raises ValueError for another number of poses, OverflowError for a time that stamps do not hold.
+        Args:
+            stamp_ns: Stamp of all transforms.
+            poses: (N, 7) [x y z qx qy qz qw] of each child in its parent, m.
+
+        Returns:
+            The CDR of the message.
+
+        Raises:
+            ValueError: The number of poses is wrong.
+            OverflowError: The time does not fit into a stamp.
         """
         if poses.shape != self._places.shape:
             raise ValueError(f"poses: shape is {poses.shape}, this message needs {self._places.shape}")
@@ -50,7 +64,7 @@ class TfMessageBytes:
 
 
 def serialised(outlet: Outlet) -> PoseOutlet:
-    """Sends ready CDR: the bytes are laid out once, then only stamps and doubles are rewritten."""
+    """Return a PoseOutlet that sends CDR: bytes are laid out once, then only stamps and doubles are rewritten."""
 
     def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
         send_bytes = outlet.advertise(topic)
@@ -65,7 +79,7 @@ def serialised(outlet: Outlet) -> PoseOutlet:
 
 
 def to_all(*outlets: PoseOutlet) -> PoseOutlet:
-    """Sends in several ways, in their order, with the same stamps."""
+    """Return a PoseOutlet that sends through several others, in order, with the same stamps."""
 
     def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
         sends = [outlet(topic, parents, children) for outlet in outlets]
@@ -80,9 +94,12 @@ def to_all(*outlets: PoseOutlet) -> PoseOutlet:
 
 
 class TfSink:
-    """Sends a run on /tf (the frames that move) and /tf_static (the rest, latched, with the first snapshot).
+    """Publishes a run on /tf (moving frames) and /tf_static (the others, latched, with the first snapshot).
 
-    prefix goes before every frame name but the fixed frame's, which vehicles share.
+    Args:
+        outlet: Where the transforms go.
+        prefix: Prefix of all frame names except the fixed frame's, which vehicles share.
+        stamp: Gives the stamp for a simulation time.
     """
 
     def __init__(self, outlet: PoseOutlet, *, prefix: str = "", stamp: Stamp = simulation_stamp) -> None:
@@ -95,7 +112,7 @@ class TfSink:
         self._send_still: SendPoses | None = None
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Lays out both messages."""
+        """Lay out both messages."""
         ids = [name if row == 0 else self._prefix + name for row, name in enumerate(frames.names)]
         children = np.flatnonzero(frames.parents >= 0)
         self._moving = children[~frames.static[children]]
@@ -106,7 +123,7 @@ class TfSink:
             self._send_still = self._outlet(TF_STATIC, *_ends(ids, frames, self._still))
 
     def write(self, snapshot: Snapshot) -> None:
-        """Sends the moving frames; the first time, the others too."""
+        """Publish the moving frames, and the first time the others too."""
         stamp_ns = self._stamp(snapshot.time_ns)
         if self._send_still is not None:
             self._send_still(stamp_ns, snapshot.poses[self._still])
@@ -115,7 +132,7 @@ class TfSink:
             self._send_moving(stamp_ns, snapshot.poses[self._moving])
 
     def close(self) -> None:
-        """The outlet is its owner's."""
+        """Do nothing: the outlet belongs to its owner."""
 
 
 def _ends(ids: list[str], frames: FrameTable, rows: npt.NDArray[np.intp]) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""A topic: its name, its type and its quality of service."""
+"""Topics: name, type and quality of service."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-# Durations of a profile that sets none (rmw's RMW_DURATION_INFINITE).
+# Duration that means none is set (rmw's RMW_DURATION_INFINITE).
 INFINITE_NS = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Qos:
-    """A DDS quality of service, in the words of rosbag2 (keep_last, reliable, transient_local ...)."""
+    """A DDS quality of service profile, in the terms of rosbag2 (keep_last, reliable, transient_local ...).
+
+    Attributes:
+        history: keep_last or keep_all.
+        depth: Messages kept, for keep_last.
+        reliability: reliable or best_effort.
+        durability: volatile or transient_local.
+        deadline_ns: Expected maximum time between messages.
+        lifespan_ns: Time after which a message is dropped.
+        liveliness: automatic, manual_by_topic ...
+        liveliness_lease_ns: Time after which a silent publisher counts as dead.
+        avoid_ros_namespace_conventions: Whether the topic's DDS name is its plain name.
+    """
 
     depth: int = 10
     reliability: str = "reliable"
@@ -26,17 +38,17 @@ class Qos:
 
     @property
     def latched(self) -> bool:
-        """Whether late subscribers get what was sent before."""
+        """Whether late subscribers receive earlier messages."""
         return self.durability == "transient_local"
 
 
-# What tf2_ros and rclcpp send the same topics with.
+# As tf2_ros and rclcpp publish these topics.
 TF = Qos(depth=100)
 TF_STATIC = Qos(depth=1, durability="transient_local")
 # Reliable, so that best-effort subscribers (rclcpp's ClockQoS) and reliable ones both match.
 CLOCK = Qos(depth=1)
 DIAGNOSTICS = Qos(depth=10)
-# rmw_qos_profile_sensor_data, deep enough for what the fastest sensors tell between two ticks.
+# rmw_qos_profile_sensor_data, with a depth for what the fastest sensors publish between two ticks.
 SENSOR_DATA = Qos(depth=50, reliability="best_effort")
 LATCHED = Qos(depth=1, durability="transient_local")
 
@@ -47,7 +59,13 @@ Send = Callable[[int, bytes], None]
 
 @dataclass(frozen=True)
 class Topic:
-    """name: absolute (/tf) or below whatever namespace the outlet has (drone/imu/data_raw); type: package/msg/Name."""
+    """A topic to publish on.
+
+    Attributes:
+        name: Absolute (/tf), or relative to the outlet's namespace (drone/imu/data_raw).
+        type: package/msg/Name.
+        qos: Quality of service.
+    """
 
     name: str
     type: str
@@ -55,14 +73,25 @@ class Topic:
 
 
 class Outlet(Protocol):
-    """Where messages go."""
+    """Sends messages, for example through the publishers of a node, or into a bag."""
 
     def advertise(self, topic: Topic) -> Send:
-        """What sends on a topic from now on."""
+        """Return a function that sends on a topic.
+
+        Args:
+            topic: The topic.
+
+        Returns:
+            Sends one message: its time (ns) and its CDR.
+        """
 
 
 class Tee:
-    """Hands each message to several outlets, in their order: what is laid out once goes everywhere."""
+    """Sends each message through several outlets, in order.
+
+    Args:
+        outlets: The outlets.
+    """
 
     def __init__(self, *outlets: Outlet) -> None:
         self._outlets = outlets

@@ -148,7 +148,7 @@ class Sensors:
         self._viewer.close()
 
     def _stage(self, views: dict[str, Any]) -> None:
-        self._viewer.stage(self._frames, _POSE[None].copy(), topic_views=views)
+        self._viewer.set_scene(self._frames, _POSE[None].copy(), topic_views=views)
 
 
 def type_name(value: object) -> str:

@@ -63,7 +63,7 @@ class Page:
         self._viewer.transport = LoopTransport(Loop(simulation, []))
         self._snapshot = simulation.snapshot()
         poses = np.array(self._snapshot.poses)
-        self._viewer.stage(simulation.frames, poses, labels={})
+        self._viewer.set_scene(simulation.frames, poses, labels={})
         self._instant = Instant(0, poses, {})
         # Ids of elements are drawn anew by each server: inputs have these in their place, in the order of the panel.
         uuids = list(self._viewer.server.gui._gui_input_handle_from_uuid)

@@ -150,9 +150,9 @@ def test_topics_that_cannot_be_decoded_are_left_out_and_told(
         writer.finish()
     bag, out = str(tmp_path / "mixed.mcap"), str(tmp_path / "out")
     assert main(["export", bag, "--csv", out]) == 0
-    said = capsys.readouterr()
-    assert said.out == f"{tmp_path / 'out' / 'text.csv'}\n"
-    assert "left out: /json: messages are encoded as 'json'; known: cdr" in said.err
+    output = capsys.readouterr()
+    assert output.out == f"{tmp_path / 'out' / 'text.csv'}\n"
+    assert "left out: /json: messages are encoded as 'json'; known: cdr" in output.err
     assert main(["export", bag, "--csv", out, "--topics", "/json"]) == 2
     assert main(["info", bag]) == 0
 
@@ -168,7 +168,7 @@ def test_what_is_no_bag_is_one_line_and_exit_code_2(command: str, tmp_path: Path
     )  # fmt: skip
     assert ran.returncode == 2
     assert ran.stdout == ""
-    assert ran.stderr.startswith(f"sim_node: {path}: is no MCAP file")
+    assert ran.stderr.startswith(f"sim_node: {path}: is not an MCAP file")
     assert ran.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [path]
 

@@ -104,16 +104,16 @@ def test_what_is_no_seed_is_refused(world: str, seed: str, capsys: pytest.Captur
     with pytest.raises(SystemExit) as ended:
         main(["run", world, f"--seed={seed}", "--no-ros"])
     assert ended.value.code == 2
-    assert f"{seed!r} is no seed; a whole number from 0 to 2^63 - 1 is needed" in capsys.readouterr().err
+    assert f"{seed!r} is not a seed; a whole number from 0 to 2^63 - 1 is needed" in capsys.readouterr().err
 
 
 def test_check_says_what_is_sound_and_goes_on_after_what_is_not(
     world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["check", world, str(tmp_path / "none.yaml"), world]) == 2
-    said = capsys.readouterr()
-    assert said.out.splitlines() == [f"{world}: sound, 3 frames, 1 moving"] * 2
-    assert "none.yaml" in said.err
+    output = capsys.readouterr()
+    assert output.out.splitlines() == [f"{world}: valid, 3 frames, 1 moving"] * 2
+    assert "none.yaml" in output.err
 
 
 def test_check_knows_sensors_and_their_parameters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -152,9 +152,9 @@ def test_run_without_ros_ends_at_its_duration(capsys: pytest.CaptureFixture[str]
 
 def test_doctor_names_the_ros_in_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
-    said = capsys.readouterr().out
-    assert "rmw_" in said
-    assert said.splitlines()[-1] == "nodes can run"
+    output = capsys.readouterr().out
+    assert "rmw_" in output
+    assert output.splitlines()[-1] == "nodes can run"
 
 
 @pytest.mark.parametrize("command", SHIPPED)

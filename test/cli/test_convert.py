@@ -77,14 +77,14 @@ def test_csv_goes_on_after_a_bad_line() -> None:
     assert code == 2
     assert out == "north,east,down\n2.000000,1.000000,-3.000000\n5.000000,4.000000,-6.000000\n"
     assert err.splitlines() == [
-        "sim_node: line 3, column 2: 'two' is no finite number",
+        "sim_node: line 3, column 2: 'two' is not a finite number",
         "sim_node: line 4, column 2: missing",
     ]
 
 
 def test_csv_names_the_column_of_the_file() -> None:
     _, _, err = convert("--from", "ENU", "--to", "NED", stdin="id,up,north,east\n7,3,2,oops\n")
-    assert err == "sim_node: line 2, column 4: 'oops' is no finite number\n"
+    assert err == "sim_node: line 2, column 4: 'oops' is not a finite number\n"
 
 
 def test_nothing_in_nothing_out() -> None:
@@ -96,8 +96,8 @@ MISTAKES = {
     "no origin": (("--from", "LLA", "--to", "NED", "1,2,3"), "LLA to NED needs --origin LAT,LON,ALT"),
     "pose": (("--from", "ENU", "--to", "FLU", "1,2,3"), "a position in ENU is in FLU only for one pose"),
     "two numbers": (("--from", "ENU", "--to", "NED", "1,2"), "point 1,2: 2 values, needs 3"),
-    "no number": (("--from", "ENU", "--to", "NED", "1,2,3", "1,b,3"), "point 1,b,3, column 2: 'b' is no finite number"),
-    "nan": (("--from", "ENU", "--to", "NED", "1,nan,3"), "column 2: 'nan' is no finite number"),
+    "no number": (("--from", "ENU", "--to", "NED", "1,2,3", "1,b,3"), "column 2: 'b' is not a finite number"),
+    "nan": (("--from", "ENU", "--to", "NED", "1,nan,3"), "column 2: 'nan' is not a finite number"),
     "latitude": (("--from", "LLA", "--to", "ECEF", "95,2,3"), "latitude must be in [-90, 90]"),
     "origin": (("--from", "LLA", "--to", "ENU", "--origin", "95,2,3", "1,2,3"), "origin is (95, 2, 3), needs"),
     "header": (("--from", "LLA", "--to", "ECEF"), "line 1: header 'a,b,c' has no column for latitude"),
@@ -115,4 +115,4 @@ def test_a_mistake_is_one_line_and_code_2(mistake: str) -> None:
 
 def test_bytes_that_are_no_text() -> None:
     code, _, err = convert("--from", "ENU", "--to", "NED", stdin=b"1,\xff,3\n")
-    assert (code, err) == (2, "sim_node: line 1, column 2: '\\xff' is no finite number\n")
+    assert (code, err) == (2, "sim_node: line 1, column 2: '\\xff' is not a finite number\n")

@@ -87,11 +87,11 @@ def test_no_number_gives_a_traceback_or_runs_for_ever(
 ) -> None:
     words = [word.format(bag=bag, out=tmp_path) for word in (*command.split(), f"{option}={value}", *others)]
     code = code_of(words)
-    told = [line for line in capsys.readouterr().err.splitlines() if line != "nothing was started"]
+    reported = [line for line in capsys.readouterr().err.splitlines() if line != "nothing was started"]
     if code:
         assert code == 2
-        assert told[-1].startswith(("sim_node", f"usage: sim_node {words[0]}", f"sim_node {words[0]}: error: "))
-        assert len([line for line in told if line.startswith("sim_node")]) == 1, told
+        assert reported[-1].startswith(("sim_node", f"usage: sim_node {words[0]}", f"sim_node {words[0]}: error: "))
+        assert len([line for line in reported if line.startswith("sim_node")]) == 1, reported
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_no_number_gives_a_traceback_or_runs_for_ever(
         ("tree orbit --at -1", "sim_node: --at -1: -1 s is before the world's start at 0 s"),
         ("run orbit --no-ros --duration 1e30", "--duration: 1e+30 s is out of range; allowed: up to 9223372036 s"),
         ("run orbit --no-ros --duration 0", "--duration: 0: seconds above zero are needed"),
-        ("run orbit --no-ros --speed 1e12", "'1e12' is no speed; a number above zero, up to 1e+06, or max, is needed"),
-        ("lookup orbit map base --at nan", "--at: 'nan' is no finite number"),
+        ("run orbit --no-ros --speed 1e12", "'1e12' is not a speed; a number above zero"),
+        ("lookup orbit map base --at nan", "--at: 'nan' is not a finite number"),
     ],
 )
 def test_what_is_wrong_is_named(command: str, error: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -129,7 +129,7 @@ def test_what_would_be_integrated_for_days_is_refused(
 ) -> None:
     words = [word.format(out=tmp_path / "a.png") for word in command.split()]
     assert main([*words, "--at", "2e9"]) == 2
-    told = capsys.readouterr().err
-    assert "each of which is integrated, take about" in told
-    assert "allowed: up to 1 hour, about" in told
+    reported = capsys.readouterr().err
+    assert "each of which is integrated, take about" in reported
+    assert "allowed: up to 1 hour, about" in reported
     assert not (tmp_path / "a.png").exists()

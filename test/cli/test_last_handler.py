@@ -57,7 +57,7 @@ def no_memory() -> int:
 @pytest.mark.parametrize(
     ("fails", "line"),
     [
-        (fault, "a fault in sim_node: ZeroDivisionError at test_last_handler.py"),
+        (fault, "internal error in sim_node: ZeroDivisionError at test_last_handler.py"),
         (no_memory, "not enough memory"),
     ],
 )
@@ -67,11 +67,11 @@ def test_a_fault_of_ours_is_one_line(
     failing = replace(COMMANDS["check"], run=lambda arguments: fails())
     monkeypatch.setattr(COMMANDS, "find", lambda word: failing)
     assert main(["check", "orbit"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"sim_node: {line}")
-    assert said.count("\n") == 1
-    assert (REPORT in said) == (fails is fault)
+    output = capsys.readouterr().err
+    assert output.startswith(f"sim_node: {line}")
+    assert output.count("\n") == 1
+    assert (REPORT in output) == (fails is fault)
     assert main(["check", "--debug", "orbit"]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith("Traceback (most recent call last):")
-    assert f"sim_node: {line}" in said
+    output = capsys.readouterr().err
+    assert output.startswith("Traceback (most recent call last):")
+    assert f"sim_node: {line}" in output

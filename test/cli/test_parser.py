@@ -83,10 +83,8 @@ def test_no_option_takes_words_that_it_cannot_tell_from_positionals(command: str
     for action in found:
         if action.option_strings and action.nargs in ("*", "+", "?"):
             fits = action.fits  # type: ignore[attr-defined]
-            taken = [
-                word for word in ("orbit", "w.yaml", "/d/w.yaml", "./bag", "package://p/w.yaml", "a") if fits(word)
-            ]
-            assert not (optional and taken), (action.option_strings, taken)
+            used = [word for word in ("orbit", "w.yaml", "/d/w.yaml", "./bag", "package://p/w.yaml", "a") if fits(word)]
+            assert not (optional and used), (action.option_strings, used)
 
 
 TOPICS = st.lists(st.sampled_from(["/tf", "/drone/*", "*/imu", "re:.*", "re:/a b"]), min_size=1, max_size=4)
@@ -124,24 +122,24 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["lokup"], "did you mean lookup?"),
         (["tree", "orbit", "--ros-args", "-p", "a:=1"], "--ros-args goes with run, replay, record, bridge"),
         (["run", "orbit", "--no-ros", "--record", ""], "--record: DIR is empty"),
-        (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full goes with --record DIR"),
-        (["run", "--record", "b", "--record-topics", "orbit"], "'orbit' fits no topic; a name (/tf), a glob"),
+        (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full requires --record DIR"),
+        (["run", "--record", "b", "--record-topics", "orbit"], "'orbit' cannot match a topic; a name (/tf), a glob"),
         (["run", "--record", "b", "--record-topics", "/tf,/clock"], "'/tf,/clock' fits no topic"),
         (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1", "--", "--seed", "2"], "exclude each other"),
-        (["view", "--live", "--seed", "0"], "--live takes no --seed"),
-        (["view", "--live", "--allow", "x"], "--live takes no --allow"),
-        (["tree", "--live", "--seed", "0"], "--live takes no --seed"),
-        (["tree", "orbit", "--seed", "0"], "--seed goes with --randomised"),
-        (["tree", "orbit", "--period", "1"], "--period goes with --live"),
-        (["check", "orbit", "--seed", "0"], "--seed goes with --randomised"),
-        (["lookup", "orbit", "map", "pad", "--period", "1"], "--period goes with --live"),
-        (["lookup", "orbit", "map", "pad", "--every", "1"], "--every goes with a bag"),
-        (["lookup", "--live", "map", "pad", "--every", "1"], "--live takes no --every"),
-        (["lookup", "--live", "map", "pad", "--allow", "x"], "--live takes no --allow"),
-        (["autopilot", "--craft", "x", "--vehicle", "drone"], "--craft takes no --vehicle"),
-        (["bridge", "--tlog", "x", "--url", "udpin:127.0.0.1:1"], "--tlog takes no --url"),
-        (["bridge", "--speed", "1"], "--speed goes with --tlog"),
-        (["replay", "x", "--clock-rate", "100"], "--clock-rate goes with --clock"),
+        (["view", "--live", "--seed", "0"], "--live does not support --seed"),
+        (["view", "--live", "--allow", "x"], "--live does not support --allow"),
+        (["tree", "--live", "--seed", "0"], "--live does not support --seed"),
+        (["tree", "orbit", "--seed", "0"], "--seed requires --randomised"),
+        (["tree", "orbit", "--period", "1"], "--period requires --live"),
+        (["check", "orbit", "--seed", "0"], "--seed requires --randomised"),
+        (["lookup", "orbit", "map", "pad", "--period", "1"], "--period requires --live"),
+        (["lookup", "orbit", "map", "pad", "--every", "1"], "--every requires a bag"),
+        (["lookup", "--live", "map", "pad", "--every", "1"], "--live does not support --every"),
+        (["lookup", "--live", "map", "pad", "--allow", "x"], "--live does not support --allow"),
+        (["autopilot", "--craft", "x", "--vehicle", "drone"], "--craft does not support --vehicle"),
+        (["bridge", "--tlog", "x", "--url", "udpin:127.0.0.1:1"], "--tlog does not support --url"),
+        (["bridge", "--speed", "1"], "--speed requires --tlog"),
+        (["replay", "x", "--clock-rate", "100"], "--clock-rate requires --clock"),
         (["snap", "clock", "--trace", "--loglevel", "info"], "--trace and --loglevel info exclude each other"),
         (["render", "orbit", "-o", "x.png", "--fps", "30"], "--fps is of films"),
     ],
@@ -157,7 +155,7 @@ def test_what_has_no_effect_is_told(given_words: list[str], message: str, capsys
         (["run", "orbit", "extra"], "unexpected argument 'extra'"),
         (["record", "--live", "/tmp/bag"], "required: DIR (--live took /tmp/bag: write positional arguments first, or"),
         (["render", "-o", "x.png", "--frames", "a", "orbit"], "required: WORLD (--frames took a, orbit: write"),
-        (["run", "--view", "99999", "orbit"], "'99999' is no port"),
+        (["run", "--view", "99999", "orbit"], "'99999' is not a port"),
         (["run", "--record-topics"], "argument --record-topics: expected at least one argument"),
     ],
 )

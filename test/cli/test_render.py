@@ -144,15 +144,15 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     ("asked", "told"),
     [
         (["-o", "a.bmp"], "no picture ends in '.bmp'; allowed: .jpeg, .jpg, .png, .webp"),
-        (["-o", "a.mp4"], "(a film goes to --video); allowed: "),
+        (["-o", "a.mp4"], "(use --video for a film); allowed: "),
         (["--video", "a.avi"], "no film ends in '.avi'; allowed: .gif, .mp4, .webp"),
         (["-o", "nowhere/a.png"], "there is no folder nowhere"),
         (["-o", "a.png", "--at", "0.5"], "0.5 s is before the world's start at 1 s"),
-        (["-o", "a.png", "--at", "3e9"], "3e+09 s is beyond the last time that a stamp can tell, 2147483647 s"),
+        (["-o", "a.png", "--at", "3e9"], "3e+09 s is beyond the last time that fits into a stamp, 2147483647 s"),
         (["-o", "a.png", "--camera", "CAM_WST"], "no frame 'CAM_WST'; did you mean CAM_WEST? (cameras: CAM_WEST)"),
         (["-o", "a.png", "--follow", "bas"], "no frame 'bas'; did you mean base?"),
-        (["-o", "a.png", "--fps", "30"], "--fps is of films; a picture has --at"),
-        (["--video", "a.mp4", "--at", "3"], "--at is of pictures; a film has --from and --duration"),
+        (["-o", "a.png", "--fps", "30"], "--fps applies to films; use --at for a picture"),
+        (["--video", "a.mp4", "--at", "3"], "--at applies to pictures; use --from and --duration for a film"),
         (["--video", "a.mp4", "--duration", "1e9"], "allowed: up to 200000"),
         (["--video", "a.mp4", "--size", "321x180", "--duration", "0.1"], "even width and height, found 321x180"),
     ],
@@ -164,12 +164,12 @@ def test_mistakes_are_told_in_one_line_and_leave_nothing(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     asked: list[str],
-    told: str,
+    reported: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["render", world, *asked]) == 2
     error = capsys.readouterr().err
-    assert told in error
+    assert reported in error
     assert error.count("\n") == 1
     assert os.listdir(tmp_path) == ["crossing.yaml"]
 

@@ -27,8 +27,8 @@ def test_modes() -> None:
 
 
 def test_commands() -> None:
-    told = {int(number): name for number, name in re.findall(r"(\d+) `([A-Z_]+)`", section("Commands"))}
-    assert told == {number: enum_name("MAV_CMD", number).removeprefix("MAV_CMD_") for number in COMMANDS}
+    reported = {int(number): name for number, name in re.findall(r"(\d+) `([A-Z_]+)`", section("Commands"))}
+    assert reported == {number: enum_name("MAV_CMD", number).removeprefix("MAV_CMD_") for number in COMMANDS}
 
 
 def test_items() -> None:
@@ -38,9 +38,9 @@ def test_items() -> None:
 
 
 def test_messages() -> None:
-    told = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|$", section("Telemetry"), re.MULTILINE))
-    assert told.pop("HEARTBEAT").startswith("1,")
-    assert told == {
+    reported = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|$", section("Telemetry"), re.MULTILINE))
+    assert reported.pop("HEARTBEAT").startswith("1,")
+    assert reported == {
         name: f"{message.rate:g}" if message.rate else "when asked for"
         for name, message in MESSAGES.items()
         if name != "HEARTBEAT"

@@ -92,7 +92,7 @@ def test_a_command_prints_what_its_page_shows(block: Block, tmp_path: Path) -> N
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
         )  # fmt: skip
         assert ran.returncode in (0, 2), ran.stdout
-        if ran.stdout.startswith("sim_node: drawing needs OpenGL"):
+        if ran.stdout.startswith("sim_node: rendering needs OpenGL"):
             pytest.skip(ran.stdout)
         if expected:
             pattern = re.escape(expected.rstrip()).replace(r"\.\.\.", ".*")

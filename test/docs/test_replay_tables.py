@@ -36,5 +36,5 @@ def test_every_option_is_told() -> None:
     parser = Parser(add_help=False)
     replay.add_arguments(parser)
     options = {option for action in parser._actions for option in action.option_strings}
-    told = set(re.findall(r"--[a-z-]+", " ".join(line for line in PAGE.splitlines() if line.startswith("| `--"))))
-    assert told == options
+    reported = set(re.findall(r"--[a-z-]+", " ".join(line for line in PAGE.splitlines() if line.startswith("| `--"))))
+    assert reported == options

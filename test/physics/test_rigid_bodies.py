@@ -460,7 +460,7 @@ def test_a_state_of_another_world_is_refused() -> None:
     other = Simulation(chain("free"))
     other.run(0.1)
     before = other.state
-    with pytest.raises(ValueError, match=r"not of this world: column 'qpos': found float64 of shape \(1,\), needs"):
+    with pytest.raises(ValueError, match=r"another world: column 'qpos': found float64 of shape \(1,\), needs"):
         other.restore(state)
     assert other.state == before, "a state that is refused changes nothing"
     with pytest.raises(ValueError, match="column 'time' is not of this world, column 'qpos' is not of this world"):

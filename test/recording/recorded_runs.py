@@ -32,17 +32,17 @@ def record(
     sinks: tuple[Sink, ...] = (),
 ) -> list[str]:
     """A run as fast as possible, all of it recorded; returns what the recording had to tell."""
-    told: list[str] = []
+    reported: list[str] = []
     simulation = Simulation(load(world), seed)
     recorder = Recorder(
         folder,
         settings or Settings(spare_bytes=0),
         attachments_of(simulation.world, seed, False),
         custom_data(simulation.world, seed),
-        tell=told.append,
+        warn=reported.append,
     )
     run(Loop(simulation, (*sinks_into(recorder), *sinks), real_time_factor=0.0, duration_ns=round(seconds * 1e9)))
-    return told
+    return reported
 
 
 def run(loop: Loop) -> None:

@@ -69,8 +69,8 @@ def imu(time_ns: int, rate: float, noise: float = 0.0) -> tuple[str, Any]:
     return "sensor_msgs/msg/Imu", message
 
 
-def text(said: str) -> tuple[str, Any]:
-    return "std_msgs/msg/String", make("std_msgs/msg/String", data=said)
+def text(output: str) -> tuple[str, Any]:
+    return "std_msgs/msg/String", make("std_msgs/msg/String", data=output)
 
 
 Entry = tuple[str, int, tuple[str, Any]]

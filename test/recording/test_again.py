@@ -28,10 +28,10 @@ SECONDS = 0.5
 
 
 class Again:
-    """The stage of a player that records what it is sent, at the time that the clock last told."""
+    """The target of a player that records what it is sent, at the time that the clock last told."""
 
     def __init__(self, bag: Bag, folder: Path) -> None:
-        self.recorder = Recorder(folder, Settings(spare_bytes=0), tell=pytest.fail)
+        self.recorder = Recorder(folder, Settings(spare_bytes=0), warn=pytest.fail)
         self.sends: dict[int, Callable[[bytes], None]] = {}
         self._now_ns = bag.start_ns
         for row, topic in enumerate(bag.topics):
@@ -49,19 +49,19 @@ class Again:
     def delivered(self) -> bool:
         return True
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         pytest.fail(text)
 
 
 def replayed(bag: Bag, folder: Path) -> None:
-    stage = Again(bag, folder)
-    stage.recorder.open()
-    player = Player(Playback(bag, topics=[topic.name for topic in bag.topics]), stage, rate=0.0, clock_rate=1000.0)
+    target = Again(bag, folder)
+    target.recorder.open()
+    player = Player(Playback(bag, topics=[topic.name for topic in bag.topics]), target, rate=0.0, clock_rate=1000.0)
     ended = threading.Event()
     player.start(ended=ended.set)
     assert ended.wait(PATIENCE)
     player.stop()
-    stage.recorder.close()
+    target.recorder.close()
 
 
 def data_of(bag: Bag) -> dict[str, list[bytes]]:
@@ -97,14 +97,14 @@ def test_a_replay_of_each_shipped_world_is_recorded_as_it_was(world: str, tmp_pa
 
 def assert_forward(bag: Bag) -> None:
     """As the messages lie in time, and as they are stamped."""
-    told: dict[tuple[str, str], list[int]] = defaultdict(list)
+    reported: dict[tuple[str, str], list[int]] = defaultdict(list)
     decoders = [Decoder(topic) for topic in bag.topics]
     for message in bag.messages():
         name = bag.topics[message.topic].name
-        told[name, "time"].append(message.time_ns)
+        reported[name, "time"].append(message.time_ns)
         if bag.topics[message.topic].type.rpartition("/")[2] == "MarkerArray":
             continue
         for frame, stamp in stamps(decoders[message.topic](message.data)):
-            told[name, f"stamp {frame}"].append(stamp)
-    for what, times in told.items():
+            reported[name, f"stamp {frame}"].append(stamp)
+    for what, times in reported.items():
         assert all(before <= after for before, after in pairwise(times)), what

@@ -119,8 +119,8 @@ def test_a_topic_of_a_stranger_leads_to_no_other_folder(tmp_path: Path) -> None:
 
 def test_messages_that_are_none_are_skipped_and_counted(tmp_path: Path) -> None:
     bag = write(tmp_path / "bag", robot(1))
-    told: list[str] = []
-    unreadable = Unreadable(told.append)
+    reported: list[str] = []
+    unreadable = Unreadable(reported.append)
     with open_bag(bag) as opened:
         messages = list(opened.messages(["/imu/data"]))
         cut = [message._replace(data=message.data[:20]) for message in messages[:3]]
@@ -129,5 +129,5 @@ def test_messages_that_are_none_are_skipped_and_counted(tmp_path: Path) -> None:
     assert list((tmp_path / "none").iterdir()) == []
     assert len(table.read_text(encoding="utf-8").splitlines()) == 1 + len(messages) - 3
     assert unreadable.by_topic == {"/imu/data": 6}
-    assert len(told) == 1
-    assert "20 bytes are no sensor_msgs/msg/Imu" in told[0]
+    assert len(reported) == 1
+    assert "20 bytes are not a valid sensor_msgs/msg/Imu" in reported[0]

@@ -39,19 +39,19 @@ def bag(path: Path, attachments: list[tuple[str, bytes]], messages: list[bytes])
 @pytest.mark.parametrize(
     ("run", "said"),
     [
-        (b"{broken", "is no JSON"),
-        (b"\xff\xfe\xfa", "is no JSON"),
-        (b"[" * 100_000, "is no JSON"),
-        (b"[1, 2]", "is no JSON object"),
+        (b"{broken", "is not JSON"),
+        (b"\xff\xfe\xfa", "is not JSON"),
+        (b"[" * 100_000, "is not JSON"),
+        (b"[1, 2]", "is not a JSON object"),
         (b'{"randomised": true, "seed": "x"}', "seed: found 'x'"),
         (b'{"randomised": true, "seed": 1e999}', "seed: found 'inf'"),
         (b'{"randomised": true, "seed": -5}', "seed: found '-5'"),
     ],
 )
-def test_a_broken_run(run: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_run(run: bytes, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = bag(tmp_path / "a.mcap", [("run.json", run), ("world/a.yaml", WORLD)], [transform()])
     assert main(["render", str(path), "-o", str(tmp_path / "a.png")]) == 2
-    assert f"attachment 'run.json': {said}" in capsys.readouterr().err
+    assert f"attachment 'run.json': {output}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_a_broken_run(run: bytes, said: str, tmp_path: Path, capsys: pytest.Capt
     ],
 )
 def test_attachments_that_are_no_files(
-    names: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    names: list[str], output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = bag(tmp_path / "a.mcap", [(name, WORLD) for name in names], [transform()])
     assert main(["render", str(path), "-o", str(tmp_path / "a.png")]) == 2
-    assert said in capsys.readouterr().err
+    assert output in capsys.readouterr().err
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.mcap"]
 
 
@@ -92,10 +92,10 @@ def test_broken_transforms_are_left_out_and_named(
 ) -> None:
     path = bag(tmp_path / "a.mcap", [], [transform(), broken, transform(2)])
     assert main(["rviz", str(path)]) == 0
-    said = capsys.readouterr()
-    assert "Fixed Frame: map" in said.out
-    assert said.err.startswith("warning: /tf: message skipped: ")
-    assert said.err.count("\n") == 1
+    output = capsys.readouterr()
+    assert "Fixed Frame: map" in output.out
+    assert output.err.startswith("warning: /tf: message skipped: ")
+    assert output.err.count("\n") == 1
 
 
 def test_of_many_broken_transforms_the_first_is_named_and_all_are_counted(
@@ -105,7 +105,7 @@ def test_of_many_broken_transforms_the_first_is_named_and_all_are_counted(
     assert main(["rviz", str(path)]) == 0
     first, last = capsys.readouterr().err.splitlines()
     assert first.startswith("warning: /tf: message skipped: ")
-    assert last == "warning: /tf: 1000 messages skipped in all"
+    assert last == "warning: /tf: 1000 messages skipped in total"
 
 
 def test_nothing_but_broken_transforms(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -120,20 +120,20 @@ INFORMATION = "rosbag2_bagfile_information: {version: 5, storage_identifier: mca
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[" * 100_000, "is nested too deep"),
-        ("{a: " * 5_000, "is nested too deep"),
-        ("".join(" " * i + "a:\n" for i in range(2_000)), "is nested too deep"),
-        ("rosbag2_bagfile_information: {version: .inf}", "is no rosbag2 metadata"),
-        ("rosbag2_bagfile_information: {version: " + "9" * 5_000 + "}", "is no rosbag2 metadata"),
+        ("[" * 100_000, "is nested too deeply"),
+        ("{a: " * 5_000, "is nested too deeply"),
+        ("".join(" " * i + "a:\n" for i in range(2_000)), "is nested too deeply"),
+        ("rosbag2_bagfile_information: {version: .inf}", "is not rosbag2 metadata"),
+        ("rosbag2_bagfile_information: {version: " + "9" * 5_000 + "}", "is not rosbag2 metadata"),
         (INFORMATION % ("a" * 5_000, ""), "cannot be read: File name too long"),
         (INFORMATION % ('"a\\0b"', ""), "is not there"),
     ],
 )
-def test_metadata(text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata(text: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag(tmp_path / "a.mcap", [], [transform()])
     (tmp_path / "metadata.yaml").write_text(text)
     assert main(["info", str(tmp_path)]) == 2
-    assert said in capsys.readouterr().err
+    assert output in capsys.readouterr().err
 
 
 def test_a_quality_of_service_that_is_nested_too_deep_is_unknown(

@@ -35,7 +35,7 @@ MAP, NUMBERS = Topic("/map", "std_msgs/msg/String", LATCHED), Topic("/numbers", 
 definition_of(MAP.type), definition_of(NUMBERS.type)
 
 def write(folder, compression):
-    recorder = Recorder(Path(folder), Settings(compression=compression, split_ns=3 * 10**9, spare_bytes=0), tell=print)
+    recorder = Recorder(Path(folder), Settings(compression=compression, split_ns=3 * 10**9, spare_bytes=0), warn=print)
     send_map, send = recorder.advertise(MAP), recorder.advertise(NUMBERS)
     recorder.open()
     send_map(0, b"the map")

@@ -86,21 +86,21 @@ def run_limited(*words: str | Path) -> tuple[int, str, int]:
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, preexec_fn=limit, env=environment
     ) as process:
         assert process.stdout is not None
-        *said, peak = process.stdout.read().decode().splitlines(keepends=True)
-    return process.returncode, "".join(said), int(peak)
+        *output, peak = process.stdout.read().decode().splitlines(keepends=True)
+    return process.returncode, "".join(output), int(peak)
 
 
 @pytest.mark.parametrize("kind", ["zstd", "lz4"])
 @pytest.mark.parametrize("stated", [100, 200_000_000, ZEROS, 2**40])
 def test_a_chunk_that_lies_is_named_and_skipped(kind: str, stated: int, tmp_path: Path) -> None:
     path = with_chunk(tmp_path / "lies.mcap", chunk(kind, packed_zeros(kind), stated))
-    code, said, peak = run_limited("info", path)
-    assert code == 1, said
-    assert "6 messages on 2 topics" in said
-    assert "a chunk of 0.000 s to 0.000 s is left out" in said
+    code, output, peak = run_limited("info", path)
+    assert code == 1, output
+    assert "6 messages on 2 topics" in output
+    assert "a chunk of 0.000 s to 0.000 s is left out" in output
     assert peak < MAX_KB
-    code, said, peak = run_limited("repair", path, "-o", tmp_path / "mended")
-    assert code == 0, said
+    code, output, peak = run_limited("repair", path, "-o", tmp_path / "mended")
+    assert code == 0, output
     assert peak < MAX_KB
     with open_bag(tmp_path / "mended") as bag:
         assert bag.count == len(SAMPLES)
@@ -116,14 +116,14 @@ def test_an_honest_chunk_needs_the_option_where_it_is_large(
     pack = {"": bytes, "zstd": zstandard.compress, "lz4": lz4.frame.compress}[kind]
     path = with_chunk(tmp_path / "large.mcap", chunk(kind, pack(content), len(content), zlib.crc32(content)))
     assert main(["info", "--check", str(path), "--chunk-limit", "5"]) == 1
-    said = capsys.readouterr().out
-    assert f"{len(content)} bytes" in said or not kind
-    assert "more than the limit of 5242880; --chunk-limit MB allows more" in said
-    assert "6 messages" in said
+    output = capsys.readouterr().out
+    assert f"{len(content)} bytes" in output or not kind
+    assert "more than the limit of 5242880; --chunk-limit MB allows more" in output
+    assert "6 messages" in output
     main(["info", "--check", str(path)])
-    said = capsys.readouterr().out
-    assert "9 messages" in said
-    assert "chunk-limit" not in said
+    output = capsys.readouterr().out
+    assert "9 messages" in output
+    assert "chunk-limit" not in output
 
 
 def test_a_file_that_is_compressed_as_a_whole_is_bounded(tmp_path: Path) -> None:

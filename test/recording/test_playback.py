@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from written import LATCHED, T0, TYPES, Row, qos, serialised, text, tf_message, write_bag
 
-from sim_node.recording.bag import Message
+from sim_node.recording.bag import BagMessage
 from sim_node.recording.frames import Statics
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
@@ -33,7 +33,7 @@ def transforms(data: bytes) -> dict[str, tuple[str, int, float]]:
 
 
 def statics(*messages: Any) -> Statics:
-    return Statics(Message(0, T0 + row, serialised(message)) for row, message in enumerate(messages))
+    return Statics(BagMessage(0, T0 + row, serialised(message)) for row, message in enumerate(messages))
 
 
 def test_broadcasters_side_by_side_become_one_message() -> None:
@@ -53,18 +53,18 @@ def test_a_message_that_has_everything_keeps_its_bytes() -> None:
 
 
 FRAMES = st.sampled_from(["camera", "lidar", "radar"])
-TOLD = st.lists(st.tuples(FRAMES, st.floats(-9, 9)), min_size=1, max_size=3, unique_by=lambda told: told[0])
+TOLD = st.lists(st.tuples(FRAMES, st.floats(-9, 9)), min_size=1, max_size=3, unique_by=lambda reported: reported[0])
 
 
 @given(st.lists(TOLD, min_size=1, max_size=6))
 def test_at_any_time_each_frame_is_as_last_told_or_as_first_told(messages: list[list[tuple[str, float]]]) -> None:
-    merged = statics(*(tf_message(*((T0, "base", name, x) for name, x in told)) for told in messages))
+    merged = statics(*(tf_message(*((T0, "base", name, x) for name, x in reported)) for reported in messages))
     for when in range(len(messages) + 1):
         wanted: dict[str, float] = {}
-        for told in reversed(messages[when:]):
-            wanted.update(told)
-        for told in messages[:when]:
-            wanted.update(told)
+        for reported in reversed(messages[when:]):
+            wanted.update(reported)
+        for reported in messages[:when]:
+            wanted.update(reported)
         assert merged.count_before(T0 + when) == when
         data = merged.after(when)
         assert data is not None
@@ -80,7 +80,7 @@ def playback(path: Path, *, start_ns: int | None = None, stop_ns: int | None = N
     return Playback(bag, topics=[topic.name for topic in bag.topics], start_ns=start_ns, stop_ns=stop_ns)
 
 
-def named(played: Playback, messages: Iterable[Message]) -> list[tuple[str, int, bytes]]:
+def named(played: Playback, messages: Iterable[BagMessage]) -> list[tuple[str, int, bytes]]:
     return [(played.bag.topics[m.topic].name, m.time_ns, m.data) for m in messages]
 
 

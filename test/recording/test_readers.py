@@ -38,8 +38,8 @@ class Truth:
         self.times.append(snapshot.time_ns)
         self.poses.append(snapshot.poses.copy())
         for batch in snapshot.measurements.batches:
-            for stamp_ns, told in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
-                for name, values in zip(batch.names, told, strict=True):
+            for stamp_ns, reported in zip(batch.stamps_ns.tolist(), batch.values, strict=True):
+                for name, values in zip(batch.names, reported, strict=True):
                     self.measurements[name].append((stamp_ns, values.copy()))
 
     def close(self) -> None:
@@ -171,10 +171,10 @@ def test_readings_are_those_of_the_run(world: str) -> None:
     truth, found = recorded(world)[0], by_rosbags(world)
     topics = {"/clock", "/tf", "/tf_static"}
     for name, topic, _ in sensor_messages(truth.world):
-        heard, kind = found[f"/{topic.name}"], topic.name.rpartition("/")[2]
+        received, kind = found[f"/{topic.name}"], topic.name.rpartition("/")[2]
         topics.add(f"/{topic.name}")
-        assert [stamp_of(m) for m in heard] == [stamp for stamp, _ in truth.measurements[name]]
-        for message, (_, values) in zip(heard, truth.measurements[name], strict=True):
+        assert [stamp_of(m) for m in received] == [stamp for stamp, _ in truth.measurements[name]]
+        for message, (_, values) in zip(received, truth.measurements[name], strict=True):
             got = np.asarray(VALUES[kind](message))
             expected = np.asarray(values[FIRST.get(kind, 0) :] if kind != "camera_info" else [])
             if kind == "image_raw":
@@ -195,11 +195,11 @@ def test_readings_are_those_of_the_run(world: str) -> None:
 def test_log_times_are_when_it_was_told(world: str) -> None:
     """The third reader: stamps and latencies of the world give the times of messages."""
     truth, folder = recorded(world)
-    told = defaultdict(list)
+    reported = defaultdict(list)
     for message in messages(files(folder)[0]):
-        told[message.topic].append(message.time_ns)
-    assert told["/clock"] == told["/tf"] == truth.times
+        reported[message.topic].append(message.time_ns)
+    assert reported["/clock"] == reported["/tf"] == truth.times
     latency = {name: group.sensors[0].latency for group in groups_of(truth.world) for name in group.names}
     for name, topic, _ in sensor_messages(truth.world):
         expected = [stamp + round(latency[name] * 1e9) for stamp, _ in truth.measurements[name]]
-        assert told[f"/{topic.name}"] == expected
+        assert reported[f"/{topic.name}"] == expected

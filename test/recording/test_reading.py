@@ -166,7 +166,7 @@ def test_a_bag_of_ros_1_is_refused_with_what_helps(tmp_path: Path) -> None:
         writer = Writer(stream)
         writer.start("ros1")
         writer.finish()
-    with pytest.raises(BagError, match=r"old\.mcap: is a recording of ROS 1; .*rosbags-convert"):
+    with pytest.raises(BagError, match=r"old\.mcap: is a ROS 1 recording; .*rosbags-convert"):
         open_bag(tmp_path / "old.mcap")
 
 
@@ -175,16 +175,16 @@ def test_a_bag_of_ros_1_is_refused_with_what_helps(tmp_path: Path) -> None:
     [
         ("none.mcap", None, "does not exist"),
         ("empty.mcap", b"", "is empty"),
-        ("text.mcap", b"hello, this is a text" * 20, "is no MCAP file"),
-        ("text.db3", b"hello, this is a text" * 20, "is no SQLite file"),
-        ("broken.db3", b"SQLite format 3\0" + b"x" * 500, "damaged beyond what can be read"),
+        ("text.mcap", b"hello, this is a text" * 20, "is not an MCAP file"),
+        ("text.db3", b"hello, this is a text" * 20, "is not an SQLite file"),
+        ("broken.db3", b"SQLite format 3\0" + b"x" * 500, "too damaged to be read"),
         ("world.bag", b"#ROSBAG V2.0", "bag files cannot be read"),
     ],
 )
-def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None, said: str, tmp_path: Path) -> None:
+def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None, output: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(BagError, match=said) as refused:
+    with pytest.raises(BagError, match=output) as refused:
         open_bag(tmp_path / name)
     assert str(tmp_path / name) in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -198,17 +198,17 @@ def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None,
         ({"storage_identifier": None}, "'None' cannot be read"),
         ({"relative_file_paths": ["gone.mcap"]}, "gone.mcap, which is not there"),
         ({"relative_file_paths": []}, "names no file"),
-        ({"relative_file_paths": 3}, "has not the entries"),
+        ({"relative_file_paths": 3}, "have the wrong form"),
         ({"compression_mode": "MESSAGE", "compression_format": "rle"}, "known: zstd"),
     ],
     ids=str,
 )
-def test_metadata_that_is_wrong_is_named(changes: dict[str, object], said: str, tmp_path: Path) -> None:
+def test_metadata_that_is_wrong_is_named(changes: dict[str, object], output: str, tmp_path: Path) -> None:
     folder = write(tmp_path / "bag", robot(1))
     metadata = yaml.safe_load((folder / "metadata.yaml").read_text())
     metadata["rosbag2_bagfile_information"].update(changes)
     (folder / "metadata.yaml").write_text(yaml.safe_dump(metadata))
-    with pytest.raises(BagError, match=said) as refused:
+    with pytest.raises(BagError, match=output) as refused:
         open_bag(folder)
     assert str(folder) in str(refused.value)
 
@@ -224,7 +224,7 @@ def test_a_compressed_file_that_is_cut_is_named(tmp_path: Path) -> None:
     folder = write(tmp_path / "bag", robot(1), set_compression=(CompressionMode.FILE, CompressionFormat.ZSTD))
     (file,) = folder.glob("*.zstd")
     file.write_bytes(zstandard.compress(b"no mcap"))
-    with pytest.raises(BagError, match="is no MCAP file"):
+    with pytest.raises(BagError, match="is not an MCAP file"):
         open_bag(folder)
 
 

@@ -33,7 +33,7 @@ MAP = Topic("map", "std_msgs/msg/String", LATCHED)
 
 def recorder(folder: Path, **settings: Any) -> tuple[Recorder, list[str]]:
     told: list[str] = []
-    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), tell=told.append)
+    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), warn=told.append)
     return made, told
 
 
@@ -119,7 +119,7 @@ def test_the_record_in_a_file_tells_of_that_file(tmp_path: Path) -> None:
 def test_a_folder_that_is_there_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "bag").mkdir()
     (tmp_path / "bag" / "precious").write_text("x")
-    with pytest.raises(BagError, match="is there already; a recording goes into a new folder"):
+    with pytest.raises(BagError, match="exists; a recording needs a new folder"):
         recorder(tmp_path / "bag")
     assert [path.name for path in (tmp_path / "bag").iterdir()] == ["precious"]
 
@@ -132,7 +132,7 @@ def test_nothing_is_made_before_it_opens(tmp_path: Path) -> None:
 
 def test_a_full_disk_stops_before_it_begins(tmp_path: Path) -> None:
     made, _ = recorder(tmp_path / "bag", spare_bytes=2**62)
-    with pytest.raises(BagError, match=r"MB are free on the disk; .* MB are to stay so"):
+    with pytest.raises(BagError, match=r"MB are free on the disk; .* MB must stay free"):
         made.open()
     assert not (tmp_path / "bag").exists()
 
@@ -141,9 +141,9 @@ def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
     """It stops before the limit, says so once, and is a bag like any other; the run goes on."""
     folder = tmp_path / "bag"
     told = filled(folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2)
-    assert told == ["recording stopped: the bag has reached the 1000000 bytes that it may have (max_bytes)"]
-    taken = sum(path.stat().st_size for path in folder.iterdir())
-    assert 800_000 < taken <= 1_000_000
+    assert told == ["recording stopped: the bag has reached its limit of 1000000 bytes (max_bytes)"]
+    used = sum(path.stat().st_size for path in folder.iterdir())
+    assert 800_000 < used <= 1_000_000
     with Reader(folder) as reader:
         numbers = [time_ns for connection, time_ns, _ in reader.messages() if connection.topic == "/numbers"]
     assert numbers == list(range(0, len(numbers) * SECOND // 100, SECOND // 100))
@@ -168,7 +168,7 @@ def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path: Path) -> N
 def test_a_run_may_end_with_its_recording(tmp_path: Path) -> None:
     full = threading.Event()
     settings = Settings(max_bytes=1_000_000, when_full="end", spare_bytes=0)
-    made = Recorder(tmp_path / "bag", settings, tell=lambda why: full.set())
+    made = Recorder(tmp_path / "bag", settings, warn=lambda why: full.set())
     send = made.advertise(NUMBERS)
     made.open()
     send(0, bytes(2_000_000))
@@ -251,7 +251,7 @@ def test_topics_that_are_left_out_are_not_there(tmp_path: Path) -> None:
 
 def test_times_before_zero_are_told(tmp_path: Path) -> None:
     [line] = filled(tmp_path / "bag", [-SECOND])
-    assert line.endswith("bags have no times before 0, found -1 s")
+    assert line.endswith("bag times must not be negative, found -1 s")
 
 
 def test_the_world_goes_with_its_bag(tmp_path: Path) -> None:
@@ -309,7 +309,7 @@ def test_what_an_impatient_recording_drops_is_counted(tmp_path: Path, monkeypatc
     from sim_node.recording import recorder as module
 
     monkeypatch.setattr(module, "MAX_WAITING", 10_000)
-    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=print, patient=False)
+    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), warn=print, patient=False)
     send = made.advertise(NUMBERS)
     made.open()
     gate = threading.Event()

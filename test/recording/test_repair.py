@@ -75,7 +75,7 @@ def test_a_whole_bag_stays_as_it_is(storage: StoragePlugin, mode: CompressionMod
 def test_nothing_is_overwritten_and_nothing_is_left_behind(tmp_path: Path) -> None:
     (tmp_path / "bag.mcap").write_bytes(damaged())
     (tmp_path / "new").mkdir()
-    with pytest.raises(BagError, match="is there already"):
+    with pytest.raises(BagError, match="exists"):
         repair(tmp_path / "bag.mcap", tmp_path / "new")
     with pytest.raises(BagError, match="does not exist"):
         repair(tmp_path / "none.mcap", tmp_path / "other")

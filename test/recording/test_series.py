@@ -57,20 +57,20 @@ def test_a_pattern_stands_for_all_topics_that_fit(bag_path: Path) -> None:
     ("text", "said"),
     [
         ("/imu/dato.x", r"no topic /imu/dato; did you mean /imu/data\?"),
-        ("/imu/data", "names no field; signals look like /imu/data.pose"),
+        ("/imu/data", "the field is missing; signals look like /imu/data.pose"),
         ("/imu/data.angular_velcity.z", r"no field angular_velcity; did you mean angular_velocity\?"),
-        ("/imu/data.angular_velocity", "is no number, but has some: angular_velocity.x, angular_velocity.y"),
+        ("/imu/data.angular_velocity", "is not a number, but contains some: angular_velocity.x, angular_velocity.y"),
         ("/imu/data.angular_velocity.z.w", "angular_velocity.z has no field w"),
-        ("/imu/data.angular_velocity_covariance", r"is an array of 9; which one, as in .*\[0\]\?"),
-        ("/imu/data.angular_velocity_covariance[9]", "no message in that time has it"),
-        ("/imu/data.angular_velocity[0]", "is no array"),
-        ("/tf.transforms.transform", r"is an array of 1; which one, as in transforms\[0\]\.transform\?"),
-        ("/imu/data.header.frame_id", "header.frame_id is no number: 'base_link'"),
-        ("/imu/data.a..b[", "is no field"),
+        ("/imu/data.angular_velocity_covariance", r"is an array of 9; give an index, as in .*\[0\]"),
+        ("/imu/data.angular_velocity_covariance[9]", "no message in that time contains it"),
+        ("/imu/data.angular_velocity[0]", "is not an array"),
+        ("/tf.transforms.transform", r"is an array of 1; give an index, as in transforms\[0\]\.transform"),
+        ("/imu/data.header.frame_id", "header.frame_id is not a number: 'base_link'"),
+        ("/imu/data.a..b[", "is not a field"),
     ],
 )
-def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str, said: str) -> None:
-    with pytest.raises(BagError, match=said):
+def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str, output: str) -> None:
+    with pytest.raises(BagError, match=output):
         series(bag_path, text)
 
 

@@ -35,7 +35,7 @@ def test_options_are_in_the_units_of_people() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"topics": "re:("}, r"topics: 're:\(' is no regular expression: .*"),
+        ({"topics": "re:("}, r"topics: 're:\(' is not a regular expression: .*"),
         ({"compression": "bz2"}, "compression: found 'bz2'; allowed: none, lz4, zstd"),
         ({"when_full": "burst"}, "when_full: found 'burst'; allowed: go_on, end"),
         ({"max_disk": 0.01}, "max_bytes: found 10000; at least 100000 bytes are needed"),

@@ -47,7 +47,7 @@ def test_what_is_only_in_the_log_is_read(bag: Path, tmp_path: Path) -> None:
     got, damage = read(killed / "bag.db3")
     assert got[: len(before)] == before
     assert [time_ns for _, time_ns, _ in got[len(before) :]] == [last + 1] * 4
-    assert damage == [f"{killed / 'bag.db3'}: was not closed; its log is read too"]
+    assert damage == [f"{killed / 'bag.db3'}: was not closed; its log is read as well"]
     assert (killed / "bag.db3").read_bytes() == contents
 
 

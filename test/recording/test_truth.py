@@ -32,7 +32,7 @@ RUN = [sys.executable, "-m", "sim_node.cli.main", "run", "quadrotor", "--no-ros"
 
 def begun(folder: Path, **settings: Any) -> tuple[Recorder, Send, list[str]]:
     told: list[str] = []
-    made = Recorder(folder, Settings(spare_bytes=0, compression="none", **settings), tell=told.append)
+    made = Recorder(folder, Settings(spare_bytes=0, compression="none", **settings), warn=told.append)
     send = made.advertise(NUMBERS)
     made.open()
     return made, send, told
@@ -93,8 +93,10 @@ def test_a_bag_that_is_harmed_underneath_is_no_recording(harm: Callable[[Path], 
 def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
     """In a file, as a terminal that is gone takes no more words."""
     folder = tmp_path / "bag"
-    with (tmp_path / "said").open("w") as said:
-        running = subprocess.Popen([*RUN, "--record", str(folder)], stdout=said, stderr=said, start_new_session=True)
+    with (tmp_path / "said").open("w") as output:
+        running = subprocess.Popen(
+            [*RUN, "--record", str(folder)], stdout=output, stderr=output, start_new_session=True
+        )
         try:
             until(lambda: any(path.stat().st_size > 20_000 for path in folder.glob("*.mcap")), "messages in the bag")
             running.send_signal(number)
@@ -114,7 +116,7 @@ def test_a_signal_closes_the_bag(number: Signals, tmp_path: Path) -> None:
 @pytest.mark.parametrize("commit_ns", [6 * STEP_NS, 30 * STEP_NS])
 def test_a_clock_that_is_set_back_begins_a_file(commit_ns: int, tmp_path: Path) -> None:
     """Between two messages of a batch, as the wall clock does; in no file does a topic go back."""
-    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), tell=pytest.fail, patient=False)
+    made = Recorder(tmp_path / "bag", Settings(spare_bytes=0), warn=pytest.fail, patient=False)
     send = made.advertise(NUMBERS)
     made.open()
     for number in (10, 20, 5, 6):

@@ -25,7 +25,7 @@ CUBE = (
 def recorded(world: World, folder: Path) -> tuple[Attached, ...]:
     simulation = Simulation(world)
     attached = attachments_of(world, 0, False)
-    made = Recorder(folder, Settings(spare_bytes=0), attached, custom_data(world, 0), tell=pytest.fail)
+    made = Recorder(folder, Settings(spare_bytes=0), attached, custom_data(world, 0), warn=pytest.fail)
     sinks = sinks_into(made)
     loop = Loop(simulation, sinks, real_time_factor=0.0, paused=True)
     loop.start()

@@ -28,7 +28,7 @@ from sim_node.recording.recorder import absolute
 from sim_node.recording.settings import Settings
 from sim_node.session import MissingExtra, Publishing, Session
 from sim_node.simulation import Snapshot
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 from sim_node.wire.topic import Send, Topic
 from sim_node.world import FrameTable, World, WorldError
 
@@ -40,7 +40,7 @@ time: {{step: 0.004}}
 physics: {{integrator: euler, timestep: 0.001}}
 vehicles:
   - {{name: v, model: iris, autopilot: {{type: px4, instance: {instance}}}}}
-recipes:
+processes:
   sleeper: {{command: [{command}, "1000000"], log: log.txt}}
 """
 
@@ -90,7 +90,7 @@ class Yard:
         self.ticks = Ticks()
 
     def session(self, **options: Any) -> Session:
-        given = {"record": self.bag, "recording": SMALL, "view": self.page, "recipes": True, "sinks": (self.ticks,)}
+        given = {"record": self.bag, "recording": SMALL, "view": self.page, "processes": True, "sinks": (self.ticks,)}
         return Session(self.world, **{**given, **options})
 
     def assert_nothing_is_left(self) -> None:
@@ -221,7 +221,7 @@ def test_a_session_is_opened_once() -> None:
 # How it fails
 
 
-def taken(port: int) -> socket.socket:
+def used(port: int) -> socket.socket:
     other = socket.socket()
     other.bind(("127.0.0.1", port))
     other.listen()
@@ -230,7 +230,7 @@ def taken(port: int) -> socket.socket:
 
 def test_a_taken_port_of_an_autopilot_opens_nothing(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
+    with used(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
         yard.session().open()
     yard.assert_nothing_is_left()
 
@@ -245,7 +245,7 @@ def test_a_bag_that_is_there_closes_the_autopilots(tmp_path: Path) -> None:
 
 def test_a_taken_port_of_a_page_closes_the_autopilots(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with taken(yard.page), pytest.raises(PagePortTaken, match=str(yard.page)):
+    with used(yard.page), pytest.raises(PagePortInUse, match=str(yard.page)):
         yard.session().open()
     assert not yard.bag.exists()
     yard.assert_nothing_is_left()
@@ -326,11 +326,11 @@ def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pyte
     lines: list[str] = []
     tell: Callable[[str], None] = lines.append
     with caplog.at_level("INFO", "sim_node"):
-        with yard.session(recipes=None, tell=tell):
+        with yard.session(processes=None, report=tell):
             pass
         assert not caplog.messages
-        with yard.session(recipes=None):
+        with yard.session(processes=None):
             pass
     assert any("PX4" in line or "px4" in line for line in lines)
     assert lines == caplog.messages
-    assert not [line for line in lines if "sleeper" in line], "nobody asked for recipes, nor could ask for them"
+    assert not [line for line in lines if "sleeper" in line], "nobody asked for processes, nor could ask for them"

@@ -157,8 +157,8 @@ def test_sensors_read_frames_whose_rows_are_functions_of_time() -> None:
         patched.setitem(ENGINES.table(), "keyframes", Swing)
         simulation = Simulation(replace(BELT, sensors=(truth,)))
         simulation.run(2.0)
-        told = simulation.snapshot().measurements["TRUTH"].values[-1]
-    np.testing.assert_allclose(told[[0, 7]], [4.0, 4.0], atol=1e-9)
+        reported = simulation.snapshot().measurements["TRUTH"].values[-1]
+    np.testing.assert_allclose(reported[[0, 7]], [4.0, 4.0], atol=1e-9)
 
 
 def test_an_engine_that_claims_what_keyframes_move_is_refused() -> None:
@@ -250,7 +250,7 @@ def test_wrong_histories_are_refused() -> None:
         simulation.history("poses")
     with pytest.raises(ValueError, match="every: 1e-06 s; at least the world's step"):
         simulation.history("pose", every=1e-6)
-    with pytest.raises(ValueError, match="has no history: its rows come and go"):
+    with pytest.raises(ValueError, match="cannot be recorded: its number of rows changes"):
         simulation.history("sensor/imu/last/values")
 
 

@@ -591,7 +591,7 @@ def hammered(loop: Loop, seed: int, meanwhile: Callable[..., Any] = lambda: None
     return raised
 
 
-RUNS, ENDED, BROKEN = "the simulation runs; pause it to step", "the simulation has ended", "broken in write"
+RUNS, ENDED, BROKEN = "the simulation is running; pause it to step", "the simulation has ended", "broken in write"
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -25,8 +25,8 @@ class Diary:
         self.interrupted = self.closed = False
 
     def send(self, step: int, time_ns: int) -> None:
-        told = None if self.subscribe is None else self.subscribe.newest(step)
-        self.log.append((self.rate, step, time_ns // MS, None if told is None else told.tolist()))
+        reported = None if self.subscribe is None else self.subscribe.newest(step)
+        self.log.append((self.rate, step, time_ns // MS, None if reported is None else reported.tolist()))
 
     def receive(self) -> None:
         pass

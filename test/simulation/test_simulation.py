@@ -268,7 +268,7 @@ def test_same_bytes_in_every_process() -> None:
 # States
 
 
-def told(snapshot: Snapshot) -> tuple[int, bytes, list[bytes]]:
+def reported(snapshot: Snapshot) -> tuple[int, bytes, list[bytes]]:
     """The bytes of a snapshot."""
     measurements = [
         part.tobytes() for batch in snapshot.measurements.batches for part in (batch.stamps_ns, batch.values)
@@ -281,7 +281,7 @@ def later(simulation: Simulation, strides: Sequence[int]) -> tuple[list[tuple[An
     snapshots = []
     for steps in strides:
         simulation.step(steps)
-        snapshots.append(told(simulation.snapshot()))
+        snapshots.append(reported(simulation.snapshot()))
     return snapshots, simulation.state
 
 
@@ -297,13 +297,13 @@ def test_a_restored_run_gives_the_same_bytes(
     """Poses, noise, late readings and schedules: through pickle, in the same run and in one that was elsewhere."""
     simulation = Simulation(load(WORLDS[name]), seed)
     later(simulation, before)
-    state, present = simulation.state, told(simulation.snapshot())
+    state, present = simulation.state, reported(simulation.snapshot())
     expected = later(simulation, after)
     other = Simulation(load(WORLDS[name]))
     later(other, elsewhere)
     for run in (simulation, other):
         run.restore(pickle.loads(pickle.dumps(state)))
-        assert told(run.snapshot()) == present
+        assert reported(run.snapshot()) == present
         assert later(run, after) == expected
 
 

@@ -200,11 +200,11 @@ def test_it_reads_what_mujocos_sensors_read() -> None:
         mujoco.mj_forward(model, data)
         gyro, accelerometer, position, velocity, rate = data.sensordata.reshape(5, 3)
         np.testing.assert_allclose(read(simulation), [gyro, accelerometer], rtol=1e-9, atol=1e-9)
-        told = simulation.snapshot().measurements["TRUTH"].values[-1]
-        turned = Rotation.from_quat(told[3:7])
-        np.testing.assert_allclose(told[:3], position, atol=1e-9)
-        np.testing.assert_allclose(turned.apply(told[7:10]), velocity, atol=1e-9)
-        np.testing.assert_allclose(turned.apply(told[10:]), rate, atol=1e-9)
+        reported = simulation.snapshot().measurements["TRUTH"].values[-1]
+        turned = Rotation.from_quat(reported[3:7])
+        np.testing.assert_allclose(reported[:3], position, atol=1e-9)
+        np.testing.assert_allclose(turned.apply(reported[7:10]), velocity, atol=1e-9)
+        np.testing.assert_allclose(turned.apply(reported[10:]), rate, atol=1e-9)
         for _ in range(100):
             mujoco.mj_step(model, data)
         simulation.step(100)
@@ -379,14 +379,14 @@ def test_small_steps_read_what_one_large_one_reads(strides: Sequence[int]) -> No
         for k, rate in enumerate((1000.0, 250.0, 77.0))
     )
     often, once = Simulation(tumbling(sensors)), Simulation(tumbling(sensors))
-    told = []
+    reported = []
     for stride in strides:
         often.step(stride)
-        told.append(often.snapshot().measurements)
+        reported.append(often.snapshot().measurements)
     once.step(sum(strides))
     assert often.snapshot().poses.tobytes() == once.snapshot().poses.tobytes()
     for sensor in sensors:
-        pieces = np.concatenate([each[sensor.name].values for each in told])
+        pieces = np.concatenate([each[sensor.name].values for each in reported])
         assert pieces.tobytes() == once.snapshot().measurements[sensor.name].values.tobytes()
 
 
@@ -439,11 +439,11 @@ def test_sensors_that_perceive_change_nothing_of_the_run_and_repeat() -> None:
     assert of_engines(sensing) == of_engines(blind)
     half_way = sensing.state
 
-    def told() -> list[bytes]:
+    def reported() -> list[bytes]:
         sensing.run(0.5)
         measurements = sensing.snapshot().measurements
         return [measurements[sensor.name].values.tobytes() for sensor in sensors]
 
-    first = told()
+    first = reported()
     sensing.restore(half_way)
-    assert told() == first
+    assert reported() == first

@@ -246,9 +246,9 @@ def test_external_vision_reaches_the_autopilot_in_its_own_axes() -> None:
     ("arguments", "words"),
     [
         (["--url", "udpim:14540"], "unknown kind 'udpim'; did you mean udpin?"),
-        (["--url", "udpin:14540", "--tlog", "x"], "--tlog takes no --url"),
+        (["--url", "udpin:14540", "--tlog", "x"], "--tlog does not support --url"),
         (["--tlog", "nowhere.tlog"], "no such file"),
-        (["--speed", "2"], "--speed goes with --tlog"),
+        (["--speed", "2"], "--speed requires --tlog"),
         (["--ros-args", "-p", "tf_rate:=fast"], "'fast' has the wrong type; a number is needed"),
         (["--ros-args", "-p", "signing_key:=/nowhere/key"], "No such file"),
         (["--ros-args", "-p", "tf_parent:=world"], "allowed: map, odom, none"),

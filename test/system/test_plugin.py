@@ -65,7 +65,7 @@ def distance(seconds: float) -> float:
 def test_check_counts_its_frames_and_its_sensor(hall: Path) -> None:
     done = command(hall.parent, "check", hall.name)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "hall.yaml: sound, 8 frames, 5 moving, 1 sensor\n"
+    assert done.stdout == "hall.yaml: valid, 8 frames, 5 moving, 1 sensor\n"
 
 
 def test_its_part_is_read_written_and_included(hall: Path) -> None:

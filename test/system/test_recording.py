@@ -79,7 +79,7 @@ def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> No
     command = sim_node("run", "orbit", "--duration", "1", "--record", tmp_path, *how)
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 2
-    assert "is there already; a recording goes into a new folder" in ran.stderr
+    assert "exists; a recording needs a new folder" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]
 
@@ -87,8 +87,8 @@ def test_a_folder_that_is_there_is_refused(tmp_path: Path, how: list[str]) -> No
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--split-size", "5"], "--split-size goes with --record DIR"),
-        (["--record", "DIR", "--record-topics", "re:("], "is no regular expression"),
+        (["--split-size", "5"], "--split-size requires --record DIR"),
+        (["--record", "DIR", "--record-topics", "re:("], "is not a regular expression"),
         (["--record", "DIR", "--max-disk", "-1"], "--max-disk: -1: a number above zero, up to 1e+12, is needed"),
         (["--record", "DIR", "--max-disk", "0.01"], "at least 100000 bytes are needed"),
     ],
@@ -126,7 +126,7 @@ def test_a_run_ends_with_its_recording_where_asked(tmp_path: Path) -> None:
     command += ["--max-disk", "0.3", "--when-full", "end"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 1
-    assert ran.stderr.count("recording stopped: the bag has reached the 300000 bytes") == 1
+    assert ran.stderr.count("recording stopped: the bag has reached its limit of 300000 bytes") == 1
     assert sum(path.stat().st_size for path in (tmp_path / "bag").iterdir()) <= 300_000
     with Reader(tmp_path / "bag") as reader:
         assert reader.message_count > 100
@@ -180,7 +180,7 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
 
 def test_live_is_asked_for_by_name(tmp_path: Path) -> None:
     ran = subprocess.run(sim_node("record", tmp_path / "bag"), capture_output=True, text=True, timeout=PATIENCE)
-    assert (ran.returncode, "record takes --live" in ran.stderr) == (2, True)
+    assert (ran.returncode, "record requires --live" in ran.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -194,7 +194,7 @@ def test_a_live_recording_ends_when_it_is_full(tmp_path: Path) -> None:
             ears.node.create_timer(0.01, lambda: publisher.publish(String(data="x" * 10_000)))
             ears.spin_until(lambda: node.process.poll() is not None, what=node.output)
             assert node.wait() == 1
-    assert "recording stopped: the bag has reached the 200000 bytes" in node.output
+    assert "recording stopped: the bag has reached its limit of 200000 bytes" in node.output
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 200_000
     with Reader(folder) as reader:
         assert reader.message_count > 5

@@ -259,7 +259,7 @@ def test_pause_step_seek_and_stop_over_services(flight: Path) -> None:
         ears.spin_until(lambda: told[-1][1].data == 1.0, what="the position")
         refused = set_parameter(ears, "position", 7.0)
         assert not refused.successful
-        assert "7 s is outside of what is played, 0 to 2 s" in refused.reason
+        assert "7 s is outside of the played range, 0 to 2 s" in refused.reason
 
         assert set_parameter(ears, "step_size", 0.1).successful
         assert call(ears, "step").message == "paused at 1.1 s"
@@ -356,7 +356,7 @@ def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> N
         (["BAG", "--start", "-1"], "zero or more"),
         (["BAG", "--start", "9"], "9 s is behind the bag's end at 2 s"),
         (["BAG", "--duration", "0"], "above zero"),
-        (["BAG", "--clock-rate", "10"], "goes with --clock"),
+        (["BAG", "--clock-rate", "10"], "requires --clock"),
         (["BAG", "--remap", "/pose"], "FROM:=TO is needed"),
         (["BAG", "--topics", "/poses"], "the bag has no /poses; did you mean /pose?"),
         (["BAG", "--wait", "/poze"], "/poze is not played; did you mean /pose?"),

@@ -145,7 +145,7 @@ def test_pause_step_resume_and_reset(world_file: Path) -> None:
 
         refused = trigger("step")
         assert not refused.success
-        assert refused.message == "the simulation runs; pause it to step"
+        assert refused.message == "the simulation is running; pause it to step"
 
         paused = trigger("pause")
         assert paused.success

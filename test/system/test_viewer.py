@@ -211,5 +211,5 @@ def test_a_taken_port_is_told_in_one_line_and_nothing_is_started(world: Path) ->
         with program(sim_node("view", world, "--port", str(port))) as viewer:
             assert viewer.wait() == 2
             assert viewer.lines == [
-                f"sim_node: port {port}: something else listens there; another port, or 0 for any, is needed"
+                f"sim_node: port {port}: another program listens on it; give another port, or 0 for any"
             ]

@@ -52,7 +52,7 @@ def bag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "flight.yaml").write_text(WORLD, encoding="utf-8")
     simulation = Simulation(load(folder / "flight.yaml"))
     attached, custom = attachments_of(simulation.world, 0, False), custom_data(simulation.world, 0)
-    recorder = Recorder(folder / "run", from_options({}), attached, custom, tell=print)
+    recorder = Recorder(folder / "run", from_options({}), attached, custom, warn=print)
     loop = Loop(simulation, sinks_into(recorder), real_time_factor=0.0, duration_ns=SECONDS * 10**9)
     loop.start()
     loop.wait()

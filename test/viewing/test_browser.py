@@ -17,7 +17,7 @@ from waiting import PATIENCE, until
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortTaken, free_port
+from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortInUse, free_port
 from sim_node.world import World, load
 
 # A box of its own colour that goes along x at 1 m/s and turns, below a cart that goes along y; and a post.
@@ -86,8 +86,8 @@ def steps_to(loop: Loop, page: Page, steps: int) -> None:
     before = len(page.messages)
     loop.step(steps)
     # What is written in the panel comes after what moves in the scene.
-    told = f"**{loop.simulation.time_ns / 1e9:.2f} s**"
-    page.until(lambda page: any(told in str(message.get("updates")) for message in page.messages[before:]))
+    reported = f"**{loop.simulation.time_ns / 1e9:.2f} s**"
+    page.until(lambda page: any(reported in str(message.get("updates")) for message in page.messages[before:]))
 
 
 def test_a_shape_is_where_the_product_of_the_matrices_says(run: tuple[Loop, str]) -> None:
@@ -202,12 +202,12 @@ def test_the_lookup_is_tf2s(run: tuple[Loop, str]) -> None:
         page.send({"type": "GuiUpdateMessage", "uuid": page.element("Source")["uuid"], "updates": {"value": "crane"}})
         steps_to(loop, page, 100)
 
-        def told(page: Page) -> str:
+        def reported(page: Page) -> str:
             texts = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "`crane` in `map`" in str(m["updates"])]
             return texts[-1] if texts else ""
 
-        page.until(lambda page: "| 1.000 | 0.500 | 2.000 |" in told(page))
-        assert "| 0.00 | 0.00 | 90.00 |" in told(page)
+        page.until(lambda page: "| 1.000 | 0.500 | 2.000 |" in reported(page))
+        assert "| 0.00 | 0.00 | 90.00 |" in reported(page)
 
 
 def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
@@ -225,9 +225,9 @@ def test_numbers_of_sensors_are_written_out(tmp_path: Path) -> None:
             page.take_in(0.5)
             steps_to(loop, page, 100)
             page.until(lambda page: any("| x | 1 |" in str(m) for m in page.all("GuiUpdateMessage")))
-            told = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "| x | 1 |" in str(m)][-1]
-            assert "| y | 0.5 |" in told
-            assert "| z | 2 |" in told
+            reported = [str(m["updates"]) for m in page.all("GuiUpdateMessage") if "| x | 1 |" in str(m)][-1]
+            assert "| y | 0.5 |" in reported
+            assert "| z | 2 |" in reported
     finally:
         loop.stop()
 
@@ -286,7 +286,7 @@ def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
     enough = threading.Event()
 
     def show(instant: Instant) -> None:
-        shown.append((instant.time_ns, float(instant.poses[0, 0]), set(instant.told)))
+        shown.append((instant.time_ns, float(instant.poses[0, 0]), set(instant.measurements)))
         busy.set()
         go_on.wait()
         if instant.time_ns == 1000:
@@ -352,7 +352,7 @@ def test_a_port_that_is_taken_is_refused_by_name_and_the_default_one_moves_on() 
         other.bind((HOST, 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(PagePortTaken, match=f"port {port}: something else listens there"):
+        with pytest.raises(PagePortInUse, match=f"port {port}: another program listens on it"):
             Server(port, "test")
     with socket.socket() as other:
         try:

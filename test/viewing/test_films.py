@@ -137,6 +137,6 @@ def test_what_a_format_cannot_hold_is_told(tmp_path: Path) -> None:
     odd = (pixels[:95] for pixels in pictures(3))
     with pytest.raises(FilmError, match="even width and height, found 160x95"):
         write_film(odd, 3, Fraction(30), tmp_path / "film.mp4")
-    with pytest.raises(FilmError, match="up to 50 pictures a second, found 60"):
+    with pytest.raises(FilmError, match="up to 50 pictures per second, found 60"):
         write_film(pictures(3), 3, Fraction(60), tmp_path / "film.gif")
     assert os.listdir(tmp_path) == []

@@ -30,7 +30,7 @@ POSES = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]] * 2)
 def viewer() -> Iterator[Viewer]:
     made = Viewer(0)
     frames = FrameTable(("map", "car"), np.array([-1, 0], np.int32), np.array([True, False]))
-    made.stage(frames, POSES.copy())
+    made.set_scene(frames, POSES.copy())
     yield made
     made.close()
 

@@ -82,7 +82,7 @@ def test_shapes_of_recorded_robots_are_drawn_once(tmp_path: Path, capsys: pytest
 
 def test_options_of_worlds_are_refused(robot_bag: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rviz", str(robot_bag), "--namespace", "hall"]) == 2
-    assert "a bag takes no --namespace" in capsys.readouterr().err
+    assert "a bag does not support --namespace" in capsys.readouterr().err
 
 
 def test_a_bag_without_transforms_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

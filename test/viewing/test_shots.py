@@ -191,7 +191,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
     file = tmp_path / "hull.glb"
     file.write_bytes(b"glTF\2\0\0\0")
     hull = Body("hull", "map", geometry=(Geometry("mesh", np.array([1.0, 1.0, 1.0]), file=file),))
-    with pytest.warns(WorldWarning, match=r"hull\.glb is not drawn"):
+    with pytest.warns(WorldWarning, match=r"hull\.glb cannot be shown"):
         picture(World("w", bodies=(hull, ball(0, 0, 2))))
 
 
@@ -199,7 +199,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
     ("asked", "error", "message"),
     [
         ({"camera": "CAM_FRNT"}, RenderError, r"no frame 'CAM_FRNT'; did you mean CAM_FRONT\?"),
-        ({"camera": "1,2"}, RenderError, "'1,2' is no viewpoint; x,y,z"),
+        ({"camera": "1,2"}, RenderError, "'1,2' is not a viewpoint; x,y,z"),
         ({"camera": "1,2,3@1,2,x"}, RenderError, "is no viewpoint"),
         ({"camera": "1,2,3@1,2,3"}, RenderError, "one point"),
         ({"camera": "1,2,3@0,0,0,200"}, RenderError, "200 degrees; allowed: 1 to 170"),

@@ -208,5 +208,5 @@ def test_the_command_writes_a_robot_or_the_world(tmp_path: Path, capsys: pytest.
     assert main(["urdf", "formation"]) == 0
     assert URDF.from_xml_string(capsys.readouterr().out.encode()).get_root() == "map"
     assert main(["urdf", "formation", "bravp"]) == 2
-    told = capsys.readouterr().err
-    assert "no robot 'bravp'; did you mean bravo? (robots of formation: alpha, bravo, charlie)" in told
+    reported = capsys.readouterr().err
+    assert "no robot 'bravp'; did you mean bravo? (robots of formation: alpha, bravo, charlie)" in reported

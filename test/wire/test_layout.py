@@ -19,7 +19,7 @@ from sensor_msgs.msg import Imu, PointCloud2
 from sim_node.wire import definitions
 from sim_node.wire.definitions import fields_of
 from sim_node.wire.encoding import LayoutFault
-from sim_node.wire.layout import Layout
+from sim_node.wire.layout import MessageLayout
 
 STORE = get_typestore(Stores.ROS2_JAZZY)
 # rosbags' Jazzy is of before nav_msgs 5.3.6 took over three messages.
@@ -46,7 +46,7 @@ def drawn(data: st.DataObject, type: str) -> tuple[Any, dict[str, Any]]:
     parts = {name: value(data, *of) for name, of in STORE.fielddefs[type][1] if name != DUMMY}
     dummy = {name: 0 for name, _ in STORE.fielddefs[type][1] if name == DUMMY}
     message = STORE.types[type](**{name: each for name, (each, _) in parts.items()}, **dummy)
-    return message, {name: said for name, (_, said) in parts.items()}
+    return message, {name: output for name, (_, output) in parts.items()}
 
 
 def value(data: st.DataObject, kind: Any, what: Any) -> tuple[Any, Any]:
@@ -61,7 +61,7 @@ def value(data: st.DataObject, kind: Any, what: Any) -> tuple[Any, Any]:
         chosen = data.draw(st.lists(NUMBERS[inner[1][0]], min_size=count, max_size=count))
         return np.array(chosen, {"byte": "u1", "char": "u1"}.get(inner[1][0], inner[1][0])), chosen
     rows = [value(data, *inner) for _ in range(count)]
-    return [row for row, _ in rows], [said for _, said in rows]
+    return [row for row, _ in rows], [output for _, output in rows]
 
 
 @pytest.mark.parametrize("type", TYPES)
@@ -76,17 +76,17 @@ def test_fields_are_those_of_rosbags(type: str) -> None:
 def test_bytes_are_those_of_rosbags(type: str, data: st.DataObject) -> None:
     """Every type, with lists and texts of any length."""
     message, fields = drawn(data, type)
-    assert Layout(type, fields).write(0) == bytes(STORE.serialize_cdr(message, type))
+    assert MessageLayout(type, fields).write(0) == bytes(STORE.serialize_cdr(message, type))
 
 
 def test_defaults_are_those_of_the_definition() -> None:
     """geometry_msgs/Quaternion is the identity; sensor_msgs/NavSatStatus of Jazzy is unknown, -2."""
-    assert Layout("geometry_msgs/msg/Quaternion", {}).at("w").tolist() == [1.0]
-    assert Layout("sensor_msgs/msg/NavSatFix", {}).at("status.status").tolist() == [-2]
+    assert MessageLayout("geometry_msgs/msg/Quaternion", {}).at("w").tolist() == [1.0]
+    assert MessageLayout("sensor_msgs/msg/NavSatFix", {}).at("status.status").tolist() == [-2]
 
 
 def test_numbers_are_rewritten_by_the_names_of_their_fields() -> None:
-    layout = Layout("sensor_msgs/msg/Imu", {"header.frame_id": "imu", "angular_velocity_covariance": np.eye(3)})
+    layout = MessageLayout("sensor_msgs/msg/Imu", {"header.frame_id": "imu", "angular_velocity_covariance": np.eye(3)})
     layout.at("angular_velocity")[:] = [1.0, 2.0, 3.0]
     layout.at("linear_acceleration.z")[:] = 9.81
     first = deserialize_message(layout.write(2 * SECOND + 7), Imu)
@@ -103,7 +103,7 @@ def test_numbers_are_rewritten_by_the_names_of_their_fields() -> None:
 def test_every_header_in_a_message_has_the_stamp() -> None:
     """A TFMessage has one for each of its transforms."""
     transforms = [{"header.frame_id": "map", "child_frame_id": name} for name in ("a", "long_name", "b")]
-    layout = Layout("tf2_msgs/msg/TFMessage", {"transforms": transforms})
+    layout = MessageLayout("tf2_msgs/msg/TFMessage", {"transforms": transforms})
     layout.at("transforms[1].transform")[:] = [1, 2, 3, 0, 0, 0, 1]
     got = STORE.deserialize_cdr(layout.write(5 * SECOND), "tf2_msgs/msg/TFMessage").transforms
     assert [(each.header.stamp.sec, each.child_frame_id) for each in got] == [(5, "a"), (5, "long_name"), (5, "b")]
@@ -113,7 +113,7 @@ def test_every_header_in_a_message_has_the_stamp() -> None:
 def test_a_field_of_each_message_of_a_list_is_written_at_once() -> None:
     """Texts of any length between them; an array of points is a list of messages too."""
     rows = [{"child_frame_id": "x" * length} for length in range(9)]
-    layout = Layout("tf2_msgs/msg/TFMessage", {"transforms": rows})
+    layout = MessageLayout("tf2_msgs/msg/TFMessage", {"transforms": rows})
     poses = np.random.default_rng(0).normal(size=(9, 7))
     memory, places = layout.rows("transforms[].transform")
     memory[places] = poses
@@ -121,7 +121,7 @@ def test_a_field_of_each_message_of_a_list_is_written_at_once() -> None:
     assert [each.transform.rotation.w for each in got] == poses[:, 6].tolist()
     assert [each.transform.translation.x for each in got] == poses[:, 0].tolist()
     points = np.arange(6.0).reshape(2, 3)
-    polygon = STORE.deserialize_cdr(Layout("geometry_msgs/msg/Polygon", {"points": points}).write(0), POLYGON)
+    polygon = STORE.deserialize_cdr(MessageLayout("geometry_msgs/msg/Polygon", {"points": points}).write(0), POLYGON)
     assert [[each.x, each.y, each.z] for each in polygon.points] == points.tolist()
 
 
@@ -129,9 +129,9 @@ def test_a_time_takes_nanoseconds() -> None:
     """Or is set by `write`, where that is asked for; a header's that is named stays."""
     kind = "sensor_msgs/msg/TimeReference"
     for layout, sent in (
-        (Layout(kind, {"time_ref": 3 * SECOND + 5}), (7, 3)),
-        (Layout(kind, {}, times=("time_ref",)), (7, 7)),
-        (Layout(kind, {"header.stamp": 2 * SECOND, "time_ref": np.int64(3 * SECOND)}), (2, 3)),
+        (MessageLayout(kind, {"time_ref": 3 * SECOND + 5}), (7, 3)),
+        (MessageLayout(kind, {}, times=("time_ref",)), (7, 7)),
+        (MessageLayout(kind, {"header.stamp": 2 * SECOND, "time_ref": np.int64(3 * SECOND)}), (2, 3)),
     ):
         got = STORE.deserialize_cdr(layout.write(7 * SECOND), kind)
         assert (got.header.stamp.sec, got.time_ref.sec) == sent
@@ -139,7 +139,7 @@ def test_a_time_takes_nanoseconds() -> None:
 
 def test_a_packer_has_a_message_of_its_own() -> None:
     """Fields of several types; two packers of a layout do not see each other's numbers."""
-    layout = Layout("sensor_msgs/msg/Range", {"header.frame_id": "sonar", "variance": 0.5})
+    layout = MessageLayout("sensor_msgs/msg/Range", {"header.frame_id": "sonar", "variance": 0.5})
     first, second = (layout.packer("radiation_type", "field_of_view", "min_range", "range") for _ in range(2))
     kept = first(SECOND, (1, 0.25, 0.5, 2.0))
     second(2 * SECOND, (0, 1.0, 1.0, 1.0))
@@ -154,23 +154,23 @@ def test_a_packer_has_a_message_of_its_own() -> None:
     [
         (lambda layout: layout.packer("rage"), "no field 'rage'; did you mean range"),
         (lambda layout: layout.at("header"), "header does not consist of equal numbers"),
-        (lambda layout: layout.length("range"), "range is no list"),
+        (lambda layout: layout.length("range"), "range is not a list"),
         (lambda layout: layout.rows("ranges[].x"), "no field 'ranges'; did you mean range"),
-        (lambda layout: Layout(layout.type, {}, times=("stamp",)), "no field 'stamp'"),
+        (lambda layout: MessageLayout(layout.type, {}, times=("stamp",)), "no field 'stamp'"),
         (
-            lambda layout: Layout("geometry_msgs/msg/Polygon", {"points": np.ones((2, 2))}),
+            lambda layout: MessageLayout("geometry_msgs/msg/Polygon", {"points": np.ones((2, 2))}),
             "points needs rows of 3 numb",
         ),
     ],
 )
-def test_places_that_a_message_does_not_have_are_refused(ask: Callable[[Layout], object], told: str) -> None:
-    with pytest.raises(LayoutFault, match=told):
-        ask(Layout("sensor_msgs/msg/Range", {}))
+def test_places_that_a_message_does_not_have_are_refused(ask: Callable[[MessageLayout], object], reported: str) -> None:
+    with pytest.raises(LayoutFault, match=reported):
+        ask(MessageLayout("sensor_msgs/msg/Range", {}))
 
 
 def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
     points = np.array([1.5, -2.5], "<f4")
-    layout = Layout("sensor_msgs/msg/PointCloud2", {"data": points})
+    layout = MessageLayout("sensor_msgs/msg/PointCloud2", {"data": points})
     assert bytes(deserialize_message(layout.write(0), PointCloud2).data) == points.tobytes()
     layout.at("data", points)[1] = 4.0
     assert bytes(deserialize_message(layout.write(0), PointCloud2).data) == np.array([1.5, 4.0], "<f4").tobytes()
@@ -180,29 +180,29 @@ def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
     ("type", "fields", "told"),
     [
         ("sensor_msgs/msg/Imu", {"angular_velocty": [0, 0, 0]}, "no field 'angular_velocty'; did you mean angular_vel"),
-        ("sensor_msgs/msg/Imu", {"angular_velocity": [0, 0]}, "angular_velocity needs 3 of them, found 2"),
+        ("sensor_msgs/msg/Imu", {"angular_velocity": [0, 0]}, "angular_velocity needs 3 elements, found 2"),
         ("sensor_msgs/msg/Imu", {"header": [1, 2]}, "header does not consist of equal numbers"),
         ("sensor_msgs/msg/Imu", {"header.frame_id": 3}, "header.frame_id needs a text, found 3"),
         ("sensor_msgs/msg/Range", {"radiation_type": 256}, "radiation_type needs uint8, found 256"),
         ("sensor_msgs/msg/Range", {"radiation_type": 0.5}, "radiation_type needs uint8, found 0.5"),
         ("sensor_msgs/msg/Range", {"range": "far"}, "range needs numbers .float32., found 'far'"),
-        ("sensor_msgs/msg/Rage", {}, "sensor_msgs/msg/Rage is not known; did you mean sensor_msgs/msg/Range"),
-        ("sensor_msgs/Range", {}, "sensor_msgs/Range is not known; did you mean sensor_msgs/msg/Range"),
+        ("sensor_msgs/msg/Rage", {}, "unknown message type sensor_msgs/msg/Rage; did you mean sensor_msgs/msg/Range"),
+        ("sensor_msgs/Range", {}, "unknown message type sensor_msgs/Range; did you mean sensor_msgs/msg/Range"),
         ("there_is_no_such_package/msg/Word", {}, "is its package installed and sourced"),
         ("tf2_msgs/msg/TFMessage", {"transforms": [1.0]}, "transforms needs a list of mappings"),
-        ("shape_msgs/msg/SolidPrimitive", {"dimensions": [1.0] * 4}, "dimensions takes up to 3, found 4"),
+        ("shape_msgs/msg/SolidPrimitive", {"dimensions": [1.0] * 4}, "dimensions may have up to 3 elements, found 4"),
     ],
 )
 @pytest.mark.usefixtures("installed")
-def test_fields_that_do_not_fit_are_refused(type: str, fields: dict[str, Any], told: str) -> None:
-    with pytest.raises(LayoutFault, match=told):
-        Layout(type, fields)
+def test_fields_that_do_not_fit_are_refused(type: str, fields: dict[str, Any], reported: str) -> None:
+    with pytest.raises(LayoutFault, match=reported):
+        MessageLayout(type, fields)
 
 
 @pytest.mark.usefixtures("installed")
 def test_an_installed_message_is_found_by_its_file() -> None:
     """Constants, comments, defaults, bounds, fields of its own package and of others."""
-    layout = Layout("weather_msgs/msg/Report", {"gust.speed": 3.5, "names": ["a", "bc"]})
+    layout = MessageLayout("weather_msgs/msg/Report", {"gust.speed": 3.5, "names": ["a", "bc"]})
     assert layout.write(0) == bytes.fromhex(
         "00010000"  # plain CDR
         "00000000 00000000 01000000 00 000000"  # header: stamp, an empty text, padding

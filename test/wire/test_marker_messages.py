@@ -95,7 +95,7 @@ def test_a_mesh_without_a_colour_has_its_own() -> None:
     st.lists(st.tuples(st.integers(-(2**31) * 10**9, 2**31 * 10**9 - 1), numbers(7)), min_size=1, max_size=9),
 )
 def test_a_path_has_the_last_poses(frame: str, added: list[tuple[int, np.ndarray]]) -> None:
-    path = PathMessage(frame, most=4)
+    path = PathMessage(frame, max_poses=4)
     for count, (stamp_ns, pose) in enumerate(added, 1):
         data = path.add(stamp_ns, pose)
         for got in (deserialize_message(data, Path), TYPES[0].deserialize_cdr(data, "nav_msgs/msg/Path")):
@@ -108,7 +108,7 @@ def test_a_path_has_the_last_poses(frame: str, added: list[tuple[int, np.ndarray
 
 
 def test_a_cleared_path_begins_anew() -> None:
-    path = PathMessage("map", most=3)
+    path = PathMessage("map", max_poses=3)
     for stamp_ns in range(5):
         path.add(stamp_ns, np.ones(7))
     path.clear()

@@ -97,9 +97,9 @@ def test_gps(frame: str, stamp_ns: int, values: FloatArray) -> None:
     assert got.position_covariance.tolist() == np.diag([4.0, 4.0, 9.0]).ravel().tolist()
     assert got.position_covariance_type == NavSatFix.COVARIANCE_TYPE_DIAGONAL_KNOWN
     assert (got.status.status, got.status.service) == (NavSatStatus.STATUS_FIX, NavSatStatus.SERVICE_GPS)
-    told = read(written(gps, frame, stamp_ns, values, "fix_velocity"), TwistWithCovarianceStamped, "map", stamp_ns)
-    assert [*xyz(told.twist.twist.linear), *xyz(told.twist.twist.angular)] == [*values[3:], 0.0, 0.0, 0.0]
-    assert told.twist.covariance.tolist() == np.diag([4.0, 4.0, 4.0, -1.0, -1.0, -1.0]).ravel().tolist()
+    reported = read(written(gps, frame, stamp_ns, values, "fix_velocity"), TwistWithCovarianceStamped, "map", stamp_ns)
+    assert [*xyz(reported.twist.twist.linear), *xyz(reported.twist.twist.angular)] == [*values[3:], 0.0, 0.0, 0.0]
+    assert reported.twist.covariance.tolist() == np.diag([4.0, 4.0, 4.0, -1.0, -1.0, -1.0]).ravel().tolist()
 
 
 @given(NAMES, STAMPS, numbers(6), st.sampled_from([sensors.Contact, sensors.ForceTorque]))
@@ -143,11 +143,11 @@ def test_joint_state(frame: str, names: list[str], stamp_ns: int, data: st.DataO
 
 
 @given(NAMES, STAMPS, FLOATS)
-def test_range(frame: str, stamp_ns: int, told: float) -> None:
+def test_range(frame: str, stamp_ns: int, reported: float) -> None:
     """Before Jazzy, Range ends without its variance."""
     sensor = sensors.Rangefinder(field_of_view=0.25, range_min=0.5, range_max=8.0, noise=TWO)
-    got = read(written(sensor, frame, stamp_ns, np.array([told])), Range, frame, stamp_ns)
-    assert (got.range, got.field_of_view, got.min_range, got.max_range) == (told, 0.25, 0.5, 8.0)
+    got = read(written(sensor, frame, stamp_ns, np.array([reported])), Range, frame, stamp_ns)
+    assert (got.range, got.field_of_view, got.min_range, got.max_range) == (reported, 0.25, 0.5, 8.0)
     assert got.radiation_type == Range.INFRARED
     assert not hasattr(got, "variance") or got.variance == 4.0
 
@@ -246,16 +246,16 @@ def test_a_time_that_stamps_do_not_hold_is_refused() -> None:
 @pytest.mark.parametrize(
     ("field", "told", "shape"),
     [
-        (channels(0, 3), "a reading of shape .2,.: channel 2 is the last that is needed, there are 2", (2,)),
-        (channels(0), "angular_velocity needs 3 of them, found 1", (2,)),
-        (Channels("speed"), "channels do not fit a reading of shape .3,.: only integers, slices", (3,)),
+        (channels(0, 3), "a measurement of shape .2,.: channel 2 is the last that is needed, there are 2", (2,)),
+        (channels(0), "angular_velocity needs 3 elements, found 1", (2,)),
+        (Channels("speed"), "channels do not fit a measurement of shape .3,.: only integers, slices", (3,)),
         (Channels(slice(0, 2), within=np.zeros(3)), r"needs shape .3,., slice.0, 2, None. of a reading .3,. is", (3,)),
-        (Channels(..., within=np.zeros(4)), "angular_velocity needs 3 of them, found 4", (4,)),
-        (Channels(...), "angular_velocity needs 3 of them, found 6", (2, 3)),
+        (Channels(..., within=np.zeros(4)), "angular_velocity needs 3 elements, found 4", (4,)),
+        (Channels(...), "angular_velocity needs 3 elements, found 6", (2, 3)),
     ],
 )
-def test_channels_that_do_not_fit_are_refused(field: Any, told: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(LayoutFault, match=told):
+def test_channels_that_do_not_fit_are_refused(field: Any, reported: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(LayoutFault, match=reported):
         writer(Message("m", "sensor_msgs/msg/Imu", {"angular_velocity": field}), shape, "imu")
 
 

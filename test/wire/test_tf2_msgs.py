@@ -26,8 +26,8 @@ def test_the_hash(name: str) -> None:
                   if (folder / "share" / "tf2_msgs" / "package.xml").exists()), None)  # fmt: skip
     if share is None or not (share / "msg" / "TFMessage.json").exists():
         pytest.skip("this ROS 2 is older than type hashes")
-    told = json.loads((share / f"{name}.json").read_text(encoding="utf-8"))["type_hashes"]
-    assert {each["type_name"]: each["hash_string"] for each in told}[f"tf2_msgs/{name}"] == HASHES[name]
+    reported = json.loads((share / f"{name}.json").read_text(encoding="utf-8"))["type_hashes"]
+    assert {each["type_name"]: each["hash_string"] for each in reported}[f"tf2_msgs/{name}"] == HASHES[name]
 
 
 def test_all_of_it_can_be_sent() -> None:

@@ -1,4 +1,4 @@
-"""A viewer in the browser, by viser: a page of its own, served on this machine, which needs no other host.
+"""A viewer in the browser, based on viser. The page is served on this machine and needs no other host.
 
 viewer = Viewer()
 sink = ViewSink(viewer)
@@ -7,6 +7,6 @@ sink.steer(loop)
 """
 
 from sim_node.viewing.browser.viewer import Viewer, ViewSink
-from sim_node.viewing.ports import PagePortTaken
+from sim_node.viewing.ports import PagePortInUse
 
-__all__ = ["PagePortTaken", "ViewSink", "Viewer"]
+__all__ = ["PagePortInUse", "ViewSink", "Viewer"]

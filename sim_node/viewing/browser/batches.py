@@ -1,4 +1,4 @@
-"""Solids of one look, drawn as one batch."""
+"""Shapes of one look, rendered as one batch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.viewing.meshes import Mesh, Shape
 
 
 def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
-    """Colours (..., 3) in 0 to 1, as screens have them, in the linear bytes that viser wants of instances and of lines.
+    """Convert sRGB colours (..., 3) in 0 to 1 to linear bytes, which viser needs for instances and lines.
 
     IEC 61966-2-1.
     """
@@ -27,25 +27,25 @@ def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
 
 @cache
 def solid(kind: str) -> Mesh:
-    """A box of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z, about the origin."""
+    """Return a cube of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z."""
     if kind == "box":
         made = trimesh.creation.box((1.0, 1.0, 1.0))
     elif kind == "sphere":
         made = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
     else:
         made = trimesh.creation.cylinder(radius=1.0, height=1.0, sections=32)
-    # Edges stay sharp where normals are not shared: each face of a box and a lid has corners of its own.
+    # Sharp edges need separate normals: each face of a box and each lid has its own vertices.
     if kind != "sphere":
         made.unmerge_vertices()
     return Mesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
 
 
-# Where viser's order of a quaternion is in a pose.
+# viser's order of a quaternion, as indices of a pose.
 WXYZ = [6, 3, 4, 5]
 
 
 class Batches:
-    """The shapes of a scene below a node of it. Those on frames that stand still are sent once.
+    """The shapes of a scene below a node. Those on frames that do not move are sent once.
 
     moving (M, 7): the last poses of the others in the fixed frame, in the order of their batches.
     """
@@ -66,18 +66,18 @@ class Batches:
         self._rows, self._locals = _placed(moving)
 
     def show(self, in_root: FloatArray) -> None:
-        """Sends where the shapes of moving frames are, given all frames' poses (N, 7) in the fixed frame."""
+        """Send the shapes of moving frames, given all frames' poses (N, 7) in the fixed frame."""
         if self._moving:
             placed = pose_math.compose(in_root[self._rows], self._locals).astype(np.float32)
             positions, wxyzs = placed[:, :3], placed[:, WXYZ]
             for handle, members in self._moving:
-                # viser leaves out what is as it was.
+                # viser skips unchanged values.
                 handle.batched_positions = positions[members]
                 handle.batched_wxyzs = wxyzs[members]
 
 
 def _form(shape: Shape) -> tuple[Any, ...]:
-    """What the shapes of a batch have in common beside their sizes, colours and frames."""
+    """Return what the shapes of a batch share besides sizes, colours and frames."""
     return shape.kind, id(shape.mesh) if shape.mesh else shape.file
 
 
@@ -93,7 +93,7 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
         "batched_wxyzs": placed[:, WXYZ],
         "batched_scales": np.array([shape.scale for shape in shapes], dtype=np.float32),
         "lod": "off",
-        # Shadows cost most of the frame rate where WebGL is drawn in software.
+        # Shadows cost most of the frame rate with software WebGL.
         "cast_shadow": False,
         "receive_shadow": False,
     }
@@ -116,7 +116,7 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
 
 
 def _glb(file: Path) -> bytes:
-    """A file as GLB: as it is, or one of another format made into it."""
+    """Return a file as GLB, converted if needed."""
     if file.suffix.lower() == ".glb":
         return file.read_bytes()
     import trimesh

@@ -1,4 +1,4 @@
-"""What of the scene is looked at: names, axes, trails, and the frame that the camera follows."""
+"""View options: names, axes, trails, and the frame that the camera follows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTHING = "nothing"
 
 
 class Look:
-    """The choices of a panel; lock: held while the scene is changed."""
+    """The options of a panel; lock: held while the scene is changed."""
 
     def __init__(self, server: Any, scene: Scene, lock: RLock) -> None:
         self._server, self._scene, self._lock = server, scene, lock
@@ -66,7 +66,7 @@ class Look:
 
 
 def _look_at_middle(client: Any, scene: Scene, *, followed: bool) -> None:
-    """Turns a page's camera to the frame that is followed, from nearby, or back to the whole scene."""
+    """Point a page's camera at the followed frame, from nearby, or back at the whole scene."""
     extent = scene.extent
     middle = np.zeros(3) if followed else extent.centre
     away = extent.camera - extent.centre

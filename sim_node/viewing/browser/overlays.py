@@ -1,4 +1,4 @@
-"""Overlays of the scene: the axes of frames, their names, their trails."""
+"""Overlays of the scene: axes, names and trails of frames."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sim_node.viewing.browser.batches import WXYZ, linear
 from sim_node.viewing.meshes import Shape
 from sim_node.world import FrameTable
 
-# Of a scene's radius, and of the distance of a frame from its parent, when that is shorter.
+# Fractions of the scene's radius, and of a frame's distance from its parent if that is shorter.
 _OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
 _THICKNESS = 0.03
 
 
 class Axes:
-    """Red, green and blue arrows at every frame, of lengths (N,)."""
+    """Red, green and blue arrows at every frame, of lengths (N,), m."""
 
     def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:
         self._lengths = lengths
@@ -37,7 +37,7 @@ class Axes:
                 self._sets.append((handle, rows))
 
     def show(self, in_root: FloatArray) -> None:
-        """Sends where the moving ones are."""
+        """Send the poses of moving frames."""
         if self._moving.any():
             placed = in_root[self._moving].astype(np.float32)
             handle, _ = self._sets[-1]
@@ -45,18 +45,18 @@ class Axes:
             handle.batched_wxyzs = placed[:, WXYZ]
 
     def resize(self, factor: float) -> None:
-        """All of them longer or shorter."""
+        """Scale all of them."""
         for handle, rows in self._sets:
             handle.batched_scales = (factor * self._lengths[rows]).astype(np.float32)
 
     def set_visible(self, visible: bool) -> None:
-        """Shows or hides them."""
+        """Show or hide them."""
         for handle, _ in self._sets:
             handle.visible = visible
 
 
 def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], radius: float) -> FloatArray:
-    """How long (N,) to draw the axes of each frame, m: by what is on it, and how close it is to its parent."""
+    """Return axis lengths (N,) of frames, m, by their shapes and the distance to their parent."""
     largest = _OF_RADIUS * radius
     sizes = np.zeros(len(frames))
     for shape in shapes:
@@ -71,29 +71,29 @@ def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], ra
 
 
 MODES = ("none", "main", "all")
-# Each name is an element of the page that is moved by itself: more of them neither can be read nor keep pace.
+# Each name is a separate element of the page: more are neither legible nor fast enough.
 MAX_NAMES = 100
-# Letters of a label.
+# Maximum length of a label.
 MAX_LENGTH = 40
-# Labels that do not hide the scene.
+# Number of labels that do not hide the scene.
 FEW = 30
 
 
 class Names:
-    """The names of no frames, of the main ones, or of all; frames that stand still in one place share a label.
+    """The names of no frames, the main ones, or all; static frames at one place share a label.
 
-    Labels are made when they are first asked for, MOST at once.
+    Labels are created when they are first needed, with a limit.
     """
 
     def __init__(self, scene: Any, node: str, frames: FrameTable, main: list[int]) -> None:
         self._scene, self._node, self._frames = scene, node, frames
         self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
         self._labels: list[tuple[int, Any]] = []
-        # The mode to begin with.
+        # Initial mode.
         self.first = "main" if len(main) <= FEW else "none"
 
     def choose(self, mode: str, in_root: FloatArray) -> None:
-        """One of MODES, at poses (N, 7) in the fixed frame."""
+        """Select one of MODES, at poses (N, 7) in the fixed frame."""
         for _, label in self._labels:
             label.remove()
         self._labels = [
@@ -102,13 +102,13 @@ class Names:
         ]
 
     def show(self, in_root: FloatArray) -> None:
-        """Sends where those of moving frames are."""
+        """Send the positions of moving frames."""
         for row, label in self._labels:
             if not self._frames.still[row]:
                 label.position = in_root[row, :3]
 
     def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
-        """The label of each row that has one."""
+        """Return the label of each row that has one."""
         texts: dict[int, str] = {}
         first: dict[tuple[float, ...], int] = {}
         for row in rows:
@@ -123,22 +123,22 @@ class Names:
 
 
 def main_rows(frames: FrameTable) -> list[int]:
-    """The frames on the fixed frame, and the first moving ones of each branch."""
+    """Return the frames on the fixed frame, and the first moving ones of each branch."""
     parents = frames.parents
     first = ~frames.still & ((parents < 0) | frames.still[parents])
     rows: list[int] = np.flatnonzero(first | (parents == 0)).tolist()
     return rows
 
 
-# Points of a trail; how far apart they are at least, of a scene's radius; trails at once.
+# Points of a trail; their minimum distance, as a fraction of the scene's radius; maximum number of trails.
 POINTS, APART, MAX_TRAILS = 600, 0.004, 32
 COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189), (23, 190, 207))
 
 
 class Trails:
-    """One object of lines for all trails, made anew where others are chosen.
+    """One line object for all trails, recreated when others are chosen.
 
-    Each trail is a ring of POINTS positions (3,), which starts full of the first one: its memory never grows.
+    Each trail is a ring buffer of POINTS positions (3,), initially full of the first one: its memory never grows.
     """
 
     def __init__(self, scene: Any, node: str, radius: float) -> None:
@@ -148,7 +148,7 @@ class Trails:
         self._changed = False
 
     def choose(self, rows: Sequence[int], in_root: FloatArray) -> None:
-        """The frames that draw trails from now on, MOST at most."""
+        """Set the frames that draw trails from now on, up to a limit."""
         self._rows = np.array(rows[:MAX_TRAILS], dtype=np.intp)
         self.clear(in_root)
         if self._handle is not None:
@@ -165,12 +165,12 @@ class Trails:
             )
 
     def clear(self, in_root: FloatArray) -> None:
-        """Begins all of them anew where their frames are."""
+        """Restart all trails at their frames."""
         self._points = np.repeat(in_root[self._rows, None, :3], POINTS, axis=1).astype(np.float32)
         self._changed = True
 
     def follow(self, in_root: FloatArray) -> None:
-        """Adds where frames have gone."""
+        """Add the current positions of frames."""
         if not len(self._rows):
             return
         here = in_root[self._rows, :3].astype(np.float32)
@@ -181,7 +181,7 @@ class Trails:
             self._changed = True
 
     def show(self) -> None:
-        """Sends them if they have grown."""
+        """Send the trails if they have grown."""
         if self._changed and self._handle is not None:
             self._handle.points = self._segments()
             self._changed = False

@@ -17,12 +17,12 @@ from sim_node.viewing.browser.scene import Scene
 from sim_node.viewing.browser.transport import SPEEDS, Transport
 from sim_node.world import World
 
-# Numbers of a reading that are written out.
+# Maximum number of values of a shown measurement.
 MAX_NUMBERS = 60
 
 
 class Readouts:
-    """A tab: choose a sensor, see the numbers of its last reading.
+    """A tab that shows the numbers of a sensor's last measurement.
 
     labels: of the numbers of each sensor, by its name; one or more sensors.
     """
@@ -32,22 +32,22 @@ class Readouts:
         self._last: dict[str, npt.NDArray[Any]] = {}
         self._sensor = gui.add_dropdown("Sensor", tuple(labels))
         self._answer = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
 
-    def take(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
-        """Keeps the newest reading of each sensor."""
-        self._last.update((name, values) for name, (values, _) in told.items() if name in self._labels)
+    def update(self, described: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+        """Store the latest measurement of each sensor."""
+        self._last.update((name, values) for name, (values, _) in described.items() if name in self._labels)
 
     def show(self) -> None:
-        """Writes the numbers of the chosen sensor out."""
+        """Show the numbers of the chosen sensor."""
         name = self._sensor.value
-        text = table(self._labels[name], self._last[name]) if name in self._last else "no reading yet"
-        if text != self._told:
-            self._told = self._answer.content = text
+        text = table(self._labels[name], self._last[name]) if name in self._last else "no measurement yet"
+        if text != self._shown_text:
+            self._shown_text = self._answer.content = text
 
 
 def labels_of(world: World) -> dict[str, tuple[str, ...]]:
-    """Return the labels of the numbers of all sensors whose readings are a row of a few numbers."""
+    """Return the labels of the numbers of all sensors whose measurements are a short row of numbers."""
     return {
         name: _labels(sensor)
         for group in groups_of(world)
@@ -57,13 +57,13 @@ def labels_of(world: World) -> dict[str, tuple[str, ...]]:
 
 
 def table(labels: tuple[str, ...], values: npt.NDArray[Any]) -> str:
-    """Return a row for each number, with six digits."""
+    """Return one row per number, with six digits."""
     rows = [f"| {label} | {value:.6g} |" for label, value in zip(labels, values.tolist(), strict=True)]
     return "\n".join(["| channel | value |", "|---|---|", *rows])
 
 
 def _labels(sensor: SensorType) -> tuple[str, ...]:
-    """The names of the channels; with numbers behind them where each stands for several."""
+    """Return the names of the channels, numbered if each has several values."""
     (count,), names = sensor.shape(), sensor.channels
     if count == len(names):
         return names
@@ -71,17 +71,17 @@ def _labels(sensor: SensorType) -> tuple[str, ...]:
     return tuple(f"{names[row // each] if names else 'number'} {row % each}" for row in range(count))
 
 
-# What each button asks of a transport.
+# The action of each button.
 _BUTTONS = {"Play": "play", "Pause": "pause", "Step": "step", "Reset": "reset"}
 
 
 class Controls:
-    """Buttons of a panel; what a transport refuses is told to whoever asked."""
+    """Buttons of a panel; errors of the transport are shown to whoever pressed one."""
 
     def __init__(self, gui: Any, transport: Transport | None) -> None:
         self._transport = transport
         self._time = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
         self._start = 0.0
         if transport is None:
             return
@@ -107,18 +107,18 @@ class Controls:
         )
 
     def show(self, time_ns: int) -> None:
-        """The time, from the start of what can be sought, and the speed."""
+        """Show the time, from the start of the span, and the speed."""
         transport, seconds = self._transport, time_ns / 1e9 - self._start
         text = f"**{seconds:.2f} s**"
         if transport is not None:
             text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
             if transport.span is not None:
                 self._slider.value = min(max(seconds, 0.0), self._slider.max)
-        if text != self._told:
-            self._told = self._time.content = text
+        if text != self._shown_text:
+            self._shown_text = self._time.content = text
 
     def _sought(self, event: Any) -> None:
-        """Only what a person has moved: the slider also moves as time goes on."""
+        """Handle moves by a user only: the slider also moves with time."""
         if event.client_id is not None and self._transport is not None:
             self._transport.seek(round((self._start + self._slider.value) * 1e9))
 
@@ -126,17 +126,17 @@ class Controls:
 def _ask(event: Any, action: Callable[[], None]) -> None:
     try:
         action()
-    except Exception as refusal:  # whatever the loop raises is told where it was asked for
+    except Exception as refusal:  # errors of the loop are shown to whoever asked
         if event.client is not None:
             event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)
 
 
-# Lines of the hierarchy that are written out.
+# Maximum number of lines of the hierarchy.
 MAX_LINES = 400
 
 
 class Lookup:
-    """A tab: the tree, indented, and what tf2's lookup_transform(target, source) would say at the shown time."""
+    """A tab with the tree, indented, and the result of tf2's lookup_transform(target, source) at the shown time."""
 
     def __init__(self, gui: Any, scene: Scene) -> None:
         self._scene = scene
@@ -144,19 +144,19 @@ class Lookup:
         self._target = gui.add_dropdown("Target", names, initial_value=names[0])
         self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
         self._answer = gui.add_markdown("")
-        self._told = ""
+        self._shown_text = ""
         gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
 
     def show(self, poses: FloatArray) -> None:
-        """Writes the transform out, from each frame's pose (N, 7) in its parent."""
+        """Show the transform, from each frame's pose (N, 7) in its parent."""
         target, source = self._target.value, self._source.value
-        text = told(target, source, self._scene.frames.lookup(poses, target, source))
-        if text != self._told:
-            self._told = self._answer.content = text
+        text = described(target, source, self._scene.frames.lookup(poses, target, source))
+        if text != self._shown_text:
+            self._shown_text = self._answer.content = text
 
 
 def hierarchy(scene: Scene) -> str:
-    """Names indented below their parents'."""
+    """Return the names, indented below their parents'."""
     frames = scene.frames
     depths: list[int] = []
     for parent in frames.parents.tolist():
@@ -169,8 +169,8 @@ def hierarchy(scene: Scene) -> str:
     return "\n".join([*lines[:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
 
 
-def told(target: str, source: str, pose: FloatArray) -> str:
-    """A pose (7,) in words."""
+def described(target: str, source: str, pose: FloatArray) -> str:
+    """Return a pose (7,) as Markdown."""
     position, rotation = pose_math.position(pose) + 0.0, pose_math.orientation(pose)
     rpy = np.round(np.degrees(quaternions.to_rpy(rotation)), 2) + 0.0
     return "\n".join(

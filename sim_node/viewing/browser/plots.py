@@ -1,4 +1,4 @@
-"""Live plots of chosen signals: the last samples of each, in memory that does not grow."""
+"""Live plots of chosen signals: the last samples of each, in bounded memory."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.viewing.browser.scene import Scene
 
-# Samples of a plot; the least simulated time between two, s; plots at once.
+# Samples of a plot; minimum simulated time between two, s; maximum number of plots.
 SAMPLES, APART_S, MAX_SHOWN = 600, 0.05, 8
 COLOURS = ("#d62728", "#2ca02c", "#1f77b4")
 
-# By name: the labels of its numbers, and these from a pose (7,), the one before and the seconds in between.
+# By name: the labels of its numbers, and their computation from a pose (7,), the previous one and the seconds between.
 Signal = tuple[tuple[str, ...], Callable[[FloatArray, FloatArray, float], FloatArray]]
 SIGNALS: dict[str, Signal] = {
     "position (m)": (("x", "y", "z"), lambda pose, before, dt: pose[:3]),
@@ -46,7 +46,7 @@ class Plot:
         )
 
     def sample(self, time_s: float, in_root: FloatArray) -> None:
-        """Takes a sample if enough time has gone by; time that goes back begins anew."""
+        """Add a sample if enough time has passed; if time goes back, start anew."""
         pose = np.array(in_root[self._row])
         gone = time_s - self._time
         if self._before is not None and 0.0 <= gone < APART_S * (1.0 - 1e-6):
@@ -59,12 +59,12 @@ class Plot:
         self._before, self._time = pose, time_s
 
     def show(self) -> None:
-        """Sends the samples."""
+        """Send the samples."""
         self.handle.data = tuple(np.ascontiguousarray(column) for column in self._samples.T)
 
 
 class Plots:
-    """A tab: choose a frame and a signal, add its plot, remove them all."""
+    """A tab to choose a frame and a signal, add its plot, and remove all plots."""
 
     def __init__(self, gui: Any, scene: Scene, lock: RLock) -> None:
         self._gui, self._scene, self._lock = gui, scene, lock
@@ -79,7 +79,7 @@ class Plots:
         self._folder = gui.add_folder("Plots")
 
     def sample(self, time_ns: int, in_root: FloatArray) -> None:
-        """Takes samples of all that are plotted; poses (N, 7) in the fixed frame."""
+        """Sample all plotted signals; poses (N, 7) in the fixed frame."""
         for plot in self._plots:
             plot.sample(time_ns / 1e9, in_root)
 
@@ -90,7 +90,7 @@ class Plots:
 
     def _add(self, event: Any) -> None:
         if len(self._plots) >= MAX_SHOWN:
-            event.client.add_notification("Not done", f"{MAX_SHOWN} plots are the most", auto_close_seconds=5.0)
+            event.client.add_notification("Not done", f"at most {MAX_SHOWN} plots can be shown", auto_close_seconds=5.0)
             return
         name = self._frame.value
         with self._lock, self._folder:

@@ -1,4 +1,4 @@
-"""The scene of the page: the ground, and all that stands on it."""
+"""The scene of the page: the ground, and everything on it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sim_node.viewing.meshes import Shape
 from sim_node.world import FrameTable
 
 _LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
-# Cells of the grid across a scene's radius, about.
+# Approximate number of grid cells per scene radius.
 _CELLS = 8.0
 
 
 def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent) -> None:
-    """Grids with cells of 1, 10, 100 ... m or parts of one, by the size of the scene."""
+    """Add grids with cells of 1, 10, 100 ... m or fractions of a metre, by the size of the scene."""
     cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
     planes = [pose_math.compose(in_root[shape.row], shape.pose) for shape in shapes if shape.kind == "plane"]
     for number, pose in enumerate(planes or [np.array(pose_math.IDENTITY)]):
@@ -48,16 +48,24 @@ def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArr
         )
 
 
-# All else hangs on it, so that following a frame moves one node.
+# The root of everything else, so that following a frame moves a single node.
 ROOT = "/world"
 NO_PLACES: FloatArray = np.zeros((0, 3))
 
 
 class Scene:
-    """What is in the page. main: the rows that matter most.
+    """The content of the page.
 
-    in_root (N, 7): poses of all frames in the fixed frame, of the start; places (P, 3): where frames will go;
-    instruments: what sees something, by the names that its readings have.
+    Attributes:
+        main: Rows of the most important frames.
+
+    Args:
+        scene: viser's scene.
+        frames: The frames.
+        in_root: (N, 7) initial poses of all frames in the fixed frame, m.
+        shapes: Shapes on the frames.
+        places: (P, 3) where frames will move, m.
+        topic_views: Sensors to show, by the names of their measurements.
     """
 
     def __init__(
@@ -70,7 +78,7 @@ class Scene:
         topic_views: Mapping[str, SensorTopicView] | None = None,
     ) -> None:
         self.frames, self.main = frames, main_rows(frames)
-        # What to look at first: what moves, if anything does.
+        # Look at moving frames first, if there are any.
         self.first = next((row for row in self.main if not frames.still[row]), self.main[0] if self.main else 0)
         self.extent: Extent = extent_of(in_root, shapes, places)
         self.in_root = in_root
@@ -92,7 +100,7 @@ class Scene:
         self.show(in_root)
 
     def show(self, in_root: FloatArray) -> None:
-        """Sends where everything is: poses (N, 7) in the fixed frame. What has not moved is not sent."""
+        """Send all poses (N, 7) in the fixed frame. What has not moved is not sent."""
         self.in_root = in_root
         self._batches.show(in_root)
         self.axes.show(in_root)
@@ -103,15 +111,15 @@ class Scene:
         if self._followed is not None:
             place(self._root, _carried_along(in_root[self._followed], turning=self._turning))
 
-    def sense(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
-        """Sends readings: by name the values, and each frame's pose (N, 7) in its parent when they were read."""
-        for name, (values, poses) in told.items():
+    def show_measurements(self, measurements: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+        """Send measurements by name: the values, and the poses (N, 7) of frames in their parents at that time."""
+        for name, (values, poses) in measurements.items():
             if name in self.views:
                 row, view = self.views[name]
                 view.show(values, self._in_root(row, poses))
 
     def follow(self, row: int | None, *, turning: bool = False) -> None:
-        """Keeps a frame in the middle of the page, or nothing; turning: and its heading, too."""
+        """Keep a frame in the middle of the page, or nothing; turning: also its heading."""
         self._followed, self._turning = row, turning
         still = np.array(pose_math.IDENTITY)
         place(self._root, still if row is None else _carried_along(self.in_root[row], turning=turning))
@@ -124,6 +132,6 @@ class Scene:
 
 
 def _carried_along(pose: FloatArray, *, turning: bool) -> FloatArray:
-    """Where the fixed frame is (7,) as seen from a frame at a pose (7,), upright, and turned with it or not."""
+    """Return the pose (7,) of the fixed frame seen from a pose (7,), upright, with or without its heading."""
     yaw = quaternions.to_rpy(pose[3:])[2] if turning else 0.0
     return pose_math.invert(np.concatenate([pose[:3], quaternions.from_axis_angle([0.0, 0.0, 1.0], yaw)]))

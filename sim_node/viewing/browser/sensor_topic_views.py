@@ -1,4 +1,4 @@
-"""What sees something in a scene: the sensors of a world, or topics whose messages look like theirs."""
+"""Sensors to show in a scene: those of a world, or topics with the same message types."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sim_node.viewing.browser.sensor_views import VIEWS
 from sim_node.wire.sensor_topics import messages_of
 from sim_node.world import FrameTable, World
 
-# Fields of messages that views are made by.
-_SAID = ("width", "height", "angle_min", "angle_increment")
-# PointField's numbers of types (sensor_msgs/PointField).
+# Fields of messages that configure views.
+_CONSTANT_FIELDS = ("width", "height", "angle_min", "angle_increment")
+# Data types of sensor_msgs/PointField.
 _POINT_TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 8: "f8"}
 _CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
 
 
 class SensorTopicView(NamedTuple):
-    """What sends messages of a type that VIEWS has.
+    """A source of messages of a type in VIEWS.
 
-    frame: where it is. fields: those of its messages that stay the same. of: which part of a reading is shown.
+    frame: of the sensor. fields: constant fields of its messages. of: the part of a measurement that is shown.
     """
 
     frame: str
@@ -34,31 +34,31 @@ class SensorTopicView(NamedTuple):
 
 
 def topic_views_of(world: World, frames: FrameTable) -> dict[str, SensorTopicView]:
-    """The sensors of a world that have something to show, by their names: of each the first message that has a view."""
+    """Return the sensors of a world that can be shown, by name: each with its first message that has a view."""
     found: dict[str, SensorTopicView] = {}
     for group in groups_of(world):
         for name, sensor in zip(group.names, group.sensors, strict=True):
             messages = [each.message for each in messages_of(group.kind, name, sensor, world.fixed_frame)]
-            # What one message says of a camera, the pictures of another are drawn by.
-            said = {path: value for message in messages for path, value in message.fields.items()}
+            # The images of a camera are drawn with the fields of its CameraInfo.
+            constant = {path: value for message in messages for path, value in message.fields.items()}
             for message in messages:
                 frame = message.fields.get("header.frame_id", name)
                 changing = [value.of for value in message.fields.values() if isinstance(value, Channels)]
                 if message.type in VIEWS and changing and frame in frames.names:
                     found.setdefault(
-                        name, SensorTopicView(frame, message.type, {**said, **message.fields}, changing[0])
+                        name, SensorTopicView(frame, message.type, {**constant, **message.fields}, changing[0])
                     )
     return found
 
 
 def topic_view_from(message: Any, type: str) -> SensorTopicView:
-    """What a message of a topic comes from, by its first one; type: in MESSAGES."""
-    fields = {key: getattr(message, key) for key in _SAID if hasattr(message, key)}
+    """Return the view of a topic by its first message; type: in MESSAGES."""
+    fields = {key: getattr(message, key) for key in _CONSTANT_FIELDS if hasattr(message, key)}
     return SensorTopicView(message.header.frame_id, type, fields)
 
 
 def values_of(message: Any) -> npt.NDArray[Any]:
-    """A message's numbers, as the views of its kind of instrument take them. Raises ValueError for others."""
+    """Return a message's numbers as its views need them. Raises ValueError for unsupported messages."""
     if hasattr(message, "ranges"):
         return np.asarray(message.ranges, dtype=np.float64)
     if hasattr(message, "point_step"):
@@ -68,7 +68,7 @@ def values_of(message: Any) -> npt.NDArray[Any]:
     return np.array([message.range], dtype=np.float64)
 
 
-# Types of messages that are shown.
+# Message types that can be shown.
 MESSAGES = (
     "sensor_msgs/msg/PointCloud2",
     "sensor_msgs/msg/LaserScan",
@@ -78,11 +78,11 @@ MESSAGES = (
 
 
 def _points(message: Any) -> npt.NDArray[Any]:
-    """x, y and z (n, 3) of a PointCloud2, whatever else is in it."""
+    """Return x, y and z (n, 3) of a PointCloud2 with any fields."""
     order = ">" if message.is_bigendian else "<"
     fields = {each.name: each for each in message.fields}
     if not {"x", "y", "z"} <= set(fields):
-        raise ValueError(f"a cloud of {', '.join(fields)}; x, y and z are needed")
+        raise ValueError(f"a point cloud of {', '.join(fields)}; x, y and z are needed")
     places = [fields[name] for name in "xyz"]
     unknown = [each.datatype for each in places if each.datatype not in _POINT_TYPES]
     if unknown:
@@ -109,9 +109,9 @@ def _points(message: Any) -> npt.NDArray[Any]:
 
 
 def _picture(message: Any) -> npt.NDArray[Any]:
-    """Colours (height, width, 3), or depths (height, width) in m."""
+    """Return colours (height, width, 3), or depths (height, width), m."""
     if not message.height or not message.width:
-        raise ValueError(f"a picture of {message.width} x {message.height} pixels")
+        raise ValueError(f"an image of {message.width} x {message.height} pixels")
     data, shape = np.frombuffer(bytes(message.data), np.uint8), (message.height, message.width)
     rows = data.reshape(message.height, message.step)
     if message.encoding == "32FC1":
@@ -122,7 +122,7 @@ def _picture(message: Any) -> npt.NDArray[Any]:
         return millimetres.reshape(shape) * 1e-3
     channels = _CHANNELS.get(message.encoding)
     if channels is None:
-        raise ValueError(f"pictures encoded as {message.encoding}; known: 32FC1, 16UC1, {', '.join(_CHANNELS)}")
+        raise ValueError(f"images with encoding {message.encoding}; known: 32FC1, 16UC1, {', '.join(_CHANNELS)}")
     pixels = rows[:, : channels * shape[1]].reshape(*shape, channels)
     if channels == 1:
         return np.repeat(pixels, 3, axis=-1)

@@ -1,4 +1,4 @@
-"""What sensors see: clouds, scans, rays and pictures, each at its sensor's frame."""
+"""Views of measurements: clouds, scans, rays and images, each at its sensor's frame."""
 
 from __future__ import annotations
 
@@ -16,37 +16,36 @@ from sim_node.viewing.browser.batches import WXYZ
 # Anchors of the viridis colour map (matplotlib; van der Walt and Smith, 2015), from near to far.
 _ANCHORS = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37]], dtype=np.float64)
 _RAY = (230, 60, 40)
-# What the depth pictures' lightest grey stands for, m; the angle across pictures whose camera is not known, rad.
+# Depth shown as the lightest grey, m; horizontal field of view of images of unknown cameras, rad.
 _DEPTH, _FIELD_OF_VIEW = 10.0, 1.2
 
 
 class View(Protocol):
-    """Something in the page that a sensor fills."""
+    """Part of the page that shows a sensor's measurements."""
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
-        """Sends one reading; pose (7,): of the sensor's frame in the fixed frame when it read."""
+        """Show a measurement; pose (7,): of the sensor's frame in the fixed frame when it measured."""
 
     def carry(self, pose: FloatArray) -> None:
-        """Sends where the sensor's frame is by now, where that matters."""
+        """Update the pose of the sensor's frame, if the view moves with it."""
 
 
-# By the type of a message: makes the view of one that sends such, below a node, given fields of the message that stay
-# the same and the scene's radius.
+# By message type: creates the view below a node, from constant fields of the messages and the scene's radius.
 VIEWS: Registry[str, Callable[[Any, str, Mapping[str, Any], float], View]] = Registry(
     "view of messages", shipped=("sim_node.viewing.browser.sensor_views",), group="sim_node.sensor_views"
 )
 
 
 def place(node: Any, pose: FloatArray) -> None:
-    """Moves a node of the page to a pose (7,)."""
+    """Move a node of the page to a pose (7,)."""
     node.position = pose[:3]
     node.wxyz = pose[WXYZ]
 
 
 class Points:
-    """Points (n, 3) in the sensor's frame, coloured by their distance.
+    """Points (n, 3) in the sensor's frame, coloured by distance.
 
-    They are sent in the fixed frame: a page may draw a node's pose and its points in different pictures.
+    They are sent in the fixed frame: a page may draw a node's pose and its points in different frames.
     """
 
     def __init__(self, scene: Any, node: str, size: float) -> None:
@@ -60,25 +59,25 @@ class Points:
         )
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
-        """Sends the finite ones."""
+        """Show the finite points."""
         points = values[np.isfinite(values).all(axis=-1)]
         self._cloud.points = pose_math.apply(pose, points).astype(np.float32)
         self._cloud.colors = by_distance(np.linalg.norm(points, axis=-1))
 
     def carry(self, pose: FloatArray) -> None:
-        """Points stay where they were measured."""
+        """Do nothing: points stay where they were measured."""
 
 
 class Cloud(Points):
-    """A 3D lidar's points (rings, samples, 4)."""
+    """The points (rings, samples, 4) of a 3D lidar."""
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
-        """Without their intensities."""
+        """Show them without intensities."""
         super().show(values.reshape(-1, values.shape[-1])[:, :3], pose)
 
 
 class Scan(Points):
-    """A 2D lidar's ranges (n,) at angles from the first in equal steps."""
+    """The ranges (n,) of a 2D lidar, at equal angle increments from the first."""
 
     def __init__(self, scene: Any, node: str, size: float, angle_min: float, angle_increment: float) -> None:
         super().__init__(scene, node, size)
@@ -94,23 +93,23 @@ class Scan(Points):
 
 
 class Ray:
-    """A rangefinder's reading (1,): a line as long as that, or none."""
+    """The range (1,) of a rangefinder: a line of that length, or none."""
 
     def __init__(self, scene: Any, node: str) -> None:
         self._line = scene.add_line_segments(node, np.zeros((1, 2, 3)), _RAY, thickness=2.0, thickness_units="screen")
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
-        """The line along x."""
+        """Show the line along x."""
         length = float(values.ravel()[0])
         ends = np.array([[0.0, 0.0, 0.0], [length if np.isfinite(length) else 0.0, 0.0, 0.0]])
         self._line.points = pose_math.apply(pose, ends)[None].astype(np.float32)
 
     def carry(self, pose: FloatArray) -> None:
-        """The line stays where it was measured."""
+        """Do nothing: the line stays where it was measured."""
 
 
 class Picture:
-    """A camera's pictures on its frustum, which moves with the camera's optical frame: that looks along z (REP 103)."""
+    """The images of a camera on its frustum, which moves with the optical frame (z forward, REP 103)."""
 
     def __init__(self, scene: Any, node: str, width: int, height: int, horizontal_fov: float, size: float) -> None:
         upright = 2.0 * np.arctan(np.tan(0.5 * horizontal_fov) * height / width)
@@ -131,11 +130,11 @@ class Picture:
         self._step = max(1, width // 320)
 
     def carry(self, pose: FloatArray) -> None:
-        """The frustum goes with the camera."""
+        """Move the frustum with the camera."""
         place(self._node, pose)
 
     def show(self, values: npt.NDArray[Any], pose: FloatArray) -> None:
-        """The picture, no larger than is looked at: colours (height, width, 3), or depths (height, width) in grey."""
+        """Show an image at display size: colours (height, width, 3), or depths (height, width) in grey."""
         small = values[:: self._step, :: self._step]
         if small.ndim == 2:
             grey = np.clip(1.0 - np.nan_to_num(small, posinf=np.inf) / _DEPTH, 0.0, 1.0)
@@ -144,7 +143,7 @@ class Picture:
 
 
 def by_distance(distances: FloatArray) -> npt.NDArray[np.uint8]:
-    """Colours (n, 3) of distances (n,), from the nearest to the far ones, of which few are farther."""
+    """Return colours (n, 3) of distances (n,), from near to far, ignoring outliers."""
     if not len(distances):
         return np.zeros((0, 3), np.uint8)
     share = distances / max(float(np.percentile(distances, 95)), 1e-9) * (len(_ANCHORS) - 1)
@@ -173,7 +172,7 @@ def _ray(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> Vie
 
 @VIEWS.add("sensor_msgs/msg/Image")
 def _picture(scene: Any, node: str, fields: Mapping[str, Any], radius: float) -> View:
-    """k, where known: the matrix of the camera, as in a CameraInfo."""
+    """Create the view of a camera. k: the camera matrix of CameraInfo, if known."""
     width, matrix = fields["width"], fields.get("k")
     across = _FIELD_OF_VIEW if matrix is None else 2.0 * float(np.arctan(0.5 * width / np.ravel(matrix)[0]))
     return Picture(scene, node, width, fields["height"], across, 0.06 * radius)

@@ -1,4 +1,4 @@
-"""The web server: on this machine alone, on a port that is free, without other hosts, for its own page alone."""
+"""The page's server, which accepts only the page's own origin."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _log = logging.getLogger(__name__)
 
 
 class Server(viser.ViserServer):  # type: ignore[misc]
-    """viser's server, on this machine alone and quiet. Ports are as `free_port` has them. Raises PagePortTaken."""
+    """viser's server, on this machine only and without output. Ports as for `free_port`. Raises PagePortInUse."""
 
     def __init__(self, port: int | None, title: str) -> None:
-        # viser tells of its start and end on the standard output, which is the program's.
+        # viser prints messages to standard output, which belongs to the program.
         rich.get_console().quiet = True
         with own_pages_only(self._refusal, _log.warning):
             super().__init__(host=HOST, port=free_port(port), label=title, verbose=False)
@@ -27,7 +27,7 @@ class Server(viser.ViserServer):  # type: ignore[misc]
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         return f"http://{HOST}:{self.get_port()}"
 
     def _refusal(self, data: bytes | str) -> str:
@@ -36,5 +36,5 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         return refusal(data, {} if gui is None else gui._gui_input_handle_from_uuid)
 
     def request_share_url(self, verbose: bool = True) -> str | None:
-        """Nothing: viser would open a tunnel to a host of its makers for any page that asks."""
+        """Return None: viser would open a tunnel to its makers' host for any page that asks."""
         return None

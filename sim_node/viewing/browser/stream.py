@@ -1,4 +1,4 @@
-"""From a loop that must not wait to a page that may be slow: the newest instant, in a thread of its own."""
+"""Passes the latest instant from a loop that must not wait to a page that may be slow, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray
 
 RATE = 60.0
-# How often `idle` is called while nothing new comes, s.
+# Period of `idle` while nothing new arrives, s.
 IDLE_S = 0.2
 
-# By sensor: its values, and the poses (N, 7) of all frames in their parents at that instant.
-Told = dict[str, tuple[npt.NDArray[Any], FloatArray]]
+# By sensor: its values, and the poses (N, 7) of all frames in their parents at that time.
+Latest = dict[str, tuple[npt.NDArray[Any], FloatArray]]
 
 
 class Instant(NamedTuple):
-    """time_ns; poses (N, 7): each frame in its parent; told: the last reading of each sensor since the one before."""
+    """time_ns; poses (N, 7): each frame in its parent; measurements: new ones since the last instant, by sensor."""
 
     time_ns: int
     poses: FloatArray
-    told: Told
+    measurements: Latest
 
 
 class Stream:
-    """Hands what is offered last to `show`, at most RATE times a second; whoever offers is not kept waiting.
+    """Passes the latest instant to `show`, at most RATE times per second, without blocking the sender.
 
     idle: called when there was nothing new for a while. Both are called from the stream's thread.
     """
@@ -38,23 +38,23 @@ class Stream:
         self._show, self._idle = show, idle
         self._fresh, self._shown = np.zeros((frames, 7)), np.zeros((frames, 7))
         self._time_ns = 0
-        self._told: Told = {}
+        self._measurements: Latest = {}
         self._offered = threading.Condition()
         self._is_fresh = self._ended = False
         self._thread = threading.Thread(target=self._run, name="viewer", daemon=True)
         self._thread.start()
 
-    def offer(self, time_ns: int, poses: FloatArray, told: Told) -> None:
-        """Takes an instant over, its poses by copy. One that was not shown yet is lost, but not its readings."""
+    def offer(self, time_ns: int, poses: FloatArray, measurements: Latest) -> None:
+        """Replace the instant to show; poses are copied. Measurements of an instant that was not shown are kept."""
         with self._offered:
             np.copyto(self._fresh, poses)
             self._time_ns = time_ns
-            self._told.update(told)
+            self._measurements.update(measurements)
             self._is_fresh = True
             self._offered.notify()
 
     def close(self) -> None:
-        """Ends the thread."""
+        """End the thread."""
         with self._offered:
             self._ended = True
             self._offered.notify()
@@ -71,8 +71,8 @@ class Stream:
                 fresh = self._is_fresh
                 if fresh:
                     self._fresh, self._shown = self._shown, self._fresh
-                    told, self._told = self._told, {}
-                    instant = Instant(self._time_ns, self._shown, told)
+                    measurements, self._measurements = self._measurements, {}
+                    instant = Instant(self._time_ns, self._shown, measurements)
                     self._is_fresh = False
             if fresh:
                 self._show(instant)

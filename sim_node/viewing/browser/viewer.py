@@ -16,7 +16,7 @@ from sim_node.viewing.browser.plots import Plots
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
-from sim_node.viewing.browser.stream import Instant, Stream, Told
+from sim_node.viewing.browser.stream import Instant, Latest, Stream
 from sim_node.viewing.browser.transport import LoopTransport, Transport
 from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
 from sim_node.viewing.meshes import Shape
@@ -24,14 +24,19 @@ from sim_node.viewing.shapes import shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.layout import lay_out
 
-# Trails, plots and numbers are sent this often; poses with every instant.
+# Rate of trails, plots and numbers, Hz; poses are sent with every instant.
 SLOW_S = 0.15
 
 
 class Viewer:
-    """A page at `url`, on this machine. Empty until `stage` has put a scene on it.
+    """A page at `url`, on this machine. Empty until `set_scene`.
 
-    port: as free_port has it. Raises PortTaken.
+    Args:
+        port: The port; None for the default one or the next that is free, 0 for any.
+        title: Title of the page.
+
+    Raises:
+        PagePortInUse: The port cannot be opened.
     """
 
     def __init__(self, port: int | None = None, title: str = "sim_node") -> None:
@@ -45,7 +50,7 @@ class Viewer:
         self._slow_due = 0.0
         self._readouts: Readouts | None = None
 
-    def stage(
+    def set_scene(
         self,
         frames: FrameTable,
         poses: FloatArray,
@@ -54,9 +59,15 @@ class Viewer:
         topic_views: Mapping[str, SensorTopicView] | None = None,
         labels: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
-        """Puts a scene on the page in the place of the one before, its panel with it.
+        """Replace the scene and its panel.
 
-        poses (N, 7): each frame in its parent at the start; labels: as Readouts have them; the rest as a Scene has it.
+        Args:
+            frames: The frames.
+            poses: (N, 7) initial poses, each frame in its parent, m.
+            shapes: Shapes on the frames.
+            places: (P, 3) where frames will move, in the fixed frame, m.
+            topic_views: Sensors to show, by the names of their measurements.
+            labels: Labels of the numbers of sensors, by name.
         """
         with self.lock:
             self.server.scene.reset()
@@ -81,29 +92,33 @@ class Viewer:
             self.scene = scene
 
     def show(self, instant: Instant) -> None:
-        """Sends an instant to all pages. From one thread; the arrays may change after the next call."""
+        """Send an instant to all pages. Call it from one thread.
+
+        Args:
+            instant: Its arrays may change after the next call.
+        """
         scene = self.scene
-        assert scene is not None, "a scene is staged before anything is shown"
+        assert scene is not None, "set_scene comes before show"
         back = self._instant is not None and instant.time_ns < self._instant.time_ns
         in_root = scene.frames.in_root(instant.poses)
         with self.lock, self.server.atomic():
             if back:
                 scene.trails.clear(in_root)
             scene.show(in_root)
-            scene.sense(instant.told)
+            scene.show_measurements(instant.measurements)
             self._plots.sample(instant.time_ns, in_root)
             if self._readouts is not None:
-                self._readouts.take(instant.told)
+                self._readouts.update(instant.measurements)
             self._instant = instant
             self._show_slowly()
 
     def idle(self) -> None:
-        """Keeps what is written in the panel true while nothing new comes."""
+        """Update the panel while nothing new arrives."""
         with self.lock:
             self._show_slowly()
 
     def close(self) -> None:
-        """Ends the server; pages say that they have lost it. Closing again does nothing."""
+        """End the server; pages show that the connection is lost. Closing again does nothing."""
         if not self._closed:
             self._closed = True
             self.server.stop()
@@ -122,7 +137,11 @@ class Viewer:
 
 
 class ViewSink:
-    """Shows a run; its loop is never kept waiting by the page. Closes the viewer with the run."""
+    """Shows a run without blocking its loop. Closes the viewer with the run.
+
+    Args:
+        viewer: The page.
+    """
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -131,33 +150,37 @@ class ViewSink:
         self._labels: dict[str, tuple[str, ...]] = {}
 
     def steer(self, loop: Loop) -> None:
-        """Gives the page's buttons the loop that this is a sink of; before it is started."""
+        """Connect the page's buttons to the loop of this sink, before it is started.
+
+        Args:
+            loop: The loop.
+        """
         self._viewer.transport = LoopTransport(loop)
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Puts the world on the page."""
+        """Show the world."""
         layout = lay_out(world)
         places = places_of(world, layout)
         self._instruments = topic_views_of(world, frames)
         shapes = shapes_of(world, frames)
         self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
-        self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
+        self._viewer.set_scene(frames, layout.poses, shapes, places, self._instruments, self._labels)
         self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
 
     def write(self, snapshot: Snapshot) -> None:
-        """Offers a snapshot to the page."""
+        """Pass a snapshot to the page."""
         assert self._stream is not None
-        told: Told = {}
+        measurements: Latest = {}
         for batch in snapshot.measurements.batches:
             for row, name in enumerate(batch.names if len(batch.values) else ()):
                 if name in self._instruments:
-                    told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
+                    measurements[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
                 elif name in self._labels:
-                    told[name] = batch.values[-1, row].copy(), snapshot.poses
-        self._stream.offer(snapshot.time_ns, snapshot.poses, told)
+                    measurements[name] = batch.values[-1, row].copy(), snapshot.poses
+        self._stream.offer(snapshot.time_ns, snapshot.poses, measurements)
 
     def close(self) -> None:
-        """Ends the page."""
+        """Close the page."""
         if self._stream is not None:
             self._stream.close()
         self._viewer.close()

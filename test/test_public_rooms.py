@@ -1,0 +1,188 @@
+"""The public names of rooms: each room lists them, each name resolves, and each is documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import sim_node
+
+ROOT = Path(sim_node.__file__).parent
+ROOMS = tuple(sorted(f"sim_node.{path.parent.name}" for path in ROOT.glob("*/__init__.py")))
+PACKAGES = tuple(
+    sorted(".".join(("sim_node", *path.parent.relative_to(ROOT).parts)) for path in ROOT.rglob("__init__.py"))
+)
+# Rooms that do not list their public names yet, packages that do not document them yet, and class names that
+# still stand for two things. Remove entries; never add any.
+UNLISTED = ("sim_node.autopilot", "sim_node.formats", "sim_node.geometry", "sim_node.nodes")
+UNDOCUMENTED = (
+    "sim_node.assembly",
+    "sim_node.autopilot.links",
+    "sim_node.autopilot.lockstep",
+    "sim_node.autopilot.mission",
+    "sim_node.columns",
+    "sim_node.control",
+    "sim_node.formats.openplx",
+    "sim_node.frames",
+    "sim_node.physics",
+    "sim_node.programs",
+    "sim_node.sensors",
+    "sim_node.tree",
+    "sim_node.world",
+)
+AMBIGUOUS = ("Autopilot", "Body", "Loop", "UnknownFrame", "Wait")
+SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
+
+
+def listed() -> Iterator[ModuleType]:
+    """The packages that list their public names."""
+    for name in PACKAGES:
+        module = importlib.import_module(name)
+        if hasattr(module, "__all__"):
+            yield module
+
+
+@pytest.mark.parametrize("room", sorted({*ROOMS} - {*UNLISTED}))
+def test_every_room_lists_its_public_names(room: str) -> None:
+    assert hasattr(importlib.import_module(room), "__all__")
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_listed_name_resolves(package: str) -> None:
+    module = importlib.import_module(package)
+    names = getattr(module, "__all__", [])
+    assert len(names) == len(set(names))
+    for name in names:
+        assert getattr(module, name) is not None
+    assert set(names) <= set(dir(module))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_names_for_type_checkers_are_those_imported_on_first_use(package: str) -> None:
+    tree = ast.parse(Path(str(importlib.import_module(package).__file__)).read_text())
+    tables = [
+        ast.literal_eval(node.args[1])
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "public"
+    ]
+    if not tables:
+        return
+    block = next(node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    imported = {
+        alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert imported == {name: f"{package}.{module}" for name, module in tables[0].items()}
+    assert sorted(tables[0]) == sorted(importlib.import_module(package).__all__)
+    # An import of such a module would set the attribute to the module.
+    folder = Path(str(importlib.import_module(package).__file__)).parent
+    assert not {path.stem for path in folder.iterdir()} & set(tables[0])
+
+
+def test_no_class_name_stands_for_two_things() -> None:
+    classes: dict[str, dict[int, str]] = {}
+    for module in listed():
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value):
+                classes.setdefault(name, {})[id(value)] = f"{value.__module__}.{value.__qualname__}"
+    ambiguous = {name: sorted(found.values()) for name, found in classes.items() if len(found) > 1}
+    assert {name: found for name, found in ambiguous.items() if name not in AMBIGUOUS} == {}
+
+
+def sections(text: str) -> dict[str, str]:
+    """The sections of a Google-style docstring by their headings; what is before them is under an empty one."""
+    found, heading = {"": ""}, ""
+    for line in text.splitlines():
+        match = SECTION.match(line)
+        if match:
+            heading = match[1]
+            found[heading] = ""
+        elif line and not line.startswith(" ") and heading:
+            heading = ""
+        else:
+            found[heading] += line + "\n"
+    return found
+
+
+def described(text: str) -> set[str]:
+    """The parameters and attributes that a docstring names."""
+    parts = sections(text)
+    lines = (parts.get("Args", "") + parts.get("Attributes", "")).splitlines()
+    items = (re.match(r"    ((?:\*{0,2}\w+, )*\*{0,2}\w+)(?: \(.*?\))?:", line) for line in lines)
+    return {name.lstrip("*") for item in items if item for name in item[1].split(", ")}
+
+
+def parameters(function: Callable[..., Any]) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+
+
+def faults_of_function(where: str, function: Callable[..., Any], text: str | None) -> Iterator[str]:
+    if not text:
+        yield f"{where}: no docstring"
+        return
+    needed = parameters(function)
+    yield from (f"{where}: parameter {name} is not described" for name in needed if name not in described(text))
+    returned = getattr(function, "__annotations__", {}).get("return")
+    if needed and returned not in (None, "None", "NoReturn") and not {"Returns", "Yields"} & set(sections(text)):
+        yield f"{where}: what it returns is not described"
+
+
+def faults_of_class(where: str, kind: type, declared: dict[str, set[str]]) -> Iterator[str]:
+    """declared: methods of public protocols, with their parameters; elsewhere a summary is enough for them."""
+    text = inspect.getdoc(kind)
+    if not kind.__doc__ or text is None:
+        yield f"{where}: no docstring"
+        return
+    is_protocol = getattr(kind, "_is_protocol", False)
+    has_constructor = any(name in vars(kind) for name in ("__init__", "__dataclass_fields__", "_fields"))
+    if has_constructor and not is_protocol and not issubclass(kind, Enum):
+        names = (name for name in parameters(kind) if name not in described(text))
+        yield from (f"{where}: parameter {name} is not described" for name in names)
+    fields = getattr(kind, "__dataclass_fields__", {})
+    for name, member in vars(kind).items():
+        function = getattr(member, "__func__", member)
+        if name.startswith("_") or name in fields or not (inspect.isfunction(function) or isinstance(member, property)):
+            continue
+        full, documentation = f"{where}.{name}", inspect.getdoc(getattr(kind, name))
+        is_declared = not is_protocol and not isinstance(member, property)
+        if isinstance(member, property) or (is_declared and set(parameters(function)) <= declared.get(name, set())):
+            if not documentation:
+                yield f"{full}: no docstring"
+        else:
+            yield from faults_of_function(full, function, documentation)
+
+
+def declared_methods() -> dict[str, set[str]]:
+    """The methods of public protocols, with their parameters."""
+    found: dict[str, set[str]] = {}
+    for module in listed():
+        for kind in (getattr(module, name) for name in module.__all__):
+            for method, member in vars(kind).items() if getattr(kind, "_is_protocol", False) else ():
+                if inspect.isfunction(member) and not method.startswith("_"):
+                    found.setdefault(method, set()).update(parameters(member))
+    return found
+
+
+@pytest.mark.parametrize("package", sorted({*PACKAGES} - {*UNDOCUMENTED, "sim_node"}))
+def test_every_public_name_is_documented(package: str) -> None:
+    """A summary, each parameter under Args or Attributes, and what is returned under Returns or Yields."""
+    module = importlib.import_module(package)
+    declared = declared_methods()
+    faults: list[str] = []
+    for name in getattr(module, "__all__", ()):
+        value = getattr(module, name)
+        function = getattr(value, "py_func", value)
+        if inspect.isclass(value):
+            faults.extend(faults_of_class(name, value, declared))
+        elif inspect.isfunction(function):
+            faults.extend(faults_of_function(name, function, inspect.getdoc(function)))
+    assert faults == []
