@@ -116,4 +116,4 @@ SECTIONS: Registry[str, Section] = Registry(
 # Registers the function that reads a top-level key.
 section = SECTIONS.add
 # Former names of sections, which files may still use.
-SECTION_ALIASES = {"recipes": "processes"}
+SECTION_ALIASES = {"drives": "actuators", "recipes": "processes"}
