@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.text import printable
 from sim_node.tree import store_kernels
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import InvalidTransform, Refusal, seconds
@@ -107,7 +108,8 @@ class Storage:
     def _no_room(self, name: str) -> int:
         if not self.is_full:
             self.is_full = True
-            _log.warning("the tree has its %d frames; '%s' and all further ones are refused", self.max_frames, name)
+            text = "the tree has its %d frames; '%s' and all further ones are refused"
+            _log.warning(text, self.max_frames, printable(name))
         return NO_ROOM
 
     def store(
@@ -212,14 +214,14 @@ class Storage:
             return
         child = int(children[0])
         if why == PROMOTED_MOVED:
-            _log.warning("%s was kept as static because of its name, but it moves", self.names[child])
+            _log.warning("%s was kept as static because of its name, but it moves", printable(self.names[child]))
             self.rings.demote(child, self.history_ns)
             self._report[CHANGED_PAST] = 1
             return
         before = int(self.rings.frames[child]["kind"])
         if before != EMPTY:
             now = STATIC if static else DYNAMIC
-            _log.warning("%s was %s and is now %s", self.names[child], _KINDS[before], _KINDS[now])
+            _log.warning("%s was %s and is now %s", printable(self.names[child]), _KINDS[before], _KINDS[now])
             self._report[CHANGED_PAST] = 1
         self.rings.make(child, STATIC if static else DYNAMIC)
 
