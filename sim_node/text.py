@@ -1,4 +1,4 @@
-"""Text for people: suggestions for misspelt names, and what a terminal can show."""
+"""Text for users: suggestions for misspelt names, and what a terminal can show."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MIN_PREFIX = 3
 
 
 def printable(text: str) -> str:
-    """Text on one line, with escapes for what a terminal would obey or could not encode."""
+    """Return text on one line, with escapes for what a terminal would obey or could not encode."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 

@@ -11,7 +11,7 @@ import yaml
 from sim_node.recording.bag import BagTopic
 from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
-# Of the profiles of a topic, some hundred publishers.
+# Maximum length of the profiles of a topic: some hundred publishers.
 MAX_TEXT = 65_536
 # rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
@@ -27,7 +27,7 @@ def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
 
 
 def is_readable(text: object) -> bool:
-    """Whether a text holds profiles, or nothing: others are not handed to parsers that may take long."""
+    """Return whether a text contains profiles, or nothing: others are not passed to slower parsers."""
     if text == "":
         return True
     entries = _parsed(text) if isinstance(text, str) else None
@@ -36,7 +36,7 @@ def is_readable(text: object) -> bool:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> Any:
-    """What a text holds: the topics of a bag, and the files of a split one, have few different ones."""
+    """Parse a text. Cached: the topics of a bag, and the files of a split one, have few different texts."""
     if len(text) > MAX_TEXT:
         return None
     try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Suffixes of SQLite's logs of a database that is being written.
 _LOGS = ("-wal", "-journal")
-# What reading a damaged database raises: an error of SQLite may quote bytes that are no text.
+# Errors of reading a damaged database: one of SQLite may quote bytes that are not text.
 UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _SMALL_TABLES = ("schema", "metadata", "message_definitions")
 
@@ -36,14 +36,14 @@ def unfinished(path: Path) -> bool:
 
 
 def lenient(text: bytes) -> str:
-    """Text of a database, which need not be UTF-8."""
+    """Decode text of a database, which need not be UTF-8."""
     return text.decode(errors="replace")
 
 
 def check_tables(path: Path, database: sqlite3.Connection) -> None:
-    """Refuse a database whose tables compute what they hold: a query of a file's own can run for ever.
+    """Refuse a database with computed tables: a query in a file can run forever.
 
-    Raises BagError for views, virtual tables and generated columns; sqlite3.DatabaseError where the file is damaged.
+    Raises BagError for views, virtual tables and generated columns; sqlite3.DatabaseError for a damaged file.
     """
     for name in ("topics", "messages", *_SMALL_TABLES):
         found = database.execute("SELECT type, rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()
@@ -51,14 +51,14 @@ def check_tables(path: Path, database: sqlite3.Connection) -> None:
             continue
         if found[0] != "table" or not found[1]:
             kind = "virtual table" if found[0] == "table" else found[0]
-            raise BagError(f"{path}: {name} is a {kind}; a bag keeps it in a table")
+            raise BagError(f"{path}: {name} is a {kind}; a bag must have it as a table")
         for column in database.execute(f"PRAGMA table_xinfo({name})"):
             if column[6] > 1:
-                raise BagError(f"{path}: column {column[1]!r} of {name} is generated; a bag keeps what was recorded")
+                raise BagError(f"{path}: column {column[1]!r} of {name} is generated, which a bag must not contain")
 
 
 def unreadable_profiles(database: sqlite3.Connection) -> list[Any]:
-    """The names of topics whose quality of service cannot be read."""
+    """Return the names of topics whose quality of service cannot be parsed."""
     if all(column[1] != "offered_qos_profiles" for column in database.execute("PRAGMA table_info(topics)")):
         return []  # before ROS 2 Foxy
     rows = database.execute("SELECT name, offered_qos_profiles FROM topics")
@@ -155,7 +155,7 @@ class SqliteBag:
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise BagError(f"{path}: is not an SQLite file: its first bytes are wrong")
-        # A damaged file is checked again where it is rescued; its log, if there is one, only there.
+        # A damaged file is checked again when it is rescued, with its log if there is one.
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
             database.text_factory = lenient
             try:
@@ -231,7 +231,7 @@ class SqliteBag:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
-            # Any column of SQLite takes values of any type.
+            # A column of SQLite may contain values of any type.
             if isinstance(data, bytes) and isinstance(time_ns, int) and time_ns >= 0:
                 yield BagMessage(places[connection.id], time_ns, data)
             else:

@@ -118,7 +118,7 @@ class UrdfWriter:
 
 
 def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
-    """Return the hinge or slide of a link through its origin; None if URDF has no such joint."""
+    """Return the hinge or slide of a link, through the link's origin; None if URDF has no such joint."""
     if len(link.joints) != 1 or not link.joints[0].is_scalar:
         return None
     joint = link.joints[0]

@@ -1,7 +1,7 @@
-"""What a page may send: where its camera is, and values that the elements of the panel can have.
+"""What a page may send: the pose of its camera, and values that the elements of the panel can have.
 
-viser takes whatever a page sends: any attribute of an element could be set, values that it does not offer, and files
-without a limit. Everything but what a person can do with the page is left out here.
+viser accepts anything that a page sends: it would set any attribute of an element, values that the element does not
+offer, and files of any size. Everything that a user of the page cannot do is ignored here.
 """
 
 from __future__ import annotations
@@ -12,28 +12,31 @@ from typing import Any
 
 import msgspec
 
-# Characters of a text; bytes of a message, of which the longest is one with such a text.
+# Maximum characters of a text, and bytes of a message, the longest of which contains such a text.
 MAX_TEXT = 10_000
 MAX_BYTES = 1 << 20
-# Numbers beyond this are no places that a camera can be at, nor any of a slider.
+# Numbers beyond this are invalid for cameras and sliders.
 _MAX_NUMBER = 1e12
 _VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
 _NUMBERS = ("fov", "near", "far", "image_height", "image_width")
 
 
 def refusal(data: bytes | str, elements: Mapping[str, Any]) -> str:
-    """Say why a message of a page is left out, empty where it is not.
+    """Return why a message of a page is ignored, or an empty string.
 
     Args:
         data: The message, in MessagePack.
         elements: The handles of the panel's elements by their ids.
+
+    Returns:
+        The reason.
     """
     if isinstance(data, str):
         return "it is text"
     try:
         message = msgspec.msgpack.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return "it is no MessagePack"
+        return "it is not MessagePack"
     kind = message.get("type") if isinstance(message, dict) else None
     if kind == "ViewerCameraMessage":
         return _camera(message)
@@ -44,21 +47,21 @@ def refusal(data: bytes | str, elements: Mapping[str, Any]) -> str:
 
 def _camera(message: dict[Any, Any]) -> str:
     if message.keys() != {"type", *_VECTORS, *_NUMBERS}:
-        return "it is no complete camera"
+        return "its camera is incomplete"
     vectors = [(message[name], length) for name, length in _VECTORS.items()]
     if not all(
         isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors
     ):
-        return "its camera is nowhere"
+        return "its camera has no valid position"
     if not all(_is_number(message[name]) and message[name] > 0 for name in _NUMBERS):
-        return "its camera sees nothing"
+        return "its camera has no valid lens"
     return "" if any(message["wxyz"]) else "its camera has no orientation"
 
 
 def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:
     updates, uuid = message.get("updates"), message.get("uuid")
     if message.keys() != {"type", "uuid", "updates"} or not isinstance(uuid, str) or not isinstance(updates, dict):
-        return "it is no update"
+        return "it is not an update"
     if updates.keys() != {"value"}:
         return "it sets more than a value"
     element = elements.get(uuid)
@@ -66,7 +69,7 @@ def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:
 
 
 def _fits(value: Any, element: Any) -> bool:
-    """Whether a person can bring an element to a value."""
+    """Return whether a user can set an element to a value."""
     options = getattr(element, "options", None)
     if options is not None:
         return isinstance(value, str) and value in options

@@ -1,4 +1,4 @@
-"""Only the viewer's own page may talk to it, and only as a person uses it: other web sites may not."""
+"""Accept only the viewer's own page, and only messages that a user of it can cause."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from websockets.http11 import Request, Response
 
 from sim_node.viewing.browser.page_messages import MAX_BYTES
 
-# What this machine is called in the address line. Ports may differ from the server's: ssh -L brings it to others.
+# Names of this machine in addresses. Ports may differ from the server's, for example with ssh -L.
 OWN_NAMES = ("127.0.0.1", "localhost")
 _SWAPPING = threading.Lock()
 
@@ -25,7 +25,7 @@ _LOG = logging.getLogger("sim_node.page")
 
 
 class _OneLine(logging.Filter):
-    """What goes wrong with a connection, in one line; nothing of those that end before they asked for anything."""
+    """Reports connection errors on one line, and nothing for connections that end before a request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.getMessage() == "opening handshake failed":
@@ -40,30 +40,33 @@ _LOG.addFilter(_OneLine())
 
 
 def refusal(headers: Headers) -> str:
-    """Why a request is not answered, empty where it is.
+    """Return why a request is refused, or an empty string.
 
-    A page of any site may open a WebSocket to this machine, and the browser then says which site in Origin (RFC 6455,
-    section 10.2); a site whose name is made to lead here (DNS rebinding) has that name in Host. Programs that are no
-    browsers send no Origin.
+    A page of any site may open a WebSocket to this machine; browsers then send the site in Origin (RFC 6455, section
+    10.2). A site whose name resolves to this machine (DNS rebinding) sends that name in Host. Other programs send no
+    Origin.
     """
     hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
     if len(hosts) != 1 or not _is_own(hosts[0]):
         return f"Host is {', '.join(hosts) or 'missing'}; this server is {' or '.join(OWN_NAMES)}"
     foreign = [origin for origin in origins if origin.lower() != f"http://{hosts[0].lower()}"]
-    return f"a page of {', '.join(foreign)} may not come here" if foreign else ""
+    return f"a page of {', '.join(foreign)} may not connect" if foreign else ""
 
 
 @contextmanager
 def own_pages_only(
     refuses: Callable[[bytes | str], str] = lambda data: "", warn: Callable[[str], None] = lambda text: None
 ) -> Iterator[None]:
-    """Servers that websockets starts inside answer 403 to what `refusal` refuses. Raises RuntimeError if none starts.
+    """Make servers that websockets starts inside this context answer 403 to what `refusal` refuses.
 
-    For servers that are started by others, who leave no room for a check of their own: as viser does.
+    For servers started by libraries that offer no such check, such as viser.
 
     Args:
-        refuses: Says why a message of a page is left out; empty where it is not.
-        warn: Called with a line for the first message of a page that is left out.
+        refuses: Returns why a message of a page is ignored, or an empty string.
+        warn: Called with a line for the first ignored message of a page.
+
+    Raises:
+        RuntimeError: No server was started inside this context.
     """
     serve, started = websockets.asyncio.server.serve, []
 
@@ -82,7 +85,7 @@ def own_pages_only(
         finally:
             websockets.asyncio.server.serve = serve  # type: ignore[misc]
     if not started:
-        raise RuntimeError("the server was started in another way: other web sites could reach it")
+        raise RuntimeError("the server was not started by websockets: other web sites could reach it")
 
 
 def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConnection, Request], Any]:
@@ -98,7 +101,7 @@ def _checked(process_request: Callable[..., Any] | None) -> Callable[[ServerConn
 def _sieved(
     handler: Callable[[ServerConnection], Any], refuses: Callable[[bytes | str], str], warn: Callable[[str], None]
 ) -> Callable[[ServerConnection], Any]:
-    """Return a handler of connections that gets only the messages that are not refused."""
+    """Return a handler of connections that receives only messages that are not refused."""
 
     async def handle(connection: ServerConnection) -> None:
         receive, warned = connection.recv, False
@@ -111,7 +114,7 @@ def _sieved(
                 if not why:
                     return data
                 if not warned:
-                    warn(f"a page sent a message that is left out: {why}; more of this page are left out in silence")
+                    warn(f"ignored a message of a page: {why}; further ones of this page are not reported")
                     warned = True
 
         connection.recv = received  # type: ignore[method-assign]
@@ -121,6 +124,6 @@ def _sieved(
 
 
 def _is_own(host: str) -> bool:
-    """Whether a Host is one of OWN_NAMES, with a port or without."""
+    """Return whether a Host is one of OWN_NAMES, with or without a port."""
     name, colon, port = host.partition(":")
     return name.lower() in OWN_NAMES and (not colon or (port.isascii() and port.isdecimal()))

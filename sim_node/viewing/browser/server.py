@@ -1,4 +1,4 @@
-"""The page's server, which accepts only the page's own origin."""
+"""The page's server, on this machine only, which accepts only the page's own origin and valid messages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Server(viser.ViserServer):  # type: ignore[misc]
         return f"http://{HOST}:{self.get_port()}"
 
     def _refusal(self, data: bytes | str) -> str:
-        """Say why a message of a page is left out."""
+        """Return why a message of a page is ignored."""
         gui = getattr(self, "gui", None)
         return refusal(data, {} if gui is None else gui._gui_input_handle_from_uuid)
 
