@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names."""
+"""Text for users: suggestions for misspelt names, and what a terminal can show."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from collections.abc import Iterable
 
 # Shorter prefixes are ambiguous.
 MIN_PREFIX = 3
+
+
+def printable(text: str) -> str:
+    """Return text on one line, with escapes for what a terminal would obey or could not encode."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -160,7 +160,7 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "command", "told"),
+    ("old", "new", "command", "reported"),
     [
         ("(ground - ", "(1 / len(state.pose[1:]) - ", "run", "ZeroDivisionError: division by zero ({}, in <lambda>)"),
         ("return ((self.noise, 1),)", "return self.nose", "run", "object has no attribute 'nose' ({}, in quantities)"),

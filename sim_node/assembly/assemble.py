@@ -32,7 +32,7 @@ def assembly_of(world: World) -> Assembly:
 
 
 def assemble(world: World) -> World:
-    """The world with its systems assembled: frames, bodies on joints, loops, under their hierarchical names.
+    """The world with its systems assembled: frames, bodies on joints, loop closures, under their hierarchical names.
 
     A world without systems is returned as it is. Raises WorldError for mates that cannot be met, with what is left of
     them; warns WorldWarning of poses that no mate determines, which become the identity.
@@ -54,8 +54,8 @@ def assemble(world: World) -> World:
         frames=(*(replace(f, pose=poses.get(f.name, f.pose)) for f in world.frames), *moving.frames),
         sensors=tuple(replace(s, pose=poses.get(s.name, s.pose)) for s in world.sensors),
         bodies=(*world.bodies, *moving.bodies),
-        loops=(*world.loops, *moving.loops),
-        touchless=(*world.touchless, *moving.touchless),
+        loop_closures=(*world.loop_closures, *moving.loop_closures),
+        contact_exclusions=(*world.contact_exclusions, *moving.contact_exclusions),
         systems=(),
         attachments=(),
     )

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from sim_node.geometry.kernel import kernel
 from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, invert, rotate
 
@@ -87,16 +85,6 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
         jacobian[3, u] = w * ox + oy * z - oz * y
         jacobian[4, u] = w * oy + oz * x - ox * z
         jacobian[5, u] = w * oz + ox * y - oy * x
-
-
-@kernel()
-def in_roots(poses, parents, out):
-    """Writes every pose (N, 7) in the root of its tree to out (N, 7); a parent's row is before its children's."""
-    for row in range(parents.shape[0]):
-        if parents[row] < 0:
-            out[row] = np.array(IDENTITY)
-        else:
-            out[row] = np.array(compose(as_pose(out[parents[row]]), as_pose(poses[row])))
 
 
 @kernel()

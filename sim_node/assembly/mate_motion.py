@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
-from sim_node.geometry import quaternions
+from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.joints import JointType
+from sim_node.world.joints import JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.mate_types import MateType
 from sim_node.world.systems import Mate
 
@@ -38,14 +40,20 @@ def part_offsets(mate: MateType) -> list[int]:
     return [sum(sizes[:k]) for k in range(len(sizes))]
 
 
+def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
+    """The pose (7,) of the second connector in the first at positions q."""
+    joints = _joints(mate)
+    return link_pose(poses.IDENTITY, joints, by_joint(joints, q))
+
+
 def as_joint(mate: MateType) -> JointType:
     """Its parts as a joint from the first connector's frame to the second's."""
     return JointType(mate.name, mate.parts)
 
 
-def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
-    """The pose (7,) of the second connector in the first at positions q."""
-    return as_joint(mate).pose(np.zeros((0, 3)), q)
+@cache
+def _joints(mate: MateType) -> tuple[LinkJoint, ...]:
+    return as_joint(mate).joints(mate.name, np.zeros((0, 3)))
 
 
 def positions_of(mate: MateType, pose: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from sim_node.assembly.mate_motion import given_values, positions_of
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import Body, Loop
+from sim_node.world.bodies import Body, LoopClosure
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import Motion, StaticFrame
 from sim_node.world.problems import Problem
@@ -28,8 +28,8 @@ class Moving:
 
     frames: tuple[StaticFrame, ...]
     bodies: tuple[Body, ...]
-    loops: tuple[Loop, ...]
-    touchless: tuple[tuple[str, str], ...]
+    loop_closures: tuple[LoopClosure, ...]
+    contact_exclusions: tuple[tuple[str, str], ...]
 
 
 class _Link(NamedTuple):
@@ -55,8 +55,8 @@ def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
             _add_system(assembly, row, of, roots, frames, bodies)
         elif isinstance(of, RigidBody):
             _add_body(assembly, row, of, hangs.get(row), row in standing, roots, frames, bodies)
-    loops, problems = _loops(assembly, rest, tree, roots)
-    return Moving(tuple(frames), tuple(bodies), loops, tuple(_touchless(assembly, links, bodies))), problems
+    closures, problems = _loop_closures(assembly, rest, tree, roots)
+    return Moving(tuple(frames), tuple(bodies), closures, tuple(_contact_exclusions(assembly, links, bodies))), problems
 
 
 def _roots(parents: list[int]) -> list[int]:
@@ -290,9 +290,9 @@ def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> 
     return np.array([spin * y - back[0], -spin * x - back[1], -spin])
 
 
-def _loops(
+def _loop_closures(
     assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int]
-) -> tuple[tuple[Loop, ...], list[Problem]]:
+) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
     """What the links beside the tree hold, those within one rigid part left out."""
     table = assembly.table
     rigid = [roots[row] if isinstance(of, RigidBody) and of.static else row for row, of in enumerate(table.of)]
@@ -306,7 +306,7 @@ def _loops(
         if not table.mates[link.mate].type.parts:
             first, second = sorted(map(part, link.carriers))
             rigid[second] = first
-    loops: list[Loop] = []
+    closures: list[LoopClosure] = []
     problems: list[Problem] = []
     for link in rest:
         mate, name = table.mates[link.mate], table.mate_names[link.mate]
@@ -318,11 +318,11 @@ def _loops(
             continue
         distance = float(given_values(mate)[0] or 0.0) if mate.type.distance else 0.0
         frames = (table.names[link.carriers[0]], table.names[link.carriers[1]])
-        loops.append(Loop(name, mate.kind, frames, link.ends, distance, mate.place))
-    return tuple(loops), problems
+        closures.append(LoopClosure(name, mate.kind, frames, link.ends, distance, mate.place))
+    return tuple(closures), problems
 
 
-def _touchless(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
+def _contact_exclusions(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
     """Mated parts overlap where they meet: pairs of bodies, and of a body and the system whose connector holds it."""
     table = assembly.table
     shaped = {body.name for body in bodies}

@@ -21,6 +21,7 @@ from sim_node.assembly.mate_motion import at_rest, motion_pose
 from sim_node.assembly.table import Table
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
+from sim_node.world.frame_table import FrameTable
 from sim_node.world.systems import Mate, System
 
 
@@ -41,12 +42,11 @@ def snap(table: Table) -> Assembly:
     if closing.moved:
         for placed in run.placed:
             run.place(placed)
-    in_roots = np.empty_like(run.poses)
-    kernels.in_roots(run.poses, table.parents, in_roots)
+    frames = FrameTable(table.names, table.parents.astype(np.int32), np.ones(len(table.names), dtype=bool))
     return Assembly(
         table=table,
         poses=run.poses,
-        in_roots=in_roots,
+        in_roots=frames.in_root(run.poses),
         solved=tuple(run.solved),
         undefined=tuple(row for row, known in enumerate(run.known) if not known),
         values=run.values,

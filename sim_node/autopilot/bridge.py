@@ -287,14 +287,21 @@ class Bridge:
 
     def _complain(self, about: str, text: str, now_ns: int) -> None:
         """At most every ten seconds about the same."""
-        if now_ns - self._complained.get(about, -COMPLAIN_NS) >= COMPLAIN_NS:
-            self._complained[about] = now_ns
+        if self._is_due(about, now_ns):
             self._audience.complain(text)
+
+    def _is_due(self, about: str, now_ns: int) -> bool:
+        """Whether the last line about the same is ten seconds old."""
+        if now_ns - self._complained.get(about, -COMPLAIN_NS) < COMPLAIN_NS:
+            return False
+        self._complained[about] = now_ns
+        return True
 
     def _tick(self, now_ns: int) -> None:
         graph_ns = self._graph_ns()
         if graph_ns < self._last_graph_ns - WENT_BACK_NS:
-            self._audience.inform("the graph's clock went back: stamps are learnt anew")
+            if self._is_due("clock", now_ns):
+                self._audience.inform("the graph's clock went back: stamps are learnt anew")
             self._learn_stamps_anew()
         elif self._last_graph_ns <= 0 < graph_ns:
             self._learn_stamps_anew()  # simulated time has begun

@@ -8,7 +8,7 @@ from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
 from sim_node.autopilot.telemetry import PX4, Telemetry
 from sim_node.autopilot.transaction import Outgoing, Refusal, Transaction
-from sim_node.text import did_you_mean
+from sim_node.text import did_you_mean, printable
 from sim_node.world.problems import quoted
 
 DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
@@ -47,7 +47,7 @@ class Command(Transaction):
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """An acknowledgement ends it; warnings meanwhile are kept as the reason."""
         if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._words) < MAX_WORDS:
-            self._words.append(message.fields.text)
+            self._words.append(printable(message.fields.text))
         if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
             return []
         found = message.fields.result

@@ -35,7 +35,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.forces": ("sim_node.physics.force_elements:FORCE_ELEMENTS", "sim_node.world.readers.yaml_forces:FORCES"),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
     "sim_node.links": ("sim_node.autopilot.links.link:LINKS",),
-    "sim_node.loops": ("sim_node.physics.mujoco_loops:LOOPS",),
+    "sim_node.loop_closures": ("sim_node.physics.loop_closures:LOOP_CLOSURES",),
     "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),
     "sim_node.parts": ("sim_node.world.part:PARTS", "sim_node.world.readers.yaml_section:SECTIONS"),

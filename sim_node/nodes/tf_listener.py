@@ -21,6 +21,7 @@ from sim_node.nodes import publishers as profiles
 from sim_node.nodes.buffer import Buffer
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2_conversions import from_message
+from sim_node.text import printable
 from sim_node.tree import InvalidTransform, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable, is_plain_cdr
 
@@ -166,7 +167,7 @@ class _Intake:
                     continue
                 self.refused[name] = self.refused.get(name, 0) + 1
             if is_new:
-                self._log.warning(f"transform refused: {refusal}; more of {name} are counted, not logged")
+                self._log.warning(printable(f"transform refused: {refusal}; more of {name} are counted, not logged"))
 
     def _read(self, message: bytes) -> TransformBatch:
         if is_plain_cdr(message):

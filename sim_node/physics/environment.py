@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.cameras import Studio
-from sim_node.physics.joint_readings import joint_reader
 from sim_node.physics.mujoco_model import Compiled
+from sim_node.physics.placing import joint_reader
 from sim_node.physics.wind import WindField
 from sim_node.sensors.context import Cameras, Echoes, Lens
 from sim_node.world.frame_table import FrameTable

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-import numpy.typing as npt
 
 from sim_node.geometry import poses
-from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.attached_models import CompiledLinks, attach, compile_links
-from sim_node.physics.drives import aim, servos
+from sim_node.geometry.arrays import FloatArray, IntArray
+from sim_node.physics.actuators import add_actuators, set_targets
+from sim_node.physics.attached_models import attach, start_models
+from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
-from sim_node.physics.mujoco_loops import add_loops, set_distances
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
-from sim_node.world.joints import Part
+from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
@@ -46,7 +45,6 @@ _GEOMS = {
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 # Of one MuJoCo body. A carrier between two weighs (kg, kg m^2) just enough not to be refused.
 MAX_DOFS, CARRIER_MASS = 6, 1e-12
-KINDS = ("slide", "hinge", "ball")
 
 # By default MuJoCo appends its warnings to a file in the working directory.
 mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
@@ -54,34 +52,34 @@ mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A MuJoCo model, what it was compiled from, and where in its arrays the world's frames are.
+    """A MuJoCo model, what it was compiled from, and where the frames of the world are in it.
 
-    rows (B,): frame table row of each body that a joint moves; first (B + 1,): its parts; kinds (P,) in KINDS,
-    axes (P, 3) and q_at (P,), the address in qpos, per part; origins (B, 3): what qpos counts positions from;
-    anchors (B, 3): the point in each body that it turns about.
-    qpos, qvel: the initial state. carriers (N,): the MuJoCo body that each frame is fixed to, -1 where keyframes
-    carry it; offsets (N, 7): each frame's pose in that body. solids (N,): the MuJoCo body whose shapes each frame is
-    fixed to, those on keyframes too, 0 for none. followed: the rows of the frames that are MuJoCo's mocap bodies, in
-    their order.
-    links: the same of what joints of models move.
+    Every frame but those on keyframes is fixed to a body of MuJoCo, its carrier, at a constant pose.
+
+    Attributes:
+        model: The compiled model.
+        spec: What it was compiled from.
+        moving: The row (L,) in the frame table of each link that joints move; `links` are the arguments that
+            kinematics.write_link_poses has for these.
+        qpos, qvel, ctrl, act: The initial state.
+        carriers: The MuJoCo body (N,) that each frame is fixed to, -1 where keyframes carry it.
+        offsets: The pose (N, 7) of each frame in that body.
+        solids: The MuJoCo body (N,) whose shapes each frame is fixed to, those on keyframes too; 0 for none.
+        followed: The rows of the frames that are MuJoCo's mocap bodies, in their order.
     """
 
     model: mujoco.MjModel
     spec: mujoco.MjSpec
-    rows: npt.NDArray[np.int64]
-    first: npt.NDArray[np.int64]
-    kinds: npt.NDArray[np.int64]
-    axes: FloatArray
-    q_at: npt.NDArray[np.int64]
-    origins: FloatArray
-    anchors: FloatArray
+    moving: IntArray
+    links: tuple[IntArray, IntArray, IntArray, FloatArray]
     qpos: FloatArray
     qvel: FloatArray
-    carriers: npt.NDArray[np.int64]
+    ctrl: FloatArray
+    act: FloatArray
+    carriers: IntArray
     offsets: FloatArray
-    solids: npt.NDArray[np.int64]
+    solids: IntArray
     followed: tuple[int, ...]
-    links: CompiledLinks
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:
@@ -100,7 +98,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
 
     nodes = {0: spec.worldbody}
     followed = mocap_rows(layout)
-    offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in (*layout.bodies, *layout.links))})
+    offsets = _offsets_in_carriers(layout, {*followed, *(row for row, _ in layout.links)})
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
@@ -111,7 +109,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             above, model = waiting.pop(0)
             anchor, mount = offsets[above]
             attach(spec, model, nodes[anchor], mount)
-            nodes.update({at: spec.body(link.name) for at, link in layout.links if link.model is model})
+            nodes.update({at: spec.body(link.name) for at, link in layout.model_links if link.model is model})
         if body is None:
             break
         anchor, mount = _mount(layout, offsets, row, body)
@@ -120,16 +118,16 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         _add_masses(spec, node, body)
-    add_loops(spec, world, layout, nodes, offsets)
-    for first, second in world.touchless:
+    add_loop_closures(spec, world, layout, nodes, offsets)
+    for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
-    servos(spec, world)
+    add_actuators(spec, world)
     return _compiled(spec, world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
     """Whether MuJoCo's free joint does for it: at top level, along the fixed frame's axes, without springs."""
-    along = np.array_equal(np.abs(mount[3:]), (0.0, 0.0, 0.0, 1.0))
+    along = np.array_equal(mount[3:], poses.IDENTITY[3:])
     return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None and not body.anchor.any()
 
 
@@ -211,76 +209,77 @@ def _compiled(
         if world.models:  # what MuJoCo has against them was told when they were read
             warnings.simplefilter("ignore", UserWarning)
         model = spec.compile()
-    moved = [(row, body) for row, body in layout.bodies if body.type.parts]
-    qpos, qvel = np.array(model.qpos0), np.zeros(model.nv)
-    first, kinds, axes, q_at, origins = [0], [], [], [], np.zeros((len(moved), 3))
-    for index, (_, body) in enumerate(moved):
-        is_free = body.name in free
-        joints = [model.joint(f"{body.name}#{0 if is_free else k}").id for k in range(len(body.type.parts))]
-        if is_free:
-            origins[index] = model.body(body.name).pos
-        at = dof_at = 0
-        for k, (part, axis, joint) in enumerate(zip(body.type.parts, body.type.axes(body.axes), joints, strict=True)):
-            address = int(model.jnt_qposadr[joint]) + (k if is_free else 0)
-            dof = int(model.jnt_dofadr[joint]) + (k if is_free else 0)
-            kinds.append(KINDS.index(part.kind))
-            axes.append(axis)
-            q_at.append(address)
-            q, qd = slice(at, at + part.q_size), slice(dof_at, dof_at + part.qd_size)
-            start = body.type.neutral() if body.q is None else body.q
-            qpos[address : address + part.q_size] = _in_mujoco(part, start[q])
-            if is_free and part.kind == "slide":
-                qpos[address] += origins[index, k]
-            dofs = slice(dof, dof + part.qd_size)
-            qvel[dofs] = 0.0 if body.qd is None else body.qd[qd]
-            model.dof_damping[dofs] = 0.0 if body.damping is None else body.damping[qd]
-            model.dof_armature[dofs] = world.physics.armature + (0.0 if body.armature is None else body.armature[qd])
-            if body.spring_stiff is not None:
-                # One for all axes of a ball; physics/ball_springs.py does those that differ.
-                same = np.ptp(body.spring_stiff[qd]) == 0.0
-                model.jnt_stiffness[joint] = body.spring_stiff[dof_at] if same else 0.0
-                zero = body.type.neutral() if body.spring_zero is None else body.spring_zero
-                model.qpos_spring[address : address + part.q_size] = _in_mujoco(part, zero[q])
-            at, dof_at = at + part.q_size, dof_at + part.qd_size
-        first.append(len(kinds))
+    qpos, qvel, ctrl, act = np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
+    for _, body in layout.bodies:
+        if body.type.parts:
+            _start_body(model, body, world.physics.armature, qpos, qvel, is_free=body.name in free)
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
+    start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
+    set_targets(model, world, ctrl)
 
-    links = compile_links(model, world, layout, offsets, qpos, qvel)
-    aim(model, world, links.ctrl)
+    ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
+    ids |= {row: model.body(link.name).id for row, link in layout.links}
     carriers = np.full(len(layout.frames), -1, dtype=np.int64)
     in_carrier = np.tile(poses.IDENTITY, (len(layout.frames), 1))
     solids = np.zeros(len(layout.frames), dtype=np.int64)
-    named = [*((row, body.name) for row, body in layout.bodies), *((row, link.name) for row, link in layout.links)]
-    named += ((row, layout.frames.names[row]) for row in followed)
-    ids = {0: 0, **{row: model.body(name).id for row, name in named}}
     for row, (carrier, offset) in offsets.items():
         solids[row] = ids[carrier]
         if model.body_mocapid[model.body_rootid[solids[row]]] < 0:
             carriers[row], in_carrier[row] = solids[row], offset
+    moving = [row for row, link in layout.links if link.joints]
+    above = layout.frames.parents[moving]
+    mounts = np.array([offsets[row][1] for row in above.tolist()]).reshape(-1, 7)
+    rows = np.array(moving, dtype=np.int64)
     return Compiled(
         model=model,
         spec=spec,
-        rows=np.array([row for row, _ in moved], dtype=np.int64),
-        first=np.array(first, dtype=np.int64),
-        kinds=np.array(kinds, dtype=np.int64),
-        axes=np.array(axes, dtype=np.float64).reshape(-1, 3),
-        q_at=np.array(q_at, dtype=np.int64),
-        origins=origins,
-        anchors=np.array([body.anchor for _, body in moved]).reshape(-1, 3),
+        moving=rows,
+        links=(rows, solids[rows], solids[above], mounts),
         qpos=qpos,
         qvel=qvel,
+        ctrl=ctrl,
+        act=act,
         carriers=carriers,
         offsets=in_carrier,
         solids=solids,
         followed=followed,
-        links=links,
     )
 
 
-def _in_mujoco(part: Part, q: FloatArray) -> FloatArray:
-    return _wxyz(q) if part.kind == "ball" else q
+def _start_body(
+    model: mujoco.MjModel, body: Body, armature: float, qpos: FloatArray, qvel: FloatArray, *, is_free: bool
+) -> None:
+    """Write a body's initial state to qpos and qvel, and damping, armature and springs of its joints to the model."""
+    first, joint = model.joint(f"{body.name}#0").id, body.type
+    # The numbers of a body's joints lie one after the other, those of the carriers before it too.
+    q_at, qd_at = int(model.jnt_qposadr[first]), int(model.jnt_dofadr[first])
+    q, qd = slice(q_at, q_at + joint.q_size), slice(qd_at, qd_at + joint.qd_size)
+    qpos[q] = _in_mujoco(joint, joint.neutral() if body.q is None else body.q)
+    if is_free:
+        qpos[q_at : q_at + 3] += model.body(body.name).pos
+    qvel[qd] = 0.0 if body.qd is None else body.qd
+    model.dof_damping[qd] = 0.0 if body.damping is None else body.damping
+    model.dof_armature[qd] = armature + (0.0 if body.armature is None else body.armature)
+    if body.spring_stiff is not None:
+        model.qpos_spring[q] = _in_mujoco(joint, joint.neutral() if body.spring_zero is None else body.spring_zero)
+        at = 0
+        for index, part in enumerate(joint.parts, start=first):
+            stiff = body.spring_stiff[at : at + part.qd_size]
+            # One for all axes of a ball; physics/ball_springs.py does those that differ.
+            model.jnt_stiffness[index] = stiff[0] if np.ptp(stiff) == 0.0 else 0.0
+            at += part.qd_size
+
+
+def _in_mujoco(joint: JointType, q: FloatArray) -> FloatArray:
+    """The positions (q_size,) of a joint in MuJoCo's order: quaternions of balls as w x y z."""
+    values, at = np.array(q), 0
+    for part in joint.parts:
+        if part.kind == "ball":
+            values[at : at + 4] = _wxyz(q[at : at + 4])
+        at += part.q_size
+    return values
 
 
 def _wxyz(quaternion: FloatArray) -> FloatArray:

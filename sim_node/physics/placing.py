@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import mujoco
 import numpy as np
@@ -12,12 +12,13 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.checks import UNIT
+from sim_node.world.joints import Q_SIZES, QD_SIZES
 from sim_node.world.layout import Layout
 from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.models import ModelLink
 
 _Indices = npt.NDArray[np.intp]
-_SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}
-_KINDS = ("free", "ball", "slide", "hinge")
+_KINDS = tuple(Q_SIZES)
 # x y z w of what MuJoCo keeps as w x y z.
 _XYZW = np.array([1, 2, 3, 0])
 
@@ -152,25 +153,50 @@ def bodies_of(
     compiled: Compiled, layout: Layout, data: mujoco.MjData, now: Callable[[], mujoco.MjData], wrench: FloatArray
 ) -> dict[str, PlacedBody]:
     """The bodies of a world and those of its models, by name."""
-    names = [*(body.name for _, body in layout.bodies), *(link.name for _, link in layout.links)]
-    return {name: PlacedBody(name, compiled.model, data, now, wrench) for name in names}
+    return {link.name: PlacedBody(link.name, compiled.model, data, now, wrench) for _, link in layout.links}
 
 
 def joints_of(compiled: Compiled, layout: Layout, data: mujoco.MjData) -> dict[str, PlacedJoint]:
     """The joints of a world by name: those of bodies under the names of these, those of models under their own."""
     model = compiled.model
-    known = {str(model.joint(k).name): k for k in range(model.njnt)}
     found = {}
-    for row, body in layout.bodies:
-        parts = [known[name] for k in range(len(body.type.parts)) if (name := f"{body.name}#{k}") in known]
-        if parts:
-            joint = found[body.name] = _placed(body.name, model, data, parts)
-            if model.jnt_type[parts[0]] == mujoco.mjtJoint.mjJNT_FREE:
-                joint.origin[:3] = compiled.origins[list(compiled.rows).index(row)]
     for _, link in layout.links:
-        names = [link.model.full_name(joint.name) for joint in link.link.joints]
-        found.update({name: _placed(name, model, data, [known[name]]) for name in names if name not in found})
+        # A body that floats free has one joint of MuJoCo for all of its own.
+        ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name) for joint in link.joints]
+        ids = [joint for joint in ids if joint >= 0]
+        if isinstance(link, ModelLink):
+            found.update(
+                {joint.name: _placed(joint.name, model, data, [k]) for joint, k in zip(link.joints, ids, strict=True)}
+            )
+        elif ids:
+            found[link.name] = _placed(link.name, model, data, ids)
+            if model.jnt_type[ids[0]] == mujoco.mjtJoint.mjJNT_FREE:
+                found[link.name].origin[:3] = model.body(link.name).pos
     return found
+
+
+def joint_reader(
+    model: mujoco.MjModel, data: mujoco.MjData, evaluate: Callable[[], None], names: Sequence[str]
+) -> Callable[[], FloatArray]:
+    """Return a function that gives (3, J): positions, velocities and efforts of actuators of hinges and slides.
+
+    names: as world/layout.py gives them, joints_below; evaluate: works out the forces of the present state.
+    """
+
+    def id_of(name: str) -> int:
+        found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+        return int(found if found >= 0 else model.joint(f"{name}#0").id)
+
+    ids = [id_of(name) for name in names]
+    at, dofs = model.jnt_qposadr[ids], model.jnt_dofadr[ids]
+    qpos, qvel, driven = data.qpos, data.qvel, data.qfrc_actuator
+
+    def read() -> FloatArray:
+        if model.nu:
+            evaluate()
+        return np.array([qpos[at], qvel[dofs], driven[dofs]])
+
+    return read
 
 
 def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) -> PlacedJoint:
@@ -181,14 +207,14 @@ def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[
     for joint in joints:
         kind = _KINDS[int(model.jnt_type[joint])]
         at, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
-        q_size, qd_size = _SIZES[kind]
+        q_size = Q_SIZES[kind]
         if kind in ("free", "ball"):
             q += range(at, at + q_size - 4)
             turns.append(len(q))
             q += [at + q_size - 4 + k for k in _XYZW.tolist()]
         else:
             q.append(at)
-        qd += range(dof, dof + qd_size)
+        qd += range(dof, dof + QD_SIZES[kind])
     return PlacedJoint(name, data, q, qd, turns)
 
 

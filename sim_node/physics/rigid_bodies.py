@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,23 +61,26 @@ class RigidBodyEngine:
         import mujoco
 
         from sim_node.physics.body_columns import declare_state
-        from sim_node.physics.joint_poses import write_joint_poses
-        from sim_node.physics.link_poses import write_link_poses
+        from sim_node.physics.kinematics import write_link_poses
         from sim_node.physics.placing import bodies_of, joints_of
 
         self._mujoco = mujoco
-        self._write_joint_poses = write_joint_poses
-        self._write_link_poses = write_link_poses
         self._compiled = compiled
         self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
+        # A copy of the state, to be evaluated or integrated on: the run's own goes on from what it holds.
         self._ahead = mujoco.MjData(self.model)
+        self._write_poses = partial(write_link_poses, self._ahead.xpos, self._ahead.xquat, *compiled.links)
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+        state = mujoco.mjtState
+        self._placement = int(state.mjSTATE_QPOS | state.mjSTATE_MOCAP_POS | state.mjSTATE_MOCAP_QUAT)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
-        self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
-        columns.claim("pose", [layout.frames.names[row] for row in (*compiled.rows, *compiled.links.rows)])
+        self._buffer, self._positions = (
+            np.empty(mujoco.mj_stateSize(self.model, parts)) for parts in (self._full_state, self._placement)
+        )
+        columns.claim("pose", [layout.frames.names[row] for row in compiled.moving])
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
         # What nothing can move is not stepped, and not pushed.
@@ -107,8 +111,8 @@ class RigidBodyEngine:
         self._mujoco.mj_resetData(self.model, self.data)
         self.data.qpos[:] = self._compiled.qpos
         self.data.qvel[:] = self._compiled.qvel
-        self.data.ctrl[:] = self._compiled.links.ctrl
-        self.data.act[:] = self._compiled.links.act
+        self.data.ctrl[:] = self._compiled.ctrl
+        self.data.act[:] = self._compiled.act
         self._wrench[:] = bytes(self._wrench.nbytes)
         self._follow(0)
         self.wind.reset(seed)
@@ -130,25 +134,24 @@ class RigidBodyEngine:
                     self._place(poses)
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes each body's pose in its joint frame to its row of poses (N, 7). Raises Diverged.
+        """Write the pose of each link that joints move, in its parent frame, to its row of poses (N, 7).
 
         Between two steps the bodies are integrated on from the last one, in a copy.
+
+        Raises:
+            Diverged: The state is not finite.
         """
         if not self._moves:
             return
-        qpos = (self._integrated_ahead(ahead_ns) if ahead_ns else self.data).qpos
-        c = self._compiled
-        # The kernel checks them on its way: numpy would take as long for that as for all the rest.
-        finite = self._write_joint_poses(qpos, c.rows, c.first, c.kinds, c.axes, c.q_at, c.origins, c.anchors, poses)
-        if not finite:
+        if ahead_ns:
+            self._integrate_ahead(ahead_ns)
+        else:
+            self._copy(self._placement, self._positions)
+        self._mujoco.mj_kinematics(self.model, self._ahead)
+        if not self._write_poses(poses):
             raise Diverged(
                 f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
                 "physics.timestep, or more damping, may help"
-            )
-        n = c.links
-        if n.rows.size:
-            self._write_link_poses(
-                qpos, n.rows, n.rests, n.mounts, n.first, n.kinds, n.axes, n.anchors, n.neutral, n.q_at, poses
             )
 
     @property
@@ -158,7 +161,7 @@ class RigidBodyEngine:
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
         """A function that evaluates the dynamics of the present step, and writes how frames move."""
-        from sim_node.physics.frame_motion import write_frame_motion
+        from sim_node.physics.kinematics import write_frame_motion
 
         carriers = self._compiled.carriers[rows]
         roots = self.model.body_rootid[carriers].astype(np.int64)
@@ -283,12 +286,16 @@ class RigidBodyEngine:
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""
-        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
+        self._copy(self._full_state, self._buffer)
         return self._ahead
 
-    def _integrated_ahead(self, ahead_ns: int) -> MjData:
-        """The state that much later: whole timesteps, and a shorter one for what is left."""
+    def _copy(self, parts: int, buffer: FloatArray) -> None:
+        """Copy parts of the present state to `_ahead`."""
+        self._mujoco.mj_getState(self.model, self.data, buffer, parts)
+        self._mujoco.mj_setState(self.model, self._ahead, buffer, parts)
+
+    def _integrate_ahead(self, ahead_ns: int) -> None:
+        """Bring the copy to the state that much later: whole timesteps, and a shorter one for what is left."""
         now, timestep = self._now(), self.model.opt.timestep
         whole, rest = divmod(ahead_ns * 1e-9, timestep)
         if whole:
@@ -299,4 +306,3 @@ class RigidBodyEngine:
                 self._mujoco.mj_step(self.model, now)
         finally:
             self.model.opt.timestep = timestep
-        return now

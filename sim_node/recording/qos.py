@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import yaml
@@ -10,6 +11,8 @@ import yaml
 from sim_node.recording.bag import BagTopic
 from sim_node.wire.topic import CLOCK, INFINITE_NS, LATCHED, TF, TF_STATIC, Qos
 
+# Maximum length of the profiles of a topic: some hundred publishers.
+MAX_TEXT = 65_536
 # rmw/types.h. Other values are policies left to the system, for which rosbag2 plays the default.
 _HISTORY = {1: "keep_last", 2: "keep_all"}
 _RELIABILITY = {1: "reliable", 2: "best_effort"}
@@ -19,11 +22,27 @@ _LIVELINESS = {1: "automatic", 2: "manual_by_node", 3: "manual_by_topic"}
 
 def profiles(given: str | list[Any] | None) -> tuple[Qos, ...]:
     """Return the profiles in a channel's metadata, a topics table or a metadata.yaml; empty if invalid."""
+    entries = _parsed(given) if isinstance(given, str) else given
+    return tuple(_profile(entry) for entry in entries if isinstance(entry, dict)) if isinstance(entries, list) else ()
+
+
+def is_readable(text: object) -> bool:
+    """Return whether a text contains profiles, or nothing: others are not passed to slower parsers."""
+    if text == "":
+        return True
+    entries = _parsed(text) if isinstance(text, str) else None
+    return isinstance(entries, list) and all(isinstance(entry, dict) for entry in entries)
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Any:
+    """Parse a text. Cached: the topics of a bag, and the files of a split one, have few different texts."""
+    if len(text) > MAX_TEXT:
+        return None
     try:
-        entries = yaml.safe_load(given) if isinstance(given, str) else given
+        return yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError):
-        return ()
-    return tuple(_profile(entry) for entry in entries or () if isinstance(entry, dict))
+        return None
 
 
 def _profile(entry: Mapping[str, Any]) -> Qos:

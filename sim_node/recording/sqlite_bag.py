@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from sim_node.recording.bag import BagAttachment, BagError, BagMessage, BagTopic, storage
 from sim_node.recording.decompression import MAX_BYTES
+from sim_node.recording.qos import is_readable
+from sim_node.text import printable
 from sim_node.wire.topic import INFINITE_NS, Qos
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 # Suffixes of SQLite's logs of a database that is being written.
 _LOGS = ("-wal", "-journal")
+# Errors of reading a damaged database: one of SQLite may quote bytes that are not text.
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _SMALL_TABLES = ("schema", "metadata", "message_definitions")
 
 
@@ -29,6 +33,36 @@ def unfinished(path: Path) -> bool:
     """Return whether a log beside the file contains data that is not in it yet."""
     logs = (path.with_name(path.name + suffix) for suffix in _LOGS)
     return any(log.is_file() and log.stat().st_size for log in logs)
+
+
+def lenient(text: bytes) -> str:
+    """Decode text of a database, which need not be UTF-8."""
+    return text.decode(errors="replace")
+
+
+def check_tables(path: Path, database: sqlite3.Connection) -> None:
+    """Refuse a database with computed tables: a query in a file can run forever.
+
+    Raises BagError for views, virtual tables and generated columns; sqlite3.DatabaseError for a damaged file.
+    """
+    for name in ("topics", "messages", *_SMALL_TABLES):
+        found = database.execute("SELECT type, rootpage FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        if found is None:
+            continue
+        if found[0] != "table" or not found[1]:
+            kind = "virtual table" if found[0] == "table" else found[0]
+            raise BagError(f"{path}: {name} is a {kind}; a bag must have it as a table")
+        for column in database.execute(f"PRAGMA table_xinfo({name})"):
+            if column[6] > 1:
+                raise BagError(f"{path}: column {column[1]!r} of {name} is generated, which a bag must not contain")
+
+
+def unreadable_profiles(database: sqlite3.Connection) -> list[Any]:
+    """Return the names of topics whose quality of service cannot be parsed."""
+    if all(column[1] != "offered_qos_profiles" for column in database.execute("PRAGMA table_info(topics)")):
+        return []  # before ROS 2 Foxy
+    rows = database.execute("SELECT name, offered_qos_profiles FROM topics")
+    return [name for name, text in rows if not is_readable(text)]
 
 
 def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
@@ -44,14 +78,19 @@ def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
             shutil.copyfile(path.with_name(path.name + suffix), source_path.with_name(source_path.name + suffix))
     try:
         with closing(sqlite3.connect(source_path)) as source, closing(sqlite3.connect(target_path)) as target:
+            source.text_factory = lenient
+            check_tables(path, source)
             _copy_table(source, target, "topics")
+            for name in unreadable_profiles(target):
+                target.execute("UPDATE topics SET offered_qos_profiles = '' WHERE name = ?", (name,))
+                notes.append(f"{path}: {printable(str(name))}: its quality of service cannot be read and is left out")
             for table in _SMALL_TABLES:
-                with suppress(sqlite3.DatabaseError):
+                with suppress(*UNREADABLE):
                     _copy_table(source, target, table)
             lost = _copy_messages(source, target)
             target.execute("CREATE INDEX timestamp_idx ON messages (timestamp ASC)")
             target.commit()
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         raise BagError(f"{path}: the database is too damaged to be read: {error}") from None
     finally:
         source_path.unlink()
@@ -80,16 +119,18 @@ def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> in
     step = 1
     while next_id <= (last or 0):
         for row in _readable(source, next_id):
-            target.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", row)
             first = first or row[0]
-            next_id, copied, step = row[0] + 1, copied + 1, 1
+            next_id, step = row[0] + 1, 1
+            if isinstance(row[3], bytes):
+                target.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", row)
+                copied += 1
         next_id, step = next_id + step, 2 * step
     return (last or 0) - first + 1 - copied if copied else (last or 0)
 
 
 def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
     """Yield rows from an id on, up to the first that cannot be read."""
-    with suppress(sqlite3.DatabaseError):
+    with suppress(*UNREADABLE):
         yield from source.execute(
             "SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", (first,)
         )
@@ -114,9 +155,17 @@ class SqliteBag:
         with path.open("rb") as file:
             if file.read(len(_SIGNATURE)) != _SIGNATURE:
                 raise BagError(f"{path}: is not an SQLite file: its first bytes are wrong")
+        # A damaged file is checked again when it is rescued, with its log if there is one.
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?immutable=1", uri=True)) as database:
+            database.text_factory = lenient
+            try:
+                check_tables(path, database)
+                is_sound = not unreadable_profiles(database)
+            except UNREADABLE:
+                is_sound = False
         self.damage: list[str] = []
         self._owned = ExitStack()
-        if unfinished(path):
+        if unfinished(path) or not is_sound:
             self._reader = self._rescued()
         else:
             self._reader = Reader(path)
@@ -170,8 +219,8 @@ class SqliteBag:
                 yielded += 1
             return
         except Exception as error:
-            # apsw has a class for each of SQLite's error codes.
-            if not type(error).__module__.startswith("apsw"):
+            # apsw has a class for each of SQLite's error codes. Text in place of bytes need not be UTF-8.
+            if not type(error).__module__.startswith("apsw") and not isinstance(error, UnicodeDecodeError):
                 raise
         # The index of times was damaged, which opening does not check.
         self._reader.close()
@@ -182,7 +231,16 @@ class SqliteBag:
         wanted = [one for one in self._reader.connections if one.topic in names]
         places = self._places
         for connection, time_ns, data in self._reader.messages(wanted, start_ns, stop_ns) if wanted else ():
-            yield BagMessage(places[connection.id], time_ns, data)
+            # A column of SQLite may contain values of any type.
+            if isinstance(data, bytes) and isinstance(time_ns, int) and time_ns >= 0:
+                yield BagMessage(places[connection.id], time_ns, data)
+            else:
+                self._note(f"a row of {connection.topic} has {_kinds(time_ns, data)}; such rows are left out")
+
+    def _note(self, what: str) -> None:
+        line = f"{self._path}: {printable(what)}"
+        if line not in self.damage:
+            self.damage.append(line)
 
     def attachments(self) -> Iterator[BagAttachment]:
         """Return nothing: SQLite bags have no attachments."""
@@ -199,6 +257,12 @@ class SqliteBag:
 
     def __exit__(self, *of: object) -> None:
         self.close()
+
+
+def _kinds(time_ns: object, data: object) -> str:
+    if not isinstance(time_ns, int):
+        return f"a time of type {type(time_ns).__name__}"
+    return f"a message of type {type(data).__name__}" if time_ns >= 0 else "a time before 1970"
 
 
 def _topic(connection: Connection) -> BagTopic:

@@ -90,7 +90,7 @@ class Environment(Protocol):
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
         """Return a function for the states (3, J) of joints: positions, velocities, efforts of actuators.
 
-        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as in scalar_joints.
+        Positions in rad or m, velocities, efforts in N m or N; of hinges and slides, named as joints_below has them.
         """
 
 

@@ -13,9 +13,9 @@ from sim_node.sensors.parameters import group, listing, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
 from sim_node.text import did_you_mean
+from sim_node.world.layout import joints_below
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import quoted
-from sim_node.world.scalar_joints import joints_below
 
 
 @sensor("joint_states")

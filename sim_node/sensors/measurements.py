@@ -135,7 +135,7 @@ class Schedule(Generic[T]):
 
     def record(self, reading: T) -> None:
         """Add the reading of the step `due`, and move `due` on."""
-        self._held.append((self.next_out, reading))
+        self._held.append((self.due + self._delay, reading))
         self._count += 1
         self._find_due()
 

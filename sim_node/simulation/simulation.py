@@ -113,8 +113,9 @@ class Simulation:
             if due > self.steps:
                 self._advance(int(due) - self.steps)
             if suite.due == due:
-                self._truth.observe(self.time_ns, begins=self.steps == 0)
-                suite.measure(self.steps, self.time_ns, wait=wait)
+                now_ns = self.time_ns
+                self._truth.observe(now_ns, begins=self.steps == 0)
+                suite.measure(self.steps, now_ns, wait=wait)
             if co_simulators.due == due:
                 co_simulators.exchange(self.steps)
         if end > self.steps:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from sim_node.text import printable
 from sim_node.tree.errors import seconds
 
 
@@ -53,7 +54,7 @@ def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = re
     stack = [(root, "", "") for root in reversed(children[None])]
     while stack:
         frame, lead, indent = stack.pop()
-        lines.append(f"{lead}{frame.name}  {remark(frame)}".rstrip())
+        lines.append(f"{lead}{printable(frame.name)}  {remark(frame)}".rstrip())
         below = children.get(frame.name, [])
         for i in reversed(range(len(below))):
             last = i == len(below) - 1

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.text import printable
 from sim_node.tree import store_kernels
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import InvalidTransform, Refusal, seconds
@@ -110,7 +111,7 @@ class Storage:
             _log.warning(
                 "the tree is full: max_frames is %d; refusing '%s' and all further frames",
                 self.max_frames,
-                name,
+                printable(name),
             )
         return NO_ROOM
 
@@ -219,14 +220,14 @@ class Storage:
             return
         child = int(children[0])
         if why == PROMOTED_MOVED:
-            _log.warning("%s was stored as static because of its name, but it moves", self.names[child])
+            _log.warning("%s was stored as static because of its name, but it moves", printable(self.names[child]))
             self.rings.demote(child, self.history_ns)
             self._report[CHANGED_PAST] = 1
             return
         before = int(self.rings.frames[child]["kind"])
         if before != EMPTY:
             now = STATIC if static else DYNAMIC
-            _log.warning("%s was %s and is now %s", self.names[child], _KINDS[before], _KINDS[now])
+            _log.warning("%s was %s and is now %s", printable(self.names[child]), _KINDS[before], _KINDS[now])
             self._report[CHANGED_PAST] = 1
         self.rings.make(child, STATIC if static else DYNAMIC)
 
@@ -282,7 +283,7 @@ class Storage:
         return InvalidTransform(tuple(refusals), len(children))
 
     def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
-        """Describe the loop that a refused transform would close, from its child to its parent and back."""
+        """Describe the loop that a refused transform would close, from child to parent and back."""
         at = store_kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
         chain, row = [child, parent], parent
         while row != child:

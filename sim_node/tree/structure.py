@@ -1,9 +1,10 @@
-"""The structure of a tree: its frames, their parents, and descriptions of it."""
+"""The structure of a tree: its frames and their indices, their parents, what is dropped of them, descriptions."""
 
 from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from operator import index as as_int
 from typing import Any
 
@@ -14,11 +15,13 @@ from sim_node.names import hierarchical_path
 from sim_node.tree import describe
 from sim_node.tree.layout import LATEST, NO_PARENT
 from sim_node.tree.quantised import QuantisedCache
-from sim_node.tree.storage import Storage
+from sim_node.tree.storage import Indices, Storage
+
+Names = Sequence[str]
 
 
 class Structure(ABC):
-    """The part of TransformTree that reads its structure."""
+    """The part of TransformTree that is about its frames."""
 
     tolerance_ns: int
     _storage: Storage
@@ -56,6 +59,41 @@ class Structure(ABC):
         with self._lock:
             row = self._storage.rows.get(frame) if isinstance(frame, str) else None
             return row is not None and bool(self._storage.rings.frames[row]["known"])
+
+    def indices(self, names: Names | Indices) -> Indices:
+        """Return the indices of frames, to use in set_transforms instead of their names.
+
+        They stay valid for the life of the tree, so that a sender of many transforms needs to look them up only once.
+
+        Args:
+            names: N names; indices are returned unchanged.
+
+        Returns:
+            Indices (N,), int32.
+
+        Raises:
+            TypeError: `names` is a single name.
+        """
+        if isinstance(names, np.ndarray) and names.dtype.kind in "iu" and names.ndim == 1:
+            return np.ascontiguousarray(names, dtype=np.int32)
+        if isinstance(names, str):
+            raise TypeError(f"needs a sequence of names, found the name '{names}'")
+        with self._lock:
+            return np.array([self._storage.register(name) for name in names], dtype=np.int32)
+
+    def clear(self) -> None:
+        """Drop all dynamic transforms. Static and promoted ones stay, as in tf2."""
+        with self._lock:
+            self._storage.clear()
+
+    def jump_back(self, stamp_ns: int) -> None:
+        """Drop all dynamic transforms after a stamp, because time was set back to it.
+
+        Args:
+            stamp_ns: The new time (ns).
+        """
+        with self._lock:
+            self._storage.forget_after(as_int(stamp_ns))
 
     def chain(self, target: str, source: str, stamp_ns: int | None = None) -> tuple[str, ...]:
         """Return the frames between two frames.

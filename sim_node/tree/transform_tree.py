@@ -40,10 +40,8 @@ from sim_node.tree.layout import (
 )
 from sim_node.tree.quantised import QuantisedCache
 from sim_node.tree.storage import Indices, Storage
-from sim_node.tree.structure import Structure
+from sim_node.tree.structure import Names, Structure
 from sim_node.tree.waiting import Waiting, Waits
-
-Names = Sequence[str]
 
 
 class TransformTree(Structure, Waiting):
@@ -161,41 +159,6 @@ class TransformTree(Structure, Waiting):
         with self._lock:
             error = self._storage.store(parent_rows, child_rows, stamps, poses, static, faults)
         self._finish(error)
-
-    def indices(self, names: Names | Indices) -> Indices:
-        """Return the indices of frames, to use in set_transforms instead of their names.
-
-        They stay valid for the life of the tree, so that a sender of many transforms needs to look them up only once.
-
-        Args:
-            names: N names; indices are returned unchanged.
-
-        Returns:
-            Indices (N,), int32.
-
-        Raises:
-            TypeError: `names` is a single name.
-        """
-        if isinstance(names, np.ndarray) and names.dtype.kind in "iu" and names.ndim == 1:
-            return np.ascontiguousarray(names, dtype=np.int32)
-        if isinstance(names, str):
-            raise TypeError(f"needs a sequence of names, found the name '{names}'")
-        with self._lock:
-            return np.array([self._storage.register(name) for name in names], dtype=np.int32)
-
-    def clear(self) -> None:
-        """Drop all dynamic transforms. Static and promoted ones stay, as in tf2."""
-        with self._lock:
-            self._storage.clear()
-
-    def jump_back(self, stamp_ns: int) -> None:
-        """Drop all dynamic transforms after a stamp, because time was set back to it.
-
-        Args:
-            stamp_ns: The new time (ns).
-        """
-        with self._lock:
-            self._storage.forget_after(as_int(stamp_ns))
 
     # Looking up
 

@@ -44,7 +44,7 @@ class Waits:
         return len(self._pending)
 
     def add(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
-        """Call `call` as soon as `is_ready` returns True: now, or later in the thread that calls `wake`."""
+        """Call `call` as soon as `is_ready` returns True: now in this thread, or later in that of `wake`."""
         wait = Wait(is_ready, call, self)
         with self._lock:
             self._pending.append(wait)

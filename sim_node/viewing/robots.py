@@ -55,10 +55,10 @@ def robots_of(world: World, frames: FrameTable, prefix: str = "") -> tuple[Robot
     kinds = {row: body.joint for row, body in layout.bodies if body.type.parts}
     kinds |= {
         row: "free" if any(joint.kind == "free" for joint in link.link.joints) else "joint"
-        for row, link in layout.links
+        for row, link in layout.model_links
         if link.link.joints
     }
-    links = dict(layout.links)
+    links = dict(layout.model_links)
     vehicles = {frames.index(vehicle.body): vehicle.name for vehicle in world.vehicles}
     parents = frames.parents.tolist()
     roots: list[int] = []

@@ -69,7 +69,6 @@ class UrdfWriter:
     def __init__(self, world: World, frames: FrameTable) -> None:
         self._world, self._frames = world, frames
         self._layout: Layout = lay_out(world)
-        self._bodies = dict(self._layout.bodies)
         self._links = dict(self._layout.links)
         self._inertials = _inertials(world, self._layout)
         self._parts: dict[int, list[_Part]] = {}
@@ -107,10 +106,8 @@ class UrdfWriter:
         joint: _Joint | None = None
         if self._frames.static[row]:
             joint = "fixed", f"{frame}_fixed", self._layout.poses[row], []
-        elif row in self._bodies:
-            joint = _of_body(self._bodies[row])
         elif row in self._links:
-            joint = _of_link(self._links[row])
+            joint = _scalar_joint(self._links[row])
         kind, name, pose, inside = joint or ("floating", f"{frame}_floating", self._layout.poses[row], [])
         yield f'  <joint name={quoteattr(name)} type="{kind}">'
         yield f"    <parent link={quoteattr(parent)}/>"
@@ -120,26 +117,14 @@ class UrdfWriter:
         yield "  </joint>"
 
 
-def _of_body(body: Body) -> _Joint | None:
-    """Return a hinge or slide through the body's origin, from its joint frame; None if URDF has no such joint."""
-    parts = body.type.parts
-    if len(parts) != 1 or parts[0].kind == "ball":
+def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
+    """Return the hinge or slide of a link, through the link's origin; None if URDF has no such joint."""
+    if len(link.joints) != 1 or not link.joints[0].is_scalar:
         return None
-    axis = body.type.axes(body.axes)[0]
-    if parts[0].kind == "slide":
-        return "prismatic", body.name, poses.IDENTITY, [_axis(axis), _limit(-_FAR, _FAR)]
-    if body.anchor.any():
-        return None
-    return "continuous", body.name, poses.IDENTITY, [_axis(axis)]
-
-
-def _of_link(link: ModelLink) -> _Joint | None:
-    joints = link.link.joints
-    if len(joints) != 1 or joints[0].kind not in ("hinge", "slide"):
-        return None
-    joint = joints[0]
+    joint = link.joints[0]
+    name = link.name if isinstance(link, Body) else joint.name
     # The pose at q = 0, which in MuJoCo may differ from the drawn one.
-    pose, name = link.link.at({joint.name: np.zeros(1)}), link.model.full_name(joint.name)
+    pose = poses.IDENTITY if isinstance(link, Body) else link.link.at({link.link.joints[0].name: np.zeros(1)})
     if joint.kind == "slide":
         return "prismatic", name, pose, [_axis(joint.axis), _limit(*(joint.limits or (-_FAR, _FAR)))]
     if joint.anchor.any():
@@ -199,9 +184,8 @@ def _inertials(world: World, layout: Layout) -> dict[int, _Inertial]:
 
     model = compile_model(world, layout).model
     found = {}
-    named = [*((row, body.name) for row, body in layout.bodies), *((row, link.name) for row, link in layout.links)]
-    for row, name in named:
-        body = model.body(name).id
+    for row, link in layout.links:
+        body = model.body(link.name).id
         if model.body_mass[body] > 0.0:
             turn = quaternions.to_matrix(model.body_iquat[body][[1, 2, 3, 0]])
             tensor = (turn * model.body_inertia[body]) @ turn.T

@@ -1,7 +1,6 @@
 """The World model and its readers: what a world file says, checked and laid out."""
 
-from sim_node.world.bodies import Body, Geometry, Inertial, Loop, Physics
-from sim_node.world.drives import Drive
+from sim_node.world.bodies import Actuator, Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
@@ -22,6 +21,7 @@ from sim_node.world.systems import (
 from sim_node.world.vehicles import Autopilot, Multirotor, Pilot, Rotor, Waypoint
 
 __all__ = [
+    "Actuator",
     "Attachment",
     "Autopilot",
     "Body",
@@ -30,13 +30,12 @@ __all__ = [
     "ContactGeometry",
     "Diverged",
     "Drag",
-    "Drive",
     "FrameTable",
     "Geometry",
     "Gusts",
     "Inertial",
     "Layout",
-    "Loop",
+    "LoopClosure",
     "Mate",
     "MateConnector",
     "Model",

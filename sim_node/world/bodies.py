@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.geometry import poses, quaternions
+from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.fields import directions, floats, same
-from sim_node.world.joints import JOINTS, JointType
+from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 
@@ -209,11 +209,15 @@ class Body:
         """The frame that its joint moves it in: NAME/joint, or the parent itself where the two coincide."""
         return self.parent if np.array_equal(self.pose, poses.IDENTITY) else f"{self.name}/joint"
 
+    @property
+    def joints(self) -> tuple[LinkJoint, ...]:
+        """Its joint as a link has them, one for each part: NAME#0, NAME#1 ..."""
+        return self.type.joints(self.name, self.axes, self.anchor)
+
     def start(self) -> FloatArray:
-        """Its initial pose (7,) in its joint frame."""
-        pose = self.type.pose(self.axes, self.type.neutral() if self.q is None else self.q)
-        pose[:3] += self.anchor - quaternions.rotate(pose[3:], self.anchor)
-        return pose
+        """Return its initial pose (7,) in its joint frame."""
+        joints = self.joints
+        return link_pose(poses.IDENTITY, joints, {} if self.q is None else by_joint(joints, self.q))
 
     @property
     def mobility(self) -> Mobility:
@@ -226,7 +230,7 @@ class Body:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class LoopClosure:
     """What holds two frames together beside the joints of the tree.
 
     kind: of a mate, one of MATES; frames: their names; poses (2, 7): in each, the end that is held. distance: between
@@ -247,6 +251,26 @@ class Loop:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """A servo that pulls a joint of one degree of freedom to a target, which may swing.
+
+    joint: of a model, under its prefix, or the name of a body whose joint it is. Its force (N) or torque (N m) is
+    stiffness (target - q) - damping qd, at most `force` either way where that is not None. The target at t seconds
+    into the run is target + amplitude sin(2 pi (t / period + phase)); phase is in turns.
+    """
+
+    joint: str
+    stiffness: float
+    damping: float = 0.0
+    force: float | None = None
+    target: float = 0.0
+    amplitude: float = 0.0
+    period: float = 1.0
+    phase: float = 0.0
+    place: Place = field(default=NO_PLACE, compare=False)
 
 
 class ContactExclusion(NamedTuple):

@@ -7,7 +7,7 @@ is all that worlds, x_xy models and the physics need to know of a turret's joint
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -16,9 +16,14 @@ import numpy as np
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry, calling_module
+from sim_node.world.fields import same
 
 Axis = tuple[float, float, float]
 X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+# Numbers in q and in qd by kind, in the order of MuJoCo's mjtJoint.
+Q_SIZES = {"free": 7, "ball": 4, "slide": 1, "hinge": 1}
+QD_SIZES = {"free": 6, "ball": 3, "slide": 1, "hinge": 1}
+_ORIGIN, _UNTURNED = np.zeros(3), poses.IDENTITY[3:]
 
 
 class Part(NamedTuple):
@@ -30,12 +35,12 @@ class Part(NamedTuple):
     @property
     def q_size(self) -> int:
         """Positions: m, rad, or a quaternion [x y z w]."""
-        return 4 if self.kind == "ball" else 1
+        return Q_SIZES[self.kind]
 
     @property
     def qd_size(self) -> int:
         """Velocities: m/s, rad/s; a ball's are about the body's axes."""
-        return 3 if self.kind == "ball" else 1
+        return QD_SIZES[self.kind]
 
 
 def slide(axis: Axis | None = None) -> Part:
@@ -49,6 +54,69 @@ def hinge(axis: Axis | None = None) -> Part:
 
 
 BALL = Part("ball")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkJoint:
+    """A joint of a link, as MuJoCo has them; the links of a world are its bodies and those of its models.
+
+    kind: in Q_SIZES; axis (3,), anchor (3,): in the link, m.
+    neutral (q_size,): q where the link is at its pose; q of a ball is [x y z w], of a free joint a pose (7,) in the
+    frame that the model is attached to. limits: least and largest q of a slide or hinge, None where it has none.
+    """
+
+    name: str
+    kind: str
+    axis: FloatArray
+    anchor: FloatArray
+    neutral: FloatArray
+    limits: tuple[float, float] | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return same(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether its position is one number: a hinge's or a slide's."""
+        return self.kind in ("slide", "hinge")
+
+
+def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, FloatArray]) -> FloatArray:
+    """Return the pose of a link in its parent, before there is a MuJoCo model to ask.
+
+    Each joint moves the link on from where the ones before it left it, and turns it about its anchor.
+
+    Args:
+        rest: The pose (7,) with neutral joints.
+        joints: The joints of the link, in their order.
+        q: Positions by the name of the joint; joints that it does not name are neutral.
+    """
+    pose = rest
+    for joint in joints:
+        value = q.get(joint.name, joint.neutral)
+        if joint.kind == "free":
+            pose = value
+        elif joint.kind == "slide":
+            pose = poses.compose(pose, np.concatenate([joint.axis * (value - joint.neutral), _UNTURNED]))
+        else:
+            turn = value
+            if joint.kind == "hinge":
+                turn = quaternions.from_axis_angle(joint.axis, float((value - joint.neutral)[0]))
+            about = joint.anchor - quaternions.rotate(turn, joint.anchor)
+            pose = poses.compose(pose, np.concatenate([about, turn]))
+    return pose
+
+
+def by_joint(joints: Sequence[LinkJoint], q: FloatArray) -> dict[str, FloatArray]:
+    """Return the positions of joints by their names, from those of all one after the other."""
+    found, at = {}, 0
+    for joint in joints:
+        size = len(joint.neutral)
+        found[joint.name] = q[at : at + size]
+        at += size
+    return found
 
 
 @dataclass(frozen=True)
@@ -92,20 +160,13 @@ class JointType:
         rows = [np.zeros(3) if p.kind == "ball" else p.axis if p.axis is not None else next(given) for p in self.parts]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
-    def pose(self, own_axes: FloatArray, q: FloatArray) -> FloatArray:
-        """The body's pose (7,) in its joint frame at q (q_size,)."""
-        at, total = 0, np.array(poses.IDENTITY)
-        for part, axis in zip(self.parts, self.axes(own_axes), strict=True):
-            step = np.array(poses.IDENTITY)
-            if part.kind == "slide":
-                step[:3] = axis * q[at]
-            elif part.kind == "hinge":
-                step[3:] = quaternions.from_axis_angle(axis, q[at])
-            else:
-                step[3:] = q[at : at + 4]
-            total = poses.compose(total, step)
-            at += part.q_size
-        return total
+    def joints(self, name: str, own_axes: FloatArray, anchor: FloatArray = _ORIGIN) -> tuple[LinkJoint, ...]:
+        """Return its parts as the joints NAME#0, NAME#1 ... of a body that turns about `anchor` (3,)."""
+        neutral = {kind: np.array(_UNTURNED if kind == "ball" else (0.0,)) for kind in Q_SIZES}
+        return tuple(
+            LinkJoint(f"{name}#{k}", part.kind, axis, anchor, neutral[part.kind])
+            for k, (part, axis) in enumerate(zip(self.parts, self.axes(own_axes), strict=True))
+        )
 
 
 JOINTS: Registry[str, JointType] = Registry(

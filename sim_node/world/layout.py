@@ -65,9 +65,14 @@ class Layout:
         return self.of(Body)
 
     @cached_property
-    def links(self) -> tuple[tuple[int, ModelLink], ...]:
+    def model_links(self) -> tuple[tuple[int, ModelLink], ...]:
         """The row of each body of the world's models."""
         return tuple((row, link) for row, link in self.of(ModelLink) if link.link.is_body)
+
+    @cached_property
+    def links(self) -> tuple[tuple[int, Body | ModelLink], ...]:
+        """The row of each link of the tree that joints move: the world's bodies and those of its models."""
+        return tuple(sorted((*self.bodies, *self.model_links), key=lambda each: each[0]))
 
 
 def lay_out(world: World) -> Layout:
@@ -117,3 +122,26 @@ def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:
         order.append(entry)
         parents.append(parent_row)
     return order, parents
+
+
+def joints_below(world: World, frame: str) -> tuple[str, ...]:
+    """The names of the joints of a frame and of all frames below it, parents first.
+
+    Hinges and slides; joints that float or turn every way have no such numbers. A joint of a body is named as its body,
+    and where it has several parts as the body, # and the part's place: saddle#0, saddle#1; one of a model by its own
+    name, under the model's prefix.
+    """
+    layout = lay_out(world)
+    above = layout.frames.index(frame)
+    return tuple(
+        name for row, link in layout.links if above in layout.frames.chain(row) for name in _scalar_joints(link)
+    )
+
+
+def _scalar_joints(link: Body | ModelLink) -> list[str]:
+    if isinstance(link, Body):
+        if not all(joint.is_scalar for joint in link.joints):
+            return []
+        if len(link.joints) == 1:
+            return [link.name]
+    return [joint.name for joint in link.joints if joint.is_scalar]

@@ -176,8 +176,8 @@ class World:
     World("w", bodies=(ball,)).bodies. Those that a world has none of are ().
 
     What the parts say is checked where the world is laid out: `lay_out`, and so `Simulation`. `assembly.assemble` turns
-    systems and attachments into frames, bodies, loops, and poses of frames. source: the name of the world's file;
-    files: all that were read for it, its own first. Raises TypeError for a kind that there is not.
+    systems and attachments into frames, bodies, loop closures, and poses of frames. source: the name of the world's
+    file; files: all that were read for it, its own first. Raises TypeError for a kind that there is not.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]

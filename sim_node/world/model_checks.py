@@ -1,4 +1,4 @@
-"""Whether models and drives can be simulated: what carries them, which joints there are."""
+"""Whether models and actuators can be simulated: what carries them, which joints there are."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def model_problems(world: World) -> Iterator[Problem]:
             yield _at(model.parent_place, f"a model that floats free hangs on the fixed frame, not on {quoted(above)}")
 
 
-def drivable(world: World) -> dict[str, str]:
-    """The joints that a drive can pull, by the name it calls them, and what MuJoCo calls each."""
+def actuated_joints(world: World) -> dict[str, str]:
+    """Return the joints that an actuator can pull, by the names it has for them, and what MuJoCo calls each."""
     joints = {
         model.full_name(joint.name): model.full_name(joint.name)
         for model in world.models
         for joint in model.joints()
-        if joint.kind in ("slide", "hinge")
+        if joint.is_scalar
     }
     joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
     return joints
@@ -55,21 +55,27 @@ def overridden_options(world: World) -> Iterator[Problem]:
             yield _at(model.place, f"the world's physics counts, not the model's own: {found}")
 
 
-def drive_problems(world: World) -> Iterator[Problem]:
-    """Every fault of a world's drives."""
-    known = drivable(world)
+def actuator_problems(world: World) -> Iterator[Problem]:
+    """Every fault of a world's actuators."""
+    known = actuated_joints(world)
     seen: set[str] = set()
-    for drive in world.drives:
-        if drive.joint not in known:
-            yield _at(drive.place, f"{quoted(drive.joint)} is no joint to drive{did_you_mean(drive.joint, known)}")
-        elif drive.joint in seen:
-            yield _at(drive.place, f"a second drive of {quoted(drive.joint)}")
-        seen.add(drive.joint)
-        numbers = (drive.target, drive.amplitude, drive.phase)
+    for actuator in world.actuators:
+        if actuator.joint not in known:
+            yield _at(
+                actuator.place,
+                f"{quoted(actuator.joint)} is no joint for an actuator{did_you_mean(actuator.joint, known)}",
+            )
+        elif actuator.joint in seen:
+            yield _at(actuator.place, f"a second actuator of {quoted(actuator.joint)}")
+        seen.add(actuator.joint)
+        numbers = (actuator.target, actuator.amplitude, actuator.phase)
         if not (
-            drive.stiffness >= 0.0 and drive.damping >= 0.0 and drive.period > 0.0 and all(map(math.isfinite, numbers))
+            actuator.stiffness >= 0.0
+            and actuator.damping >= 0.0
+            and actuator.period > 0.0
+            and all(map(math.isfinite, numbers))
         ):
-            yield _at(drive.place, "stiffness and damping must be zero or more, the period above it, targets finite")
+            yield _at(actuator.place, "stiffness and damping must be zero or more, the period above it, targets finite")
 
 
 def _options(physics: Physics, world: World) -> dict[str, Any]:

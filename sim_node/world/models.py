@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sim_node import names
-from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Geometry
 from sim_node.world.fields import same
+from sim_node.world.joints import LinkJoint, link_pose
 from sim_node.world.mujoco_source import Source
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
-
-Q_SIZES = {"slide": 1, "hinge": 1, "ball": 4, "free": 7}
-KINDS = tuple(Q_SIZES)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ModelJoint:
-    """A joint of a link. kind: in KINDS; axis (3,), anchor (3,): in the link, m.
-
-    neutral (q_size,): q where the link is at its pose; q of a ball is [x y z w], of a free joint a pose (7,) in the
-    frame that the model is attached to. limits: least and largest q of a slide or hinge, None where it has none.
-    """
-
-    name: str
-    kind: str
-    axis: FloatArray
-    anchor: FloatArray
-    neutral: FloatArray
-    limits: tuple[float, float] | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return same(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +30,7 @@ class Link:
     name: str
     parent: str
     pose: FloatArray
-    joints: tuple[ModelJoint, ...] = ()
+    joints: tuple[LinkJoint, ...] = ()
     is_body: bool = True
     place: Place = NO_PLACE
 
@@ -64,24 +40,8 @@ class Link:
     __hash__ = None  # type: ignore[assignment]
 
     def at(self, q: Mapping[str, FloatArray]) -> FloatArray:
-        """Its pose (7,) in its parent with the joints at q; those that q does not name are neutral."""
-        position, rotation = np.array(self.pose[:3]), self.pose[3:]
-        for joint in self.joints:
-            value = q.get(joint.name, joint.neutral)
-            if joint.kind == "free":
-                return value
-            if joint.kind == "slide":
-                position = position + quaternions.rotate(rotation, joint.axis * (value - joint.neutral))
-                continue
-            fixed = position + quaternions.rotate(rotation, joint.anchor)
-            turn = value if joint.kind == "ball" else _about(joint.axis, float((value - joint.neutral)[0]))
-            rotation = quaternions.multiply(rotation, turn)
-            position = fixed - quaternions.rotate(rotation, joint.anchor)
-        return np.concatenate([position, rotation])
-
-
-def _about(axis: FloatArray, angle: float) -> FloatArray:
-    return quaternions.from_axis_angle(axis, angle)
+        """Return its pose (7,) in its parent with the joints at q; those that q does not name are neutral."""
+        return link_pose(self.pose, self.joints, q)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,7 +92,7 @@ class Model:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def joints(self) -> Iterator[ModelJoint]:
+    def joints(self) -> Iterator[LinkJoint]:
         """Its joints, parents first."""
         return (joint for link in self.links for joint in link.joints)
 
@@ -174,6 +134,11 @@ class ModelLink:
     def parent(self) -> str:
         """Its parent frame's name."""
         return self.model.full_name(self.link.parent) if self.link.parent else self.model.parent
+
+    @property
+    def joints(self) -> tuple[LinkJoint, ...]:
+        """Its joints, under the names that the world and MuJoCo have for them."""
+        return tuple(replace(joint, name=self.model.full_name(joint.name)) for joint in self.link.joints)
 
     def start(self) -> FloatArray:
         """Return its pose (7,) in its parent at the start."""

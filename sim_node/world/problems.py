@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sim_node.text import printable
+
 MAX_SHOWN = 50
 MAX_PATH = 200
 MAX_QUOTED = 60
@@ -49,7 +51,7 @@ class Problem(NamedTuple):
     message: str
 
     def __str__(self) -> str:
-        return ": ".join(part for part in (str(self.where), self.key, self.message) if part)
+        return printable(": ".join(part for part in (str(self.where), self.key, self.message) if part))
 
 
 class WorldError(Exception):

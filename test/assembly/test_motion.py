@@ -221,7 +221,7 @@ END = np.array([0, 0, -0.5, *TURN])
 def test_a_distance_is_kept_in_motion() -> None:
     """Two pendulums of one swing, 0.6 m apart, with a rod between: nothing to hold, and then a push apart."""
     world = pendulum_loop("distance", values=(0.6,))
-    assert [loop.kind for loop in assemble(world).loops] == ["distance"]
+    assert [loop.kind for loop in assemble(world).loop_closures] == ["distance"]
     simulation = Simulation(world)
     gaps = []
     for _ in range(100):
@@ -239,7 +239,7 @@ def test_a_loop_within_one_rigid_part_is_none() -> None:
     second = block("b", MateConnector("c"), MateConnector("d", np.array([0.1, 0, 0])))
     mates = (Mate("m", "lock", ("a/c", "b/c")), Mate("n", "lock", ("a/d", "b/d")))
     world = assemble(World("w", systems=(System("s", bodies=(first, second), mates=mates),)))
-    assert world.loops == ()
+    assert world.loop_closures == ()
     assert {body.name: body.joint for body in world.bodies} == {"s/a": "free", "s/b": "frozen"}
 
 
@@ -258,7 +258,10 @@ def test_what_floats_falls_as_one() -> None:
 
 def test_mated_bodies_do_not_touch_and_others_do() -> None:
     world = assemble(load("four_bar"))
-    assert set(world.touchless) == {("linkage/crank", "linkage/coupler"), ("linkage/coupler", "linkage/rocker")}
+    assert set(world.contact_exclusions) == {
+        ("linkage/crank", "linkage/coupler"),
+        ("linkage/coupler", "linkage/rocker"),
+    }
 
 
 def test_a_loop_of_nothing_but_slides_is_refused_at_its_mate() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import socket
@@ -11,6 +12,7 @@ import tty
 from collections.abc import Callable
 from functools import partial
 
+import psutil
 import pytest
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -358,6 +360,21 @@ def test_udpout_speaks_first() -> None:
             sender = mavlink.MAVLink(None, 3, 1)
             autopilot.sendto(2 * sender.heartbeat_encode(2, 12, 1, 0, 4).pack(sender), address)
             bridge.vehicle(3)
+            assert address[0] == "127.0.0.1"
+
+
+def test_udpout_to_loopback_listens_there_only() -> None:
+    """A socket that the system binds on sending is on all interfaces."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as autopilot:
+        autopilot.bind(("127.0.0.1", 0))
+        for host in ("127.0.0.1", "localhost"):
+            link = link_to(f"udpout:{host}:{autopilot.getsockname()[1]}")
+            link.open()
+            try:
+                bound = [each.laddr.ip for each in psutil.Process().net_connections("udp4") if each.fd == link.fileno()]
+                assert bound == ["127.0.0.1"]
+            finally:
+                link.close()
 
 
 def test_rubbish_in_between_harms_nobody() -> None:
@@ -405,6 +422,25 @@ def test_stamps_follow_a_simulated_clock_that_begins_late_and_is_set_back() -> N
             assert 0.0 < stamp(bridge) <= 10.0
     finally:
         bridge.stop()
+
+
+def test_two_clocks_in_turns_are_told_of_once() -> None:
+    """As where two simulations publish /clock in one domain."""
+    _, url = udpin()
+    bridge = Running(url)
+    times, turns = itertools.cycle([50_000_000_000, 10_000_000_000]), itertools.count()
+
+    def next_time() -> int:
+        next(turns)
+        return next(times)
+
+    bridge.bridge._graph_ns = next_time
+    bridge.start()
+    try:
+        bridge.wait_for(lambda: next(turns) > 100)
+    finally:
+        bridge.stop()
+    assert len([news for news in bridge.news if "went back" in news]) == 1
 
 
 def stamp(bridge: Running) -> float:

@@ -23,12 +23,12 @@ from claims import free_instance, free_port
 from pymavlink.dialects.v20 import common as mavlink
 from waiting import PATIENCE, until, until_ended
 
-from bench.builtin_fuzz import FROM_GROUND, anything
 from sim_node.autopilot.codec import EncodeError
 from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
+from stress.mavlink import FROM_GROUND, anything
 
 WORLD = """\
 origin: {{latitude: 47.397742, longitude: 8.545594, altitude: 488.0}}

@@ -394,3 +394,9 @@ def test_covariances_of_the_local_position_are_turned_on_both_sides() -> None:
     unknown = give(ned)["local_position/pose_cov"][0].pose.covariance
     assert unknown[7] == 0.0, "north is y"
     assert unknown[0] == pytest.approx(ned[1, 1], abs=1e-5)
+
+
+def test_what_a_terminal_would_obey_is_escaped_in_texts() -> None:
+    made = Heard()
+    [text] = made.give(mavlink.MAVLink_statustext_message(4, b"\x1b[2Jcompass\r\n", 0, 0))["statustext/recv"]
+    assert text.message == "\\x1b[2Jcompass\\r\\n"

@@ -124,7 +124,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["run", "orbit", "--no-ros", "--record", ""], "--record: DIR is empty"),
         (["run", "orbit", "--no-ros", "--when-full", "end"], "--when-full requires --record DIR"),
         (["run", "--record", "b", "--record-topics", "orbit"], "'orbit' cannot match a topic; a name (/tf), a glob"),
-        (["run", "--record", "b", "--record-topics", "/tf,/clock"], "'/tf,/clock' fits no topic"),
+        (["run", "--record", "b", "--record-topics", "/tf,/clock"], "'/tf,/clock' cannot match a topic"),
         (["run", "orbit", "--no-ros", "--ros-args", "-p", "seed:=1", "--", "--seed", "2"], "exclude each other"),
         (["view", "--live", "--seed", "0"], "--live does not support --seed"),
         (["view", "--live", "--allow", "x"], "--live does not support --allow"),
@@ -141,7 +141,7 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["bridge", "--speed", "1"], "--speed requires --tlog"),
         (["replay", "x", "--clock-rate", "100"], "--clock-rate requires --clock"),
         (["snap", "clock", "--trace", "--loglevel", "info"], "--trace and --loglevel info exclude each other"),
-        (["render", "orbit", "-o", "x.png", "--fps", "30"], "--fps is of films"),
+        (["render", "orbit", "-o", "x.png", "--fps", "30"], "--fps applies to films"),
     ],
 )
 def test_what_has_no_effect_is_told(given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

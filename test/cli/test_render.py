@@ -141,7 +141,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"),
+    ("asked", "reported"),
     [
         (["-o", "a.bmp"], "no picture ends in '.bmp'; allowed: .jpeg, .jpg, .png, .webp"),
         (["-o", "a.mp4"], "(use --video for a film); allowed: "),

@@ -223,14 +223,14 @@ layout = lay_out(assemble(world(text)))
 assert dict(zip(layout.frames.names, layout.poses[:, 2]))["s/b"] == 7.0
 """,
     ),
-    "what holds a loop of mates": Example(
+    "a loop closure, which holds a loop of mates": Example(
         """
-from sim_node.physics.mujoco_loops import loop
+from sim_node.physics.loop_closures import loop_closure
 from sim_node.world.joints import Z, slide
 from sim_node.world.mate_types import MateType, register
 register(MateType("rope", (slide(Z),), "slide", ("length",)))
 HELD = []
-@loop("rope")
+@loop_closure("rope")
 def hold(spec, held, bodies, ends):
     HELD.append(held.name)
 """,
@@ -238,11 +238,11 @@ def hold(spec, held, bodies, ends):
 import numpy as np
 from sim_node.simulation import Simulation
 from sim_node.world import World
-from sim_node.world.bodies import Loop
+from sim_node.world.bodies import LoopClosure
 read = world("bodies: [{name: a, joint: free, geometry: [{sphere: 1, mass: 1}]}, "
              "{name: b, joint: free, geometry: [{sphere: 1, mass: 1}]}]")
 ends = np.tile([0.0, 0, 0, 0, 0, 0, 1], (2, 1))
-Simulation(World("w", bodies=read.bodies, loops=(Loop("l", "rope", ("a", "b"), ends),)))
+Simulation(World("w", bodies=read.bodies, loop_closures=(LoopClosure("l", "rope", ("a", "b"), ends),)))
 import thing
 assert thing.HELD == ["l"]
 """,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sim_node.recording.bag import BagTopic
-from sim_node.recording.qos import offer
+from sim_node.recording.qos import offer, profiles
 from sim_node.wire.topic import INFINITE_NS, Qos
 
 PROFILES = st.builds(
@@ -69,3 +69,10 @@ def test_without_recorded_profiles_everybody_can_hear_it(name: str, latched: boo
     """Reliable offers match reliable and best-effort subscribers; tf2_ros latches static transforms."""
     offered = offer(BagTopic(name, "std_msgs/msg/String", 1))
     assert (offered.latched, offered.reliability) == (latched, reliability)
+
+
+@pytest.mark.parametrize(
+    "text", ["5", "true", "text", "a: b", "[1, 2]", "[[]]", "[" * 20_000, "2001-99-99", "- " * 5000]
+)
+def test_texts_that_hold_no_profiles_give_none(text: str) -> None:
+    assert profiles(text) == ()

@@ -171,7 +171,7 @@ def test_a_bag_of_ros_1_is_refused_with_what_helps(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "output"),
     [
         ("none.mcap", None, "does not exist"),
         ("empty.mcap", b"", "is empty"),
@@ -191,12 +191,12 @@ def test_what_is_no_bag_is_refused_in_one_line(name: str, content: bytes | None,
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "output"),
     [
         ({"version": 10}, "has version 10; known: 1 to 9"),
         ({"storage_identifier": "mcab"}, "did you mean mcap"),
         ({"storage_identifier": None}, "'None' cannot be read"),
-        ({"relative_file_paths": ["gone.mcap"]}, "gone.mcap, which is not there"),
+        ({"relative_file_paths": ["gone.mcap"]}, "gone.mcap, which is missing"),
         ({"relative_file_paths": []}, "names no file"),
         ({"relative_file_paths": 3}, "have the wrong form"),
         ({"compression_mode": "MESSAGE", "compression_format": "rle"}, "known: zstd"),

@@ -54,7 +54,7 @@ def test_a_pattern_stands_for_all_topics_that_fit(bag_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "output"),
     [
         ("/imu/dato.x", r"no topic /imu/dato; did you mean /imu/data\?"),
         ("/imu/data", "the field is missing; signals look like /imu/data.pose"),

@@ -90,3 +90,61 @@ def test_the_copy_goes_when_the_bag_is_closed(bag: Path, tmp_path: Path, monkeyp
         assert found(opened)
         assert list(tmp_path.glob("sim_node_bag_*"))
     assert not list(tmp_path.glob("sim_node_bag_*"))
+
+
+FOREVER = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT"
+COMPUTED = {
+    "messages is a view": f"CREATE VIEW messages AS {FOREVER} x AS id, 1 AS topic_id, x AS timestamp, "
+    "x'00' AS data FROM c",
+    "column 'data' of messages is generated": "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, "
+    "timestamp INTEGER, data BLOB AS (zeroblob(900000000)))",
+}
+
+
+@pytest.mark.parametrize("words", COMPUTED)
+def test_tables_that_compute_what_they_hold_are_refused(words: str, bag: Path) -> None:
+    """A query of a file's own never ends, or takes all memory."""
+    database = sqlite3.connect(bag)
+    database.execute("DROP TABLE messages")
+    database.execute(COMPUTED[words])
+    database.commit()
+    database.close()
+    with pytest.raises(BagError, match=words):
+        open_bag(bag)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("UPDATE messages SET data = 5 WHERE id = 7", "a message of type int"),
+        ("UPDATE messages SET data = 'text' WHERE id = 7", "a message of type str"),
+        ("UPDATE messages SET timestamp = 'noon' WHERE id = 7", "a time of type str"),
+        ("UPDATE messages SET timestamp = -5 WHERE id = 7", "a time before 1970"),
+        ("UPDATE messages SET data = CAST(x'ff' AS TEXT) WHERE id = 7", "messages are lost"),
+    ],
+)
+def test_a_row_of_another_type_is_left_out_and_named(statement: str, said: str, bag: Path) -> None:
+    whole, _ = read(bag)
+    database = sqlite3.connect(bag)
+    database.execute(statement)
+    database.commit()
+    database.close()
+    got, damage = read(bag)
+    assert in_order(whole, got)
+    assert len(got) == len(whole) - 1
+    assert len(damage) == 1
+    assert said in damage[0]
+
+
+@pytest.mark.parametrize("text", ["[" * 20_000, "- {depth: 1}\n" * 20_000, "5", "a: b", "\x1b[2J"])
+def test_a_quality_of_service_that_cannot_be_read_is_left_out(text: str, bag: Path) -> None:
+    """The parser of the library needs the square of its length for some."""
+    whole, _ = read(bag)
+    database = sqlite3.connect(bag)
+    database.execute("UPDATE topics SET offered_qos_profiles = ? WHERE id = 1", (text,))
+    database.commit()
+    database.close()
+    got, damage = read(bag)
+    assert sorted(got) == sorted(whole)
+    assert len(damage) == 1
+    assert damage[0].endswith("its quality of service cannot be read and is left out")

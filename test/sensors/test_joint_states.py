@@ -12,7 +12,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from sim_node.geometry import poses
-from sim_node.physics.joint_readings import joint_reader
+from sim_node.physics.placing import joint_reader
 from sim_node.sensors import JointStates, groups_of
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, Sensor, TimeGrid, World, WorldError, load

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from sim_node.tree import TransformTree, UnknownFrame
+from sim_node.tree.describe import as_text
 
 SECOND = 1_000_000_000
 IDENTITY = [0, 0, 0, 0, 0, 0, 1]
@@ -79,3 +80,11 @@ def test_hierarchical_paths(tree: TransformTree) -> None:
     assert tree.path("two/base_link/CAM_2") == "world/two/base_link/CAM_2"
     with pytest.raises(UnknownFrame):
         tree.path("three")
+
+
+def test_what_a_terminal_would_obey_is_escaped() -> None:
+    """Names are what any peer has sent."""
+    tree = TransformTree()
+    tree.set_transform("map", "\x1b[2J", 0, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], static=True)
+    assert "\\x1b[2J" in as_text(tree.describe())
+    assert "\x1b" not in as_text(tree.describe())

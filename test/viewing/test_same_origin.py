@@ -15,7 +15,8 @@ from page import opened
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from sim_node.viewing.browser.server import Server, own_pages_only
+from sim_node.viewing.browser.same_origin import own_pages_only
+from sim_node.viewing.browser.server import Server
 
 
 @pytest.fixture(scope="module")

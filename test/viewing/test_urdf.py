@@ -19,10 +19,9 @@ from sim_node.simulation import Simulation
 from sim_node.viewing.robots import robots_of
 from sim_node.viewing.urdf import UrdfWriter
 from sim_node.world import World, load
-from sim_node.world.layout import lay_out
+from sim_node.world.layout import joints_below, lay_out
 from sim_node.world.locate import shipped_worlds
 from sim_node.world.model import Sensor
-from sim_node.world.scalar_joints import joints_below
 
 # What floats must be on top level for MuJoCo, so fixed links are fused where something does.
 UNFUSED = '<mujoco><compiler fusestatic="false"/></mujoco>'

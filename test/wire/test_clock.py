@@ -52,5 +52,5 @@ def test_any_bytes_are_a_time_or_a_value_error(data: bytes) -> None:
 @pytest.mark.parametrize("time_ns", [EARLIEST_NS - 1, LATEST_NS + 1])
 def test_a_time_that_stamps_do_not_hold_is_refused(time_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
-    with pytest.raises(OverflowError, match="32 bits wide"):
+    with pytest.raises(OverflowError, match="must fit into 32 bits"):
         clock_writer()(time_ns)

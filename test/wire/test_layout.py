@@ -150,7 +150,7 @@ def test_a_packer_has_a_message_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "told"),
+    ("ask", "reported"),
     [
         (lambda layout: layout.packer("rage"), "no field 'rage'; did you mean range"),
         (lambda layout: layout.at("header"), "header does not consist of equal numbers"),
@@ -177,7 +177,7 @@ def test_an_array_in_a_list_of_bytes_is_its_memory() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "fields", "told"),
+    ("type", "fields", "reported"),
     [
         ("sensor_msgs/msg/Imu", {"angular_velocty": [0, 0, 0]}, "no field 'angular_velocty'; did you mean angular_vel"),
         ("sensor_msgs/msg/Imu", {"angular_velocity": [0, 0]}, "angular_velocity needs 3 elements, found 2"),

@@ -239,17 +239,17 @@ def test_a_message_written_twice_has_nothing_of_the_first() -> None:
 
 
 def test_a_time_that_stamps_do_not_hold_is_refused() -> None:
-    with pytest.raises(OverflowError, match="32 bits wide"):
+    with pytest.raises(OverflowError, match="must fit into 32 bits"):
         written(sensors.Barometer(), "baro", 2**31 * SECOND, np.zeros(1))
 
 
 @pytest.mark.parametrize(
-    ("field", "told", "shape"),
+    ("field", "reported", "shape"),
     [
         (channels(0, 3), "a measurement of shape .2,.: channel 2 is the last that is needed, there are 2", (2,)),
         (channels(0), "angular_velocity needs 3 elements, found 1", (2,)),
         (Channels("speed"), "channels do not fit a measurement of shape .3,.: only integers, slices", (3,)),
-        (Channels(slice(0, 2), within=np.zeros(3)), r"needs shape .3,., slice.0, 2, None. of a reading .3,. is", (3,)),
+        (Channels(slice(0, 2), within=np.zeros(3)), r"slice.0, 2, None. of a measurement .3,. is", (3,)),
         (Channels(..., within=np.zeros(4)), "angular_velocity needs 3 elements, found 4", (4,)),
         (Channels(...), "angular_velocity needs 3 elements, found 6", (2, 3)),
     ],

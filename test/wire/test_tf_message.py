@@ -148,7 +148,7 @@ def test_another_number_of_poses_is_refused(shape: Sequence[int]) -> None:
 def test_a_time_that_stamps_do_not_hold_is_refused(stamp_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
     message = TfMessageBytes(["map"], ["a"])
-    with pytest.raises(OverflowError, match="32 bits wide"):
+    with pytest.raises(OverflowError, match="must fit into 32 bits"):
         message.write(stamp_ns, np.zeros((1, 7)))
 
 

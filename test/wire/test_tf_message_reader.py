@@ -156,9 +156,9 @@ def test_damaged_bytes_raise_value_error_or_read_as_something(
     ("message", "reason"),
     [
         (b"", "of 0 bytes"),
-        (b"\0\7\0\0\0\0\0\0", "encapsulation is 0x0007, needs plain CDR"),
+        (b"\0\7\0\0\0\0\0\0", "encapsulation is 0x0007, expected plain CDR"),
         (b"\0\1\0\0\xff\xff\xff\xff", "cannot hold 4294967295 transforms"),
-        (encode(some(1)) + bytes(4), "4 bytes longer"),
+        (encode(some(1)) + bytes(4), "4 extra bytes"),
         (encode([(0, 0, "a", "b", (0.0,) * 7)]).replace(b"a\0", b"aa"), "does not end with a zero"),
         (encode([(0, 0, "a", "b", (0.0,) * 7)]).replace(b"a\0", b"\xff\0"), "is not UTF-8"),
     ],

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from sim_node.world import WorldError, load
-from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN
+from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "drives, forces, vehicles, systems, processes)"
+    "actuators, forces, vehicles, systems, processes)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"
@@ -451,3 +451,10 @@ def test_a_line_is_never_longer_than_a_person_reads_nor_more_than_one(
     for line in faults(text):
         assert len(line) < 400 + MAX_QUOTED
         assert line.isprintable()
+
+
+@pytest.mark.parametrize(("odd", "shown"), [("\x1b[2J", "\\x1b[2J"), ("a\u202eb", "a\\u202eb"), ("\ud7ff", "\\ud7ff")])
+def test_what_a_terminal_would_obey_is_escaped(odd: str, shown: str) -> None:
+    """Messages quote names, and those of MuJoCo are its own."""
+    problem = Problem(Where("w.xml", 1, 2), "", f"MuJoCo: invalid keyword: '{odd}'")
+    assert str(problem) == f"w.xml:1:2: MuJoCo: invalid keyword: '{shown}'"

@@ -88,10 +88,21 @@ def test_check_prints_them_with_their_places(write: Callable[..., Path], capsys:
 
 
 # Of all that a World has: what an include takes over, what it tells of, and what is not a file's to say.
-TAKEN = {"frames", "sensors", "motions", "bodies", "forces", "vehicles", "systems", "attachments", "models", "drives"}
+TAKEN = {
+    "frames",
+    "sensors",
+    "motions",
+    "bodies",
+    "forces",
+    "vehicles",
+    "systems",
+    "attachments",
+    "models",
+    "actuators",
+}
 TOLD = {"origin", "time", "physics", "wind", "processes"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
-ASSEMBLED = {"loops", "touchless"}
+ASSEMBLED = {"loop_closures", "contact_exclusions"}
 
 
 def test_nothing_of_a_world_is_dropped_in_silence() -> None:

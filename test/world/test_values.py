@@ -48,7 +48,7 @@ def numbers_in(name: str) -> dict[str, Number]:
         ("quadrotor", "vehicles[drone].pilot.waypoints[1].hold", 2),
         ("quadrotor", "bodies[drone/base_link].joint.q[2]", 0.13),
         ("arm", "models[arm].q.elbow", 1.4),
-        ("arm", "drives[arm/elbow].stiffness", 1200),
+        ("arm", "actuators[arm/elbow].stiffness", 1200),
         ("survey", "sensors[drone/BARO].geoid_undulation", 47.3),
         ("four_bar", "systems[linkage].mates[drive].speed", 12),
         ("sensor_rig", "sensors[car/CAM_RIGHT].mate.angle", -0.2),
@@ -107,11 +107,13 @@ def test_what_files_have_no_words_for_stays() -> None:
     body = Body(
         "b", "map", "free", inertial=Inertial(1.0, np.eye(3)), marker=Marker("m", 1), anchor=np.array([0.0, 0.0, 1.0])
     )
-    world = World("w", bodies=(body,), touchless=(("b", "c"),))
+    world = World("w", bodies=(body,), contact_exclusions=(("b", "c"),))
     other = world.with_values({"bodies[b].inertial.mass": 3})
-    assert other == World("w", bodies=(replace(body, inertial=Inertial(3.0, np.eye(3))),), touchless=(("b", "c"),))
+    assert other == World(
+        "w", bodies=(replace(body, inertial=Inertial(3.0, np.eye(3))),), contact_exclusions=(("b", "c"),)
+    )
     assembled = assemble(load("four_bar"))
-    assert assembled.with_values({"physics.timestep": 0.0005}).loops == assembled.loops
+    assert assembled.with_values({"physics.timestep": 0.0005}).loop_closures == assembled.loop_closures
 
 
 def test_numbers_beside_it_keep_what_reading_would_mend() -> None:

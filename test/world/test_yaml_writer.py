@@ -19,7 +19,7 @@ from sim_node.simulation import Simulation
 from sim_node.world import (
     Body,
     Geometry,
-    Loop,
+    LoopClosure,
     Motion,
     Origin,
     Sensor,
@@ -84,10 +84,10 @@ class Thruster(Force):
     ("parts", "expected"),
     [
         (
-            {"loops": (Loop("l", "hinge", ("a", "b"), np.array([IDENTITY, IDENTITY])),)},
-            "loops: a world file has no words for",
+            {"loop_closures": (LoopClosure("l", "hinge", ("a", "b"), np.array([IDENTITY, IDENTITY])),)},
+            "loop_closures: a world file has no words for",
         ),
-        ({"touchless": (("a", "b"),)}, "touchless: a world file has no words for touchless"),
+        ({"contact_exclusions": (("a", "b"),)}, "contact_exclusions: a world file has no words for contact_exclusions"),
         ({"forces": (Thruster("a"),)}, "forces: a world file has no words for forces"),
         (
             {"bodies": (Body("a", "map", anchor=np.array([1.0, 0.0, 0.0])),)},
@@ -102,7 +102,7 @@ def test_what_has_no_words_or_is_not_sound_is_named(parts: dict[str, Any], expec
 
 
 def test_an_assembled_world_is_to_be_written_before() -> None:
-    with pytest.raises(WorldError, match="loops: a world file has no words for loops"):
+    with pytest.raises(WorldError, match="loop_closures: a world file has no words for loop_closures"):
         to_yaml(assemble(load("four_bar")))
 
 

@@ -24,9 +24,11 @@ class UdpOut(UdpLink):
         [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
         self._host = str(found[0])
         made = udp_socket()
-        if self._source:
+        on_loopback = self._host.startswith("127.")
+        if self._source or on_loopback:
+            # A socket that the system binds on sending is on all interfaces.
             try:
-                made.bind(("127.0.0.1" if self._host.startswith("127.") else "", self._source))
+                made.bind(("127.0.0.1" if on_loopback else "", self._source))
             except OSError:
                 made.close()
                 raise

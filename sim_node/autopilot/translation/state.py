@@ -9,6 +9,7 @@ from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.telemetry import Heartbeat, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import ERROR, OK, WARN, diagnostic, translates
+from sim_node.text import printable
 from sim_node.wire import telemetry_messages as wire
 from sim_node.wire.cdr import stamp
 
@@ -119,7 +120,8 @@ def status_text(fields: Any, vehicle: Telemetry) -> None:
         text = "".join(vehicle.texts.pop(fields.id))
     severity = min(fields.severity, len(SEVERITIES) - 1)
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
-    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], text, f"system {vehicle.system}", {}))
+    message = diagnostic(level, SEVERITIES[severity], printable(text), f"system {vehicle.system}", {})
+    vehicle.encode(STATUS_TEXT, message)
 
 
 CURRENT = topic(

@@ -87,6 +87,14 @@ def _points(message: Any) -> npt.NDArray[Any]:
     unknown = [each.datatype for each in places if each.datatype not in _POINT_TYPES]
     if unknown:
         raise ValueError(f"points of data type {unknown[0]}; known: {', '.join(map(str, _POINT_TYPES))}")
+    # Checked here: NumPy adds offset and size in 32 bits, and would read beyond the message.
+    for each in places:
+        end = each.offset + np.dtype(_POINT_TYPES[each.datatype]).itemsize
+        if end > message.point_step:
+            raise ValueError(f"{each.name} ends at byte {end} of a point that has {message.point_step}")
+    if message.width * message.height * message.point_step > len(message.data):
+        size = f"{message.width} x {message.height} points of {message.point_step} bytes"
+        raise ValueError(f"{size} in {len(message.data)} bytes")
     layout = np.dtype(
         {
             "names": list("xyz"),

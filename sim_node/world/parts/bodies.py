@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from sim_node.world.bodies import Body, ContactExclusion, Loop
+from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
 from sim_node.world.body_checks import body_problems
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
@@ -50,21 +50,21 @@ class Bodies(Kind[Body]):
         return body_problems(world)
 
 
-@part("loops", Loop)
-class Loops(Kind[Loop]):
+@part("loop_closures", LoopClosure)
+class LoopClosures(Kind[LoopClosure]):
     """What holds bodies beside the joints of the tree."""
 
-    def data(self, part: Loop, refer: Refer) -> dict[str, Any]:
+    def data(self, part: LoopClosure, refer: Refer) -> dict[str, Any]:
         """Raise NotImplementedError: the systems that they come of are said instead."""
         raise NotImplementedError
 
-    def renamed(self, part: Loop, rename: Rename) -> Loop:
+    def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:
         """Return it between the same frames."""
         first, second = map(rename.frame, part.frames)
         return replace(part, name=rename.under(part.name), frames=(first, second))
 
 
-@part("touchless", ContactExclusion)
+@part("contact_exclusions", ContactExclusion)
 class ContactExclusions(Kind[ContactExclusion]):
     """Pairs of bodies that never touch."""
 

@@ -1,4 +1,4 @@
-"""Models from MJCF and URDF, and drives of joints, as parts of a world."""
+"""Models from MJCF and URDF, and actuators of joints, as parts of a world."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.world.drives import Drive
+from sim_node.world.bodies import Actuator
 from sim_node.world.model import World
-from sim_node.world.model_checks import drive_problems, model_problems
+from sim_node.world.model_checks import actuator_problems, model_problems
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
@@ -61,14 +61,14 @@ def _begins_at(start: Start, keyframe: Start) -> bool:
     return replace(start, q={}) == replace(keyframe, q={}) and keyframe.q.keys() <= start.q.keys()
 
 
-@part("drives", Drive)
-class Drives(Kind[Drive]):
+@part("actuators", Actuator)
+class Actuators(Kind[Actuator]):
     """Servos on joints."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of joints and numbers."""
-        return drive_problems(world)
+        return actuator_problems(world)
 
-    def renamed(self, part: Drive, rename: Rename) -> Drive:
+    def renamed(self, part: Actuator, rename: Rename) -> Actuator:
         """Return it on the same joint."""
         return replace(part, joint=rename.under(part.joint))

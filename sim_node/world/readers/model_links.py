@@ -12,7 +12,8 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.models import Link, ModelJoint, Start
+from sim_node.world.joints import Q_SIZES, QD_SIZES, LinkJoint
+from sim_node.world.models import Link, Start
 from sim_node.world.mujoco_source import Source
 from sim_node.world.problems import Place, WorldError
 from sim_node.world.readers.report import Report
@@ -20,8 +21,7 @@ from sim_node.world.readers.report import Report
 if TYPE_CHECKING:
     from mujoco import MjModel
 
-# By mjtJoint.
-_KINDS = ("free", "ball", "slide", "hinge")
+_KINDS = tuple(Q_SIZES)
 _UNTURNED = np.array([0.0, 0.0, 0.0, 1.0])
 _FINITE = (
     "body_mass",
@@ -92,7 +92,7 @@ def keyframes_in(model: MjModel) -> dict[str, Start]:
             kind = _KINDS[model.jnt_type[joint]]
             at, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
             q[named] = _q(kind, model.key_qpos[key], at)
-            qd[named] = np.array(model.key_qvel[key][dof : dof + {"free": 6, "ball": 3}.get(kind, 1)])
+            qd[named] = np.array(model.key_qvel[key][dof : dof + QD_SIZES[kind]])
         name = model.key(key).name or str(key)
         found[name] = Start(q, qd, np.array(model.key_act[key]), np.array(model.key_ctrl[key]))
     return found
@@ -122,13 +122,13 @@ def _z_along(axis: FloatArray) -> FloatArray:
     return quaternions.normalise(np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]]))
 
 
-def _joints(model: MjModel, body: int) -> Iterator[ModelJoint]:
+def _joints(model: MjModel, body: int) -> Iterator[LinkJoint]:
     first = int(model.body_jntadr[body])
     for joint in range(first, first + int(model.body_jntnum[body])):
         kind = _KINDS[model.jnt_type[joint]]
         limited = kind in ("slide", "hinge") and bool(model.jnt_limited[joint])
         low, high = model.jnt_range[joint].tolist()
-        yield ModelJoint(
+        yield LinkJoint(
             model.joint(joint).name,
             kind,
             np.array(model.jnt_axis[joint]),

@@ -107,7 +107,7 @@ SECTIONS: Registry[str, Section] = Registry(
     shipped=tuple(
         f"sim_node.world.readers.yaml_{name}"
         for name in (
-            *("frames", "include", "motions", "bodies", "drives", "forces", "vehicles"),
+            *("frames", "include", "motions", "bodies", "models", "forces", "vehicles"),
             *("systems", "processes"),
         )
     ),
@@ -116,4 +116,4 @@ SECTIONS: Registry[str, Section] = Registry(
 # Registers the function that reads a top-level key.
 section = SECTIONS.add
 # Former names of sections, which files may still use.
-SECTION_ALIASES = {"recipes": "processes"}
+SECTION_ALIASES = {"drives": "actuators", "recipes": "processes"}

@@ -1,0 +1,98 @@
+"""Loop closures as MuJoCo's equality constraints, between sites on bodies. A new kind is one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import mujoco
+import numpy as np
+
+from sim_node.geometry import poses
+from sim_node.geometry.arrays import FloatArray
+from sim_node.registry import Registry
+from sim_node.world.bodies import LoopClosure
+from sim_node.world.layout import Layout
+from sim_node.world.model import World
+
+# The two points by which a hinge is held are this far apart, m.
+HINGE_LENGTH = 0.1
+# Held as stiffly as MuJoCo can: the time constant of an error in timesteps, the part of a force that is met.
+TIMESTEPS, MET = 2.0, 0.9999
+
+Nodes = dict[int, mujoco.MjsBody]
+Offsets = dict[int, tuple[int, FloatArray]]
+Pair = tuple[mujoco.MjsBody, mujoco.MjsBody]
+Adder = Callable[[mujoco.MjSpec, LoopClosure, Pair, FloatArray], None]
+LOOP_CLOSURES: Registry[str, Adder] = Registry(
+    "loop closure", shipped=("sim_node.physics.loop_closures",), group="sim_node.loop_closures"
+)
+# Registers what adds a loop closure of a kind. It gets the two bodies and the ends' poses (2, 7) in them.
+loop_closure = LOOP_CLOSURES.add
+
+
+def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
+    """Add a world's loop closures to its model. Raises ValueError for a kind that has no constraint here."""
+    for held in world.loop_closures:
+        rows = [layout.frames.index(name) for name in held.frames]
+        if any(row not in offsets for row in rows):
+            raise ValueError(
+                f"{held.name!r}: keyframes carry one of {', '.join(held.frames)}; loop closures are between bodies"
+            )
+        ends = np.array([poses.compose(offsets[row][1], end) for row, end in zip(rows, held.poses, strict=True)])
+        if held.kind not in LOOP_CLOSURES:
+            raise ValueError(f"{held.name!r}: no loop closure {held.kind!r}; allowed: {', '.join(LOOP_CLOSURES)}")
+        LOOP_CLOSURES[held.kind](spec, held, (nodes[offsets[rows[0]][0]], nodes[offsets[rows[1]][0]]), ends)
+
+
+def set_distances(model: mujoco.MjModel, world: World) -> None:
+    """What a distance is: MuJoCo counts a tendon's length from that of its reference state."""
+    for held in world.loop_closures:
+        if held.kind == "distance":
+            tendon = model.tendon(held.name).id
+            model.equality(held.name).data[0] = held.distance - model.tendon_length0[tendon]
+
+
+@loop_closure("lock")
+def _weld(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    _equate(spec, mujoco.mjtEq.mjEQ_WELD, held.name, _sites(held.name, bodies, ends))
+
+
+@loop_closure("ball")
+def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, held.name, _sites(held.name, bodies, ends))
+
+
+@loop_closure("hinge")
+def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    """By two points of its axis."""
+    for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
+        name = f"{held.name}#{k}"
+        points = poses.compose(ends, (0.0, 0.0, along, 0.0, 0.0, 0.0, 1.0))
+        _equate(spec, mujoco.mjtEq.mjEQ_CONNECT, name, _sites(name, bodies, points))
+
+
+@loop_closure("distance")
+def _rod(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
+    tendon = spec.add_tendon(name=held.name)
+    for site in _sites(held.name, bodies, ends):
+        tendon.wrap_site(site)
+    _equate(spec, mujoco.mjtEq.mjEQ_TENDON, held.name, (held.name, ""), mujoco.mjtObj.mjOBJ_TENDON)
+
+
+def _sites(name: str, bodies: Pair, ends: FloatArray) -> tuple[str, str]:
+    names = (f"{name}#first", f"{name}#second")
+    for body, end, site in zip(bodies, ends, names, strict=True):
+        body.add_site(name=site, pos=end[:3], quat=end[[6, 3, 4, 5]])
+    return names
+
+
+def _equate(
+    spec: mujoco.MjSpec,
+    kind: mujoco.mjtEq,
+    name: str,
+    ends: tuple[str, str],
+    of: mujoco.mjtObj = mujoco.mjtObj.mjOBJ_SITE,
+) -> None:
+    equality = spec.add_equality(name=name, type=kind, objtype=of, name1=ends[0], name2=ends[1])
+    equality.solref = (TIMESTEPS * spec.option.timestep, 1.0)
+    equality.solimp = (MET, MET, 0.001, 0.5, 2.0)

@@ -1,0 +1,86 @@
+"""What a page may send: the pose of its camera, and values that the elements of the panel can have.
+
+viser accepts anything that a page sends: it would set any attribute of an element, values that the element does not
+offer, and files of any size. Everything that a user of the page cannot do is ignored here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+# Maximum characters of a text, and bytes of a message, the longest of which contains such a text.
+MAX_TEXT = 10_000
+MAX_BYTES = 1 << 20
+# Numbers beyond this are invalid for cameras and sliders.
+_MAX_NUMBER = 1e12
+_VECTORS = {"wxyz": 4, "position": 3, "look_at": 3, "up_direction": 3}
+_NUMBERS = ("fov", "near", "far", "image_height", "image_width")
+
+
+def refusal(data: bytes | str, elements: Mapping[str, Any]) -> str:
+    """Return why a message of a page is ignored, or an empty string.
+
+    Args:
+        data: The message, in MessagePack.
+        elements: The handles of the panel's elements by their ids.
+
+    Returns:
+        The reason.
+    """
+    if isinstance(data, str):
+        return "it is text"
+    try:
+        message = msgspec.msgpack.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return "it is not MessagePack"
+    kind = message.get("type") if isinstance(message, dict) else None
+    if kind == "ViewerCameraMessage":
+        return _camera(message)
+    if kind == "GuiUpdateMessage":
+        return _update(message, elements)
+    return f"its type is {str(kind)[:60]!r}"
+
+
+def _camera(message: dict[Any, Any]) -> str:
+    if message.keys() != {"type", *_VECTORS, *_NUMBERS}:
+        return "its camera is incomplete"
+    vectors = [(message[name], length) for name, length in _VECTORS.items()]
+    if not all(
+        isinstance(value, list) and len(value) == length and all(map(_is_number, value)) for value, length in vectors
+    ):
+        return "its camera has no valid position"
+    if not all(_is_number(message[name]) and message[name] > 0 for name in _NUMBERS):
+        return "its camera has no valid lens"
+    return "" if any(message["wxyz"]) else "its camera has no orientation"
+
+
+def _update(message: dict[Any, Any], elements: Mapping[str, Any]) -> str:
+    updates, uuid = message.get("updates"), message.get("uuid")
+    if message.keys() != {"type", "uuid", "updates"} or not isinstance(uuid, str) or not isinstance(updates, dict):
+        return "it is not an update"
+    if updates.keys() != {"value"}:
+        return "it sets more than a value"
+    element = elements.get(uuid)
+    return "" if element is not None and _fits(updates["value"], element) else "no element takes its value"
+
+
+def _fits(value: Any, element: Any) -> bool:
+    """Return whether a user can set an element to a value."""
+    options = getattr(element, "options", None)
+    if options is not None:
+        return isinstance(value, str) and value in options
+    lowest, highest, now = getattr(element, "min", None), getattr(element, "max", None), element.value
+    if isinstance(now, bool):
+        return isinstance(value, bool)
+    if lowest is not None and highest is not None:
+        return _is_number(value) and lowest <= value <= highest
+    return isinstance(now, str) and isinstance(value, str) and len(value) <= MAX_TEXT
+
+
+def _is_number(value: Any) -> bool:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain and abs(value) <= _MAX_NUMBER and math.isfinite(value)

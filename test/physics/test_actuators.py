@@ -1,0 +1,93 @@
+"""Actuators: where they hold a load and how they swing it, by the equations of a driven oscillator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sim_node.simulation import Simulation
+from sim_node.world import Actuator, World, WorldError, lay_out, load
+from sim_node.world.bodies import Body, Inertial
+
+MASS = Inertial(2.0, np.eye(3))
+
+
+def slider(*actuators: Actuator, **physics: Any) -> World:
+    return World("w", bodies=(Body("cart", "map", "px", inertial=MASS),), actuators=actuators)
+
+
+def position(simulation: Simulation) -> float:
+    return float(simulation.snapshot().poses[simulation.frames.index("cart"), 0])
+
+
+def test_an_actuator_settles_where_its_stiffness_carries_the_load() -> None:
+    """Upright: m g / k below the target."""
+    world = World(
+        "w", bodies=(Body("cart", "map", "pz", inertial=MASS),), actuators=(Actuator("cart", 400.0, 80.0, target=1.0),)
+    )
+    simulation = Simulation(world)
+    simulation.run(8.0)
+    height = simulation.snapshot().poses[simulation.frames.index("cart"), 2]
+    assert height == pytest.approx(1.0 - 2.0 * 9.81 / 400.0, abs=1e-9)
+
+
+def test_a_swinging_target_actuators_an_oscillator() -> None:
+    """Steady state of m x'' = k (a sin wt - x) - c x': Landau and Lifshitz, Mechanics, section 26."""
+    stiffness, damping, rate = 50.0, 8.0, 2 * np.pi / 1.5
+    simulation = Simulation(slider(Actuator("cart", stiffness, damping, amplitude=0.3, period=1.5)))
+    simulation.run(15.0)
+    found = []
+    for _ in range(150):
+        simulation.step()
+        found.append(position(simulation))
+    response = 0.3 * stiffness / (stiffness - 2.0 * rate**2 + 1j * damping * rate)
+    t = 15.0 + 0.01 * np.arange(1, 151)
+    # The target is held for a timestep of 1 ms: half of one late.
+    np.testing.assert_allclose(found, np.imag(response * np.exp(1j * rate * (t - 0.0005))), atol=1e-5)
+
+
+def test_an_actuator_gives_no_more_than_its_force() -> None:
+    """From rest with 3 N on 2 kg: a t^2 / 2."""
+    simulation = Simulation(slider(Actuator("cart", 1e4, force=3.0, target=100.0)))
+    simulation.run(1.0)
+    assert position(simulation) == pytest.approx(0.5 * 1.5, abs=1e-9)
+
+
+def test_steps_one_by_one_are_steps_at_once_and_states_go_back() -> None:
+    once = Simulation(slider(Actuator("cart", 50.0, 1.0, amplitude=0.3)))
+    one_by_one = Simulation(once.world)
+    state = once.state
+    once.step(50)
+    for _ in range(50):
+        one_by_one.step()
+    assert position(once) == position(one_by_one)
+    once.restore(state)
+    once.step(50)
+    assert position(once) == position(one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("actuators", "message"),
+    [
+        ((Actuator("cat", 1.0),), "'cat' is no joint for an actuator; did you mean cart"),
+        ((Actuator("cart", 1.0), Actuator("cart", 2.0)), "a second actuator of 'cart'"),
+        ((Actuator("cart", -1.0),), "stiffness and damping must be zero or more"),
+        ((Actuator("cart", 1.0, period=0.0),), "the period above it"),
+    ],
+)
+def test_actuators_made_in_python_are_checked(actuators: Sequence[Actuator], message: str) -> None:
+    with pytest.raises(WorldError, match=message):
+        lay_out(slider(*actuators))
+
+
+def test_a_fault_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text("actuators:\n  - {joint: a, stifness: 1}\n  - {joint: b, stiffness: 1, period: 0}\n")
+    with pytest.raises(WorldError) as error:
+        load(path)
+    assert "w.yaml:2:16: actuators[0].stifness: unknown key; did you mean stiffness?" in str(error.value)
+    assert "w.yaml:3:38: actuators[1].period: 0 is out of range" in str(error.value)

@@ -1,0 +1,50 @@
+"""Doors with one fault each, by which the runner is tested."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from stress.door import Stateless
+
+BAD = b"7"
+
+
+class Faulty(Stateless):
+    """Mutations are digits; one of them does not survive."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._grown: list[bytes] = []
+
+    def seeds(self) -> Sequence[bytes]:
+        return [b"0"]
+
+    def mutate(self, rng: Random, seed: bytes) -> bytes:
+        return b"%d" % rng.randrange(10)
+
+    def feed(self, data: bytes) -> str:
+        if self._name == "grows":
+            self._grown.append(os.urandom(1 << 18))
+        if data != BAD:
+            return "fine"
+        if self._name == "raises":
+            raise ValueError("seven")
+        if self._name == "slow":
+            until = time.process_time() + 2.5
+            while time.process_time() < until:
+                pass
+        if self._name == "takes memory":
+            bytearray(os.urandom(1)) * (300 << 20)
+        if self._name == "dies":
+            os._exit(3)
+        if self._name == "waits":
+            time.sleep(3600.0)
+        return "seven"
+
+
+def opened(name: str, folder: Path) -> Faulty:
+    return Faulty(name)
