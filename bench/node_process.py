@@ -21,8 +21,8 @@ from rclpy.executors import SingleThreadedExecutor
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes import qos
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes import publishers
+from sim_node.nodes.environment import prepare
 
 COMMAND = "import sys; from sim_node.nodes.executables import simulation; sys.exit(simulation())"
 # Behind the encapsulation header and the number of transforms.
@@ -58,8 +58,8 @@ class Listener:
         self.lateness: list[tuple[float, float]] = []
         self._grew = threading.Condition()
         self.node = rclpy.create_node("bench_listener")
-        self.node.create_subscription(TFMessage, "/tf", self._tf, qos.TF, raw=True)
-        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, qos.DIAGNOSTICS)
+        self.node.create_subscription(TFMessage, "/tf", self._tf, publishers.TF, raw=True)
+        self.node.create_subscription(DiagnosticArray, "/diagnostics", self._diagnostics, publishers.DIAGNOSTICS)
         self._executor = SingleThreadedExecutor()
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._executor.spin, daemon=True)

@@ -35,7 +35,7 @@ from sim_node.autopilot.links import link_to
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 

@@ -35,11 +35,11 @@ from tf2_msgs.msg import TFMessage
 from bench.node_process import listening, node_process, write_world
 from bench.pairs import Pairs
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from sim_node.nodes.publishers import Publishers
-from sim_node.nodes.typed_transforms import typed as typed_transforms
+from sim_node.nodes.publishers import typed as typed_transforms
 from sim_node.simulation import Loop, Simulation, Sink, Snapshot
-from sim_node.wire import qos
+from sim_node.wire import topic
 from sim_node.wire.clock import ClockSink
 from sim_node.wire.tf_sink import TfMessageBytes, TfSink
 from sim_node.wire.tf_sink import serialised as serialised_transforms
@@ -58,13 +58,13 @@ SUBSCRIBER = """
 import rclpy
 from rclpy.executors import ExternalShutdownException
 from sim_node.nodes import qos
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from tf2_msgs.msg import TFMessage
 prepare()
 rclpy.init()
 node = rclpy.create_node("bench_subscriber")
 for topic in ("/bench/serialised", "/bench/typed", "/tf"):
-    node.create_subscription(TFMessage, topic, lambda data: None, qos.TF, raw=True)
+    node.create_subscription(TFMessage, topic, lambda data: None, topic.TF, raw=True)
 try:
     rclpy.spin(node)
 except ExternalShutdownException:
@@ -148,7 +148,7 @@ def publish(pairs: Pairs, node: Node, count: int) -> None:
     parents, children, poses = frames(count)
     senders = {"serialised": serialised_transforms(Publishers(node)), "typed": typed_transforms(node)}
     serialised, typed = (
-        send(Topic(f"/bench/{name}", "tf2_msgs/msg/TFMessage", qos.TF), parents, children)
+        send(Topic(f"/bench/{name}", "tf2_msgs/msg/TFMessage", topic.TF), parents, children)
         for name, send in senders.items()
     )
     wait_for_subscribers(node)

@@ -29,9 +29,8 @@ from bench.pairs import Pairs
 from sim_node.recording.definitions import definition_of
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.qos import Qos
 from sim_node.wire.telemetry_messages import pose
-from sim_node.wire.topic import Topic
+from sim_node.wire.topic import Qos, Topic
 
 TYPE = "geometry_msgs/msg/PoseStamped"
 COUNT, PER_TICK, TICK_NS = 50_000, 50, 10_000_000

@@ -25,12 +25,12 @@ from rosbags.typesys import Stores, get_typestore
 
 from bench.pairs import Pairs
 from sim_node.nodes.playback_target import PlaybackTarget
-from sim_node.nodes.qos import profile
+from sim_node.nodes.publishers import profile
 from sim_node.nodes.replay import prepare_replay
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
-from sim_node.recording.replay_qos import offer
+from sim_node.recording.qos import offer
 from sim_node.wire.encoding import encode
 
 TYPE = "geometry_msgs/msg/PoseStamped"

@@ -27,11 +27,10 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
 from sim_node.viewing.browser.batches import WXYZ
 from sim_node.viewing.browser.server import Server
-from sim_node.viewing.browser.sink import ViewSink
 from sim_node.viewing.browser.stream import Instant, Stream
-from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.browser.viewer import Viewer, ViewSink
+from sim_node.viewing.meshes import Shape
 from sim_node.viewing.ports import HOST
-from sim_node.viewing.shape import Shape
 from sim_node.world import FrameTable, load
 
 FRAMES, SECONDS = 1000, 5.0

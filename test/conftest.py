@@ -16,9 +16,11 @@ from claims import CLAIMS, free_domain
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 os.environ.pop("ROS_LOCALHOST_ONLY", None)
 
-# A shell that runs the tests in the background has SIGINT ignored, and so would have what the tests start.
+# A shell that runs the tests in the background ignores SIGINT, and nohup ignores SIGHUP; programs would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Timings say nothing on a shared machine, and the same examples every time make a failure everybody's.
 hypothesis.settings.register_profile(

@@ -14,7 +14,7 @@ HASHES = """
 import hashlib, json, warnings
 import sim_node.plugins as plugins
 from sim_node.simulation import Simulation
-from sim_node.viewing.marker_sink import MarkerSink
+from sim_node.viewing.display_sinks import MarkerSink
 from sim_node.viewing.rviz import rviz_config
 from sim_node.wire.sensor_topics import SensorSink
 from sim_node.wire.tf_sink import TfSink, serialised

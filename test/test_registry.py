@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import sim_node
-from sim_node.cli.plugins import GROUPS, registry_at
+from sim_node.cli.doctor import GROUPS, registry_at
 from sim_node.plugins import PluginWarning
 from sim_node.registry import Registry
 

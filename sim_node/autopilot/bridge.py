@@ -14,9 +14,9 @@ from typing import Any, Protocol
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
-from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.ports import PortTaken
 from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.autopilot.vehicle import Route, Vehicle
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sim_node.world import Autopilot, Multirotor, World
-from sim_node.world.autopilot_checks import MAX_INSTANCES, SHARED_PORTS
+from sim_node.world.vehicle_checks import MAX_INSTANCES, SHARED_PORTS
 
 HOST = "127.0.0.1"
 # Of instance 0; those of the others follow.

@@ -9,7 +9,7 @@ from enum import Enum
 from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
 from sim_node.wire.layout import Pack
-from sim_node.wire.qos import Qos
+from sim_node.wire.topic import Qos
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,16 @@ import json
 import sys
 from collections.abc import Iterator
 
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import shown, tell_damage
-from sim_node.cli.errors import UsageError
-from sim_node.cli.poses import pose_lines, short_pose
+from sim_node.cli.terminal import pose_lines, short_pose
 from sim_node.geometry.arrays import FloatArray
 from sim_node.recording.bag import Bag
 from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
 from sim_node.tree import TransformError
 from sim_node.tree.describe import FrameInfo, as_text, remark
-from sim_node.world.instants import LAST_NS, nanoseconds
+from sim_node.world.fields import LAST_NS, nanoseconds
 from sim_node.world.problems import counted
 
 USER_MISTAKE = 2

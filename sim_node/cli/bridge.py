@@ -6,11 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from sim_node.cli.arguments import UsageError, refuse_twice, speed
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
-from sim_node.cli.numbers import speed
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.ros_parameters import refuse_twice
 from sim_node.packages import how_to_install
 
 

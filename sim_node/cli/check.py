@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.assembly import assemble
 from sim_node.cli.commands import command
 from sim_node.cli.worlds import add_allow, add_network, add_randomised, drawn, needs_no_seed
-from sim_node.programs.recipes import shown
+from sim_node.programs.processes import shown
 from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.network import refuse_network

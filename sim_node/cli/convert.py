@@ -15,8 +15,8 @@ from typing import TextIO
 
 import numpy as np
 
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
 from sim_node.frames import AttitudeRequired, Frame, InvalidCoordinates, OriginRequired, convert_position
 from sim_node.geometry.arrays import FloatArray
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
+from sim_node.cli.arguments import UsageError, finite
 from sim_node.cli.bags import add_bag, add_chunk_limit, add_topics, fitting, shown, tell_damage
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
-from sim_node.cli.numbers import finite
-from sim_node.cli.tables import table
+from sim_node.cli.terminal import table
 from sim_node.recording.comparing import TopicDifference, compare
 from sim_node.recording.opening import open_bag
 from sim_node.world.problems import counted

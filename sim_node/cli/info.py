@@ -9,10 +9,10 @@ from typing import Any
 
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.commands import command
-from sim_node.cli.tables import table
+from sim_node.cli.terminal import table
 from sim_node.recording.bag import Attachment, Bag, BagTopic
 from sim_node.recording.opening import open_bag
-from sim_node.wire.qos import INFINITE_NS, Qos
+from sim_node.wire.topic import INFINITE_NS, Qos
 from sim_node.world.problems import counted
 
 # Times after this are of the wall clock, not of a simulation that began at zero: 2001-09-09.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from sim_node.cli.errors import UsageError
+from sim_node.cli.arguments import UsageError
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.interrupt import Interrupt

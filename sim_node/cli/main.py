@@ -42,8 +42,8 @@ def _main(given: list[str]) -> tuple[int, bool]:
 
 def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
     from sim_node.autopilot.ports import PortTaken
-    from sim_node.cli.errors import UsageError
-    from sim_node.cli.warn import print_warning
+    from sim_node.cli.arguments import UsageError
+    from sim_node.cli.terminal import print_warning
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
     from sim_node.world.problems import Diverged, WorldError, counted
@@ -84,8 +84,8 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
 
 def _parse(given: list[str]) -> tuple[Command, argparse.Namespace]:
     """The command and its arguments, with those after --ros-args kept whole for rclpy. Raises UsageError."""
+    from sim_node.cli.arguments import UsageError
     from sim_node.cli.commands import COMMANDS
-    from sim_node.cli.errors import UsageError
     from sim_node.cli.parser import Parser
     from sim_node.text import did_you_mean
 

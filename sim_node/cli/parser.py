@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
-from sim_node.cli.errors import UsageError
+from sim_node.cli.arguments import UsageError
 from sim_node.text import did_you_mean
 
 Fits = Callable[[str], bool]

@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from sim_node.cli.arguments import seconds, span
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown, tell_damage, told_of
 from sim_node.cli.commands import command
-from sim_node.cli.numbers import seconds, span
 from sim_node.recording.opening import open_bag
-from sim_node.recording.plotting import draw
-from sim_node.recording.series import Read, read_series, signals
-from sim_node.world.instants import nanoseconds
+from sim_node.recording.series import Read, draw, read_series, signals
+from sim_node.world.fields import nanoseconds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,12 +7,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.cli.arguments import UsageError, refuse_twice
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import add_list
 from sim_node.cli.recording import add_files, options_of, snapshots_on_signal, tell_of
-from sim_node.cli.ros_parameters import refuse_twice
-from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import session_faults
 from sim_node.packages import how_to_install
 from sim_node.recording.settings import from_options, is_topic_pattern
 from sim_node.session.errors import needing

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sim_node.cli.errors import UsageError
-from sim_node.cli.numbers import positive, span
+from sim_node.cli.arguments import UsageError, positive, span
 from sim_node.cli.parser import add_list, flag_of
-from sim_node.cli.sessions import session_faults
+from sim_node.cli.views import session_faults
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.settings import Settings, from_options, is_topic_pattern
 

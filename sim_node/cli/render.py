@@ -14,22 +14,20 @@ from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
+from sim_node.cli.arguments import UsageError, seconds, span
 from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
-from sim_node.cli.far import seek
-from sim_node.cli.numbers import seconds, span
 from sim_node.cli.parser import add_list, anything, goes_with, refuse
-from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded
+from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
 from sim_node.world import UnknownFrame
-from sim_node.world.instants import nanoseconds, within
-from sim_node.world.mujoco_import import mujoco_fault
+from sim_node.world.fields import nanoseconds, within
+from sim_node.world.mujoco_source import mujoco_fault
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
-    from sim_node.viewing.pose_sources import PoseSource
+    from sim_node.viewing.render_requests import PoseSource
 
 DEFAULT_DURATION_S = 10.0
 MAX_PIXELS = 8192
@@ -74,10 +72,9 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"drawing needs MuJoCo, {fault}")
     try:
         # Here and not above: only who draws needs what draws.
-        from sim_node.viewing.films import FILMS, FilmError, write_film
         from sim_node.viewing.framebuffer import NoOpenGL
         from sim_node.viewing.framing import RenderError
-        from sim_node.viewing.pictures import PICTURES, write_picture
+        from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
         from sim_node.viewing.render_requests import RenderRequest, render_source
     except ImportError as error:
         raise UsageError(
@@ -117,8 +114,8 @@ def run(arguments: argparse.Namespace) -> int:
 @contextmanager
 def _take(arguments: argparse.Namespace) -> Iterator[PoseSource]:
     """What is drawn: a run of a world, or a bag."""
-    from sim_node.session.bag_takes import source_of_bag
-    from sim_node.viewing.pose_sources import source_of_run
+    from sim_node.session.bag_world import source_of_bag
+    from sim_node.viewing.render_requests import source_of_run
 
     if not is_bag(arguments.world):
         goes_with(arguments, "a bag", ["chunk_limit"])

@@ -7,14 +7,12 @@ from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sim_node.cli.arguments import UsageError, positive, refuse_twice, since_start, span, speed
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
 from sim_node.cli.keyboard import Keyboard
-from sim_node.cli.numbers import positive, since_start, span, speed
 from sim_node.cli.parser import add_list, goes_with, is_remapping
-from sim_node.cli.replay_progress import ReplayProgress
-from sim_node.cli.ros_parameters import refuse_twice
+from sim_node.cli.terminal import ReplayProgress
 from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:

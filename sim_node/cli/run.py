@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from sim_node.cli.arguments import refuse_world, span, speed
 from sim_node.cli.commands import command
-from sim_node.cli.numbers import span, speed
 from sim_node.cli.recording import add_record, options_of
-from sim_node.cli.ros_parameters import refuse_world
 from sim_node.cli.views import add_view
 from sim_node.cli.worlds import add_network, add_randomised, add_world, loaded
-from sim_node.world.instants import nanoseconds
+from sim_node.world.fields import nanoseconds
 from sim_node.world.locate import DEFAULT_WORLD
 from sim_node.world.network import refuse_network
 

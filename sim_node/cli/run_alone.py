@@ -6,11 +6,10 @@ import argparse
 import time
 from functools import partial
 
-from sim_node.cli.errors import UsageError
-from sim_node.cli.progress import ProgressSink
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.recording import complain, settings_of, snapshots_on_signal, tell_of
-from sim_node.cli.sessions import session_faults
-from sim_node.cli.views import told_where, view_of
+from sim_node.cli.terminal import ProgressSink
+from sim_node.cli.views import session_faults, told_where, view_of
 from sim_node.recording.bag import RecordingStopped
 from sim_node.session import Session
 from sim_node.world import World

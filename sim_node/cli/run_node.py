@@ -6,12 +6,10 @@ import argparse
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from sim_node.cli.errors import UsageError
-from sim_node.cli.progress import ProgressSink
+from sim_node.cli.arguments import UsageError, refuse_twice
 from sim_node.cli.recording import options_of, snapshots_on_signal, tell_of
-from sim_node.cli.ros_parameters import refuse_twice
-from sim_node.cli.sessions import session_faults
-from sim_node.cli.views import told_where, view_of
+from sim_node.cli.terminal import ProgressSink
+from sim_node.cli.views import session_faults, told_where, view_of
 from sim_node.packages import how_to_install
 from sim_node.world import World
 
@@ -22,8 +20,7 @@ if TYPE_CHECKING:
 def run_as_node(world: World, duration_ns: int | None, arguments: argparse.Namespace) -> int:
     """Runs until the duration is over, Ctrl-C or SIGTERM. Raises UsageError where there is no ROS 2."""
     try:
-        from sim_node.nodes.banner import banner
-        from sim_node.nodes.simulation import SimulationNode
+        from sim_node.nodes.simulation import SimulationNode, banner
         from sim_node.nodes.spin import run_node
     except ImportError as error:
         raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`, or run with --no-ros") from None

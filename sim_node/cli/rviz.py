@@ -6,9 +6,9 @@ import argparse
 import sys
 
 from sim_node.assembly import assemble
+from sim_node.cli.arguments import add_output, put_out
 from sim_node.cli.bags import add_chunk_limit, tell_damage, told_of
 from sim_node.cli.commands import command
-from sim_node.cli.output import add_output, put_out
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import add_world, loaded
 from sim_node.recording.opening import is_bag, open_bag

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.bag_transforms import bag_tree
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.worlds import (
     OF_WORLDS,

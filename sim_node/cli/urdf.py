@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 
 from sim_node.assembly import assemble
+from sim_node.cli.arguments import UsageError, add_output, put_out
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
-from sim_node.cli.output import add_output, put_out
 from sim_node.cli.worlds import add_world, loaded
 from sim_node.text import did_you_mean
 from sim_node.world.layout import lay_out

@@ -6,12 +6,11 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.bags import add_chunk_limit
 from sim_node.cli.commands import command
-from sim_node.cli.errors import UsageError
 from sim_node.cli.parser import goes_with, refuse
-from sim_node.cli.sessions import session_faults
-from sim_node.cli.views import opened, port_number, told_where
+from sim_node.cli.views import opened, port_number, session_faults, told_where
 from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session

@@ -1,13 +1,19 @@
-"""What commands that show a run in the browser have in common: --view, and the viewer itself."""
+"""Sessions and the browser view on the command line: --view, the viewer itself, and how its errors are reported."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from sim_node.cli.arguments import UsageError
 from sim_node.cli.parser import add_optional
-from sim_node.cli.sessions import session_faults
+from sim_node.recording.bag import BagError
+from sim_node.recording.settings import SettingsFault
+from sim_node.session import MissingExtra
 from sim_node.session.errors import needing
+from sim_node.viewing.ports import PagePortTaken
 
 if TYPE_CHECKING:
     from sim_node.session import Session
@@ -50,3 +56,14 @@ def port_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and int(text) <= LAST_PORT):
         raise argparse.ArgumentTypeError(f"{text!r} is no port; a whole number up to {LAST_PORT} is needed")
     return int(text)
+
+
+@contextmanager
+def session_faults() -> Iterator[None]:
+    """What the user got wrong about a recording or a viewer, as UsageError."""
+    try:
+        yield
+    except (BagError, SettingsFault) as fault:
+        raise UsageError(f"--record: {fault}") from None
+    except (MissingExtra, PagePortTaken) as fault:
+        raise UsageError(str(fault)) from None

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.columns.column import Array, AtInstants, Column, Rows
-from sim_node.columns.entries import Claim, Entry, Group, Memory, Table, arrays_of
+from sim_node.columns.column import Array, AtInstants, Claim, Column, Entry, Group, Memory, Rows, Table, arrays_of
 from sim_node.text import did_you_mean
 
 

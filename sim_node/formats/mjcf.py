@@ -12,8 +12,7 @@ from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import TimeGrid, World
 from sim_node.world.models import Model
-from sim_node.world.mujoco_import import mujoco_fault
-from sim_node.world.mujoco_source import Source, default_options, integrator_number, refusals, spec_of
+from sim_node.world.mujoco_source import Source, default_options, integrator_number, mujoco_fault, refusals, spec_of
 from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings

@@ -1,8 +1,9 @@
-"""Worlds from URDF. MuJoCo reads the kinematics; what ROS means by the rest is said to it here."""
+"""URDF models."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,16 +11,39 @@ import numpy as np
 
 from sim_node.formats.assets import Assets
 from sim_node.formats.mjcf import FIXED_FRAME, model_of
-from sim_node.formats.urdf_text import with_uris
 from sim_node.formats.xml_roots import XmlFile, xml_reader
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN, Geometry
+from sim_node.world.locate import LocateError
 from sim_node.world.model import World
-from sim_node.world.mujoco_import import mujoco_fault
+from sim_node.world.mujoco_source import mujoco_fault
 from sim_node.world.problems import WorldError, quoted
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
+from sim_node.world.readers.files import Roots
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.xml_elements import Attribute, Element
+from sim_node.world.readers.xml_elements import Attribute, Element, escape, unescape
+
+_FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
+
+
+def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
+    """A URDF text whose relative file names, below `folder` beside the model at `path`, are file:// URIs.
+
+    package:// URIs stay, and so does what leads to no file, as the library of a plugin.
+    """
+
+    def found(match: re.Match[str]) -> str:
+        reference = unescape(match[3])
+        if "://" in reference:
+            return match[0]
+        try:
+            file = roots.resolve(f"{folder}/{reference}" if folder else reference, path)
+        except LocateError:
+            return match[0]
+        return f"{match[1]}{match[2]}{escape(file.resolve().as_uri())}{match[2]}"
+
+    return _FILENAME.sub(found, text)
+
 
 # Of a robot, what moves, weighs and touches: transmissions, plugins and the like are for others.
 PARTS = ("link", "joint", "material")
@@ -110,7 +134,7 @@ def _mesh_folder(file: XmlFile) -> str:
 def _shown(part: Element, mesh: Element, path: Path) -> Geometry:
     origin = next(iter(part.all("origin")), None)
     position, rpy = (_numbers(origin, key, 0.0) for key in ("xyz", "rpy"))
-    pose = np.concatenate([position, rotations.from_euler(rpy)])
+    pose = np.concatenate([position, numbers.from_euler(rpy)])
     return Geometry("mesh", _numbers(mesh, "scale", 1.0), pose=pose, file=path)
 
 

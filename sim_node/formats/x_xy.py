@@ -16,8 +16,7 @@ from sim_node.world.bodies import Body, Geometry, Marker, Physics
 from sim_node.world.joints import JOINTS
 from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
 from sim_node.world.problems import Place, Where, quoted
-from sim_node.world.readers.report import Report
-from sim_node.world.readers.settings import Setting
+from sim_node.world.readers.report import Report, Setting
 from sim_node.world.readers.xml_elements import Attribute, Element
 
 BODY = (

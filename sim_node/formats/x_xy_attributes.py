@@ -13,7 +13,7 @@ from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import Where, quoted
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
 from sim_node.world.readers.xml_elements import Attribute, Element
@@ -124,7 +124,7 @@ class Attributes:
         if quaternion is not None:
             pose[3:] = self._rotation(quaternion)
         elif degrees is not None:
-            pose[3:] = rotations.from_euler(np.radians(degrees))
+            pose[3:] = numbers.from_euler(np.radians(degrees))
         return pose
 
     def _rotation(self, quaternion: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
-from sim_node.world.xml_text import quoteattr
+from sim_node.world.readers.xml_elements import quoteattr
 
 INDENT = "    "
 

@@ -1,14 +1,130 @@
-"""Altitudes above the ellipsoid (GNSS, LLA) and above mean sea level (maps, MAVLink), kept apart by name."""
+"""Altitudes above the WGS 84 ellipsoid and above mean sea level (EGM96)."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.geoid import geoid_undulation
+from sim_node.frames.conventions import GeoidUnavailable, InvalidCoordinates
 from sim_node.geometry.arrays import FloatArray
+
+SEMI_MAJOR_AXIS = 6378137.0  # metres
+FLATTENING = 1.0 / 298.257223563
+
+SEMI_MINOR_AXIS = SEMI_MAJOR_AXIS * (1.0 - FLATTENING)
+ECCENTRICITY_SQUARED = FLATTENING * (2.0 - FLATTENING)
+SECOND_ECCENTRICITY_SQUARED = ECCENTRICITY_SQUARED / (1.0 - ECCENTRICITY_SQUARED)
+
+
+_FILE = "egm96-5.pgm"
+
+
+def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
+    """Return the height in metres of the EGM96 geoid, which is mean sea level, above the WGS84 ellipsoid.
+
+    latitude, longitude: degrees, any shapes that broadcast. The grid has 5 arc minutes and is interpolated
+    bilinearly, which stays within 0.14 m of EGM96; EGM96 itself is good to about 1 m.
+
+    The grid is the one of the PyPI package egm96, or GeographicLib's file egm96-5.pgm, which is also MAVROS': in
+    $GEOGRAPHICLIB_GEOID_PATH, $GEOGRAPHICLIB_DATA/geoids or [/usr/local]/share/GeographicLib/geoids.
+    Raises GeoidUnavailable where there is neither, InvalidCoordinates for a latitude or longitude out of range.
+    """
+    latitudes, longitudes = np.broadcast_arrays(
+        np.asarray(latitude, dtype=np.float64), np.asarray(longitude, dtype=np.float64)
+    )
+    wrong = (np.abs(latitudes) > 90.0) | (np.abs(longitudes) > 360.0)
+    if wrong.any():
+        raise InvalidCoordinates(
+            f"latitude {latitudes[wrong].flat[0]:g}, longitude {longitudes[wrong].flat[0]:g}: needs [-90, 90] "
+            "and [-360, 360] degrees; are they swapped, or scaled?"
+        )
+    unknown = np.isnan(latitudes) | np.isnan(longitudes)
+    heights = _model()(np.where(unknown, 0.0, latitudes), np.where(unknown, 0.0, longitudes))
+    return np.where(unknown, np.nan, heights)
+
+
+_Model = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+@cache
+def _model() -> _Model:
+    for found in (_package(), _file()):
+        if found is not None:
+            return found
+    raise GeoidUnavailable(
+        "altitudes above mean sea level and above the ellipsoid differ by up to 107 m and no geoid model is "
+        f"installed: pip install 'egm96>=0.2' (Python 3.12 or newer), or give GeographicLib's {_FILE}, as MAVROS' "
+        "install_geographiclib_datasets.sh installs it, and name its folder in GEOGRAPHICLIB_GEOID_PATH"
+    )
+
+
+def _package() -> _Model | None:
+    try:
+        import egm96  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return None
+    # Version 0.1, the newest that pip finds for older Pythons, is an empty package.
+    undulation: _Model | None = getattr(egm96, "undulation", None)
+    return undulation
+
+
+def _file() -> _Model | None:
+    for folder in _folders():
+        if (folder / _FILE).is_file():
+            return _PgmGrid(folder / _FILE)
+    return None
+
+
+def _folders() -> list[Path]:
+    """Where GeographicLib looks: Geoid::DefaultGeoidPath."""
+    named = [os.environ.get("GEOGRAPHICLIB_GEOID_PATH"), os.environ.get("GEOGRAPHICLIB_DATA")]
+    folders = [Path(named[0])] if named[0] else []
+    folders += [Path(named[1]) / "geoids"] if named[1] else []
+    return [*folders, Path("/usr/local/share/GeographicLib/geoids"), Path("/usr/share/GeographicLib/geoids")]
+
+
+class _PgmGrid:
+    """A geoid as GeographicLib stores it: a 16 bit PGM picture, rows from the north pole, columns east from 0.
+
+    Format: https://geographiclib.sourceforge.io/C++/doc/geoid.html#geoidformat
+    """
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            header: dict[str, str] = {}
+            magic = file.readline().strip()
+            line = file.readline()
+            while line.startswith(b"#"):
+                key, _, value = line[1:].decode("ascii", "replace").strip().partition(" ")
+                header[key] = value
+                line = file.readline()
+            shape = line.split()
+            depth = file.readline().strip()
+            if magic != b"P5" or depth != b"65535" or len(shape) != 2 or not {"Offset", "Scale"} <= header.keys():
+                raise ValueError(f"{path}: no geoid in GeographicLib's PGM format")
+            self._columns, self._rows = int(shape[0]), int(shape[1])
+            self._pixels: Any = np.memmap(
+                path, dtype=">u2", mode="r", offset=file.tell(), shape=(self._rows, self._columns)
+            )
+        self._offset, self._scale = float(header["Offset"]), float(header["Scale"])
+
+    def __call__(self, latitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
+        down = (90.0 - latitudes) * ((self._rows - 1) / 180.0)
+        along = np.mod(longitudes, 360.0) * (self._columns / 360.0)
+        row = np.minimum(down.astype(np.int64), self._rows - 2)
+        column = along.astype(np.int64)
+        v, u = down - row, along - column
+        west, east = column % self._columns, (column + 1) % self._columns
+        above = (1.0 - u) * self._pixels[row, west] + u * self._pixels[row, east]
+        below = (1.0 - u) * self._pixels[row + 1, west] + u * self._pixels[row + 1, east]
+        return np.asarray(self._offset + self._scale * ((1.0 - v) * above + v * below))
 
 
 class VerticalDatum(Enum):

@@ -7,9 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.conventions import Frame, Kind
-from sim_node.frames.errors import AttitudeRequired
-from sim_node.frames.origins import checked_origin
+from sim_node.frames.conventions import AttitudeRequired, Frame, Kind, checked_origin
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 

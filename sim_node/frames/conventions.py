@@ -1,11 +1,57 @@
-"""The six coordinate conventions, as data: axes, units, who uses them."""
+"""Conventions of axes and origins, and the errors of conversions between them."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy.typing as npt
+
 from sim_node.text import did_you_mean
+
+
+class FrameMismatch(TypeError):
+    """Two values, or a value and the code that takes it, do not speak of the same frame. The message names both."""
+
+
+class OriginRequired(ValueError):
+    """A local frame meets a global one, and nobody said where the local frame lies on Earth."""
+
+
+class AttitudeRequired(ValueError):
+    """A world frame meets a body frame: how the vehicle is turned, or where it is, decides the answer."""
+
+
+class InvalidCoordinates(ValueError):
+    """Numbers that are no place on Earth: a latitude beyond a pole, a point at Earth's centre."""
+
+
+class GeoidUnavailable(RuntimeError):
+    """Heights above the ellipsoid and above mean sea level meet, and no geoid model is installed."""
+
+
+def checked_origin(origin: npt.ArrayLike | None, source: Frame, target: Frame) -> tuple[float, float, float]:
+    """Return `origin` as three floats.
+
+    Raises OriginRequired where there is none, ValueError where it is not one point, InvalidCoordinates where it
+    is no place on Earth.
+    """
+    if origin is None:
+        raise OriginRequired(
+            f"{source} to {target} needs origin=(latitude, longitude, altitude) of the local frame, "
+            "in degrees, degrees and metres above the WGS84 ellipsoid"
+        )
+    try:
+        latitude, longitude, altitude = map(float, origin)  # type: ignore[arg-type, unused-ignore]
+    except (TypeError, ValueError):
+        raise ValueError(f"origin is {origin!r}, needs one point: (latitude, longitude, altitude)") from None
+    if not (abs(latitude) <= 90.0 and abs(longitude) <= 360.0 and math.isfinite(altitude)):
+        raise InvalidCoordinates(
+            f"origin is ({latitude:g}, {longitude:g}, {altitude:g}), needs a latitude in [-90, 90], "
+            "a longitude in [-360, 360] and a finite altitude"
+        )
+    return latitude, longitude, altitude
 
 
 class Kind(Enum):

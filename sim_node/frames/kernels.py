@@ -22,7 +22,7 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from sim_node.frames.ellipsoid import (
+from sim_node.frames.altitudes import (
     ECCENTRICITY_SQUARED,
     FLATTENING,
     SECOND_ECCENTRICITY_SQUARED,

@@ -10,9 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.frames.axes import reordered
-from sim_node.frames.conventions import Frame, Kind
-from sim_node.frames.errors import AttitudeRequired, InvalidCoordinates
-from sim_node.frames.origins import checked_origin
+from sim_node.frames.conventions import AttitudeRequired, Frame, InvalidCoordinates, Kind, checked_origin
 from sim_node.geometry.arrays import FloatArray, as_rows
 
 

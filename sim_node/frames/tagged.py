@@ -18,11 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.frames.altitudes import VerticalDatum, convert_altitude
-from sim_node.frames.conventions import Frame, Kind
-from sim_node.frames.errors import FrameMismatch
-from sim_node.frames.orientations import FramePair, convert_orientation
+from sim_node.frames.conventions import Frame, FrameMismatch, Kind
+from sim_node.frames.conversions import FramePair, convert_orientation, convert_velocity
 from sim_node.frames.positions import convert_position
-from sim_node.frames.velocities import convert_velocity
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, as_rows
 

@@ -22,11 +22,9 @@ from sim_node.nodes.parameters import declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
-from sim_node.nodes.vehicle_commands import VehicleCommands
-from sim_node.nodes.vehicle_missions import VehicleMissions
-from sim_node.nodes.vehicle_publishers import VehiclePublishers
+from sim_node.nodes.vehicle_commands import VehicleCommands, VehicleMissions
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
-from sim_node.nodes.vehicle_tf import VehicleTf
+from sim_node.nodes.vehicle_topics import VehiclePublishers, VehicleTf
 from sim_node.wire.topic import Outlet, Tee
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.connection import Connection
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.vehicle import Vehicle
-from sim_node.nodes import qos
+from sim_node.nodes import publishers
 
 # Of the messages of the last second, worth a warning.
 LOSS_WORTH_TELLING = 0.02
@@ -24,7 +24,7 @@ class BridgeDiagnostics:
 
     def __init__(self, node: Node, bridge: Bridge) -> None:
         self._node, self._bridge = node, bridge
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
         self._counts: dict[object, tuple[int, int]] = {}
         self._time = time.monotonic()
         # Wall time: a link is up or down whether simulated time runs or not.

@@ -12,9 +12,9 @@ from rclpy.node import Node
 from sim_node import names
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import LinkFault, link_to
-from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.signing import MODES, Signing, SigningFault, signing_of
+from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.topics import FrameNames
 from sim_node.nodes.parameters import RECORD, ParameterFault, Spec
 

@@ -14,9 +14,8 @@ from rclpy.task import Future
 from rclpy.time import Time
 
 from sim_node.nodes.do_transform import transformer
-from sim_node.nodes.stamps import nanoseconds
-from sim_node.nodes.tf2_exceptions import as_tf2
-from sim_node.nodes.transform_messages import from_message, to_message
+from sim_node.nodes.graph_clock import nanoseconds
+from sim_node.nodes.tf2_conversions import as_tf2, from_message, to_message
 from sim_node.tree import TransformError, TransformTree
 
 _AT_ONCE = Duration()

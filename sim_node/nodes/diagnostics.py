@@ -10,7 +10,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator
-from sim_node.nodes import qos
+from sim_node.nodes import publishers
 from sim_node.programs import Supervisor
 from sim_node.programs.supervisor import Running
 from sim_node.simulation import Loop
@@ -35,7 +35,7 @@ class Diagnostics:
         self._programs = programs
         self._stamp = stamp
         self._dropped = 0
-        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", qos.DIAGNOSTICS)
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
         # Wall time: a paused simulation still tells that it is paused.
         self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 

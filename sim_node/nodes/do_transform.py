@@ -13,7 +13,7 @@ from sensor_msgs.msg import PointCloud2, PointField
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.transform_messages import from_message
+from sim_node.nodes.tf2_conversions import from_message
 
 _FLOATS: dict[int, np.dtype[Any]] = {PointField.FLOAT32: np.dtype(np.float32), PointField.FLOAT64: np.dtype(np.float64)}
 

@@ -18,8 +18,7 @@ def simulation(arguments: list[str] | None = None) -> int:
     """`ros2 run sim_node simulation`; arguments as run_node takes them. Returns the exit code."""
     # Entered before rclpy is loaded: a Ctrl-C meanwhile is a good end, too.
     with ExitInterrupt() as interrupt, _missing_told():
-        from sim_node.nodes.banner import headline
-        from sim_node.nodes.simulation import SimulationNode
+        from sim_node.nodes.simulation import SimulationNode, headline
         from sim_node.nodes.spin import run_node
 
         def make() -> SimulationNode:

@@ -1,9 +1,10 @@
-"""What time it is on the graph: /clock where somebody publishes it, else the wall clock."""
+"""The time on the graph: /clock where somebody publishes it, else the wall clock."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
@@ -11,7 +12,18 @@ from rosgraph_msgs.msg import Clock
 
 from sim_node.nodes.publishers import publishers_of
 from sim_node.wire.cdr import first_stamp
-from sim_node.wire.unreadable import Unreadable
+from sim_node.wire.tf_message_reader import Unreadable
+
+
+def nanoseconds(time: Any) -> int:
+    """Return nanoseconds of a Time or Duration, of rclpy or of a message. Raises TypeError for anything else."""
+    found = getattr(time, "nanoseconds", None)
+    if found is not None:
+        return int(found)
+    try:
+        return int(time.sec) * 1_000_000_000 + int(time.nanosec)
+    except AttributeError:
+        raise TypeError(f"{time!r} is neither a Time nor a Duration, of rclpy or of a message") from None
 
 
 class GraphClock:

@@ -9,7 +9,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.nodes.tf_statistics import FrameTraffic, TfStatistics

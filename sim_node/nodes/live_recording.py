@@ -15,16 +15,14 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.parameters import refuse_unknown
-from sim_node.nodes.publishers import message_class
-from sim_node.nodes.qos import profile, qos_of
+from sim_node.nodes.publishers import message_class, profile, qos_of
 from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.wire.qos import Qos
-from sim_node.wire.topic import Send, Topic
+from sim_node.wire.topic import Qos, Send, Topic
 
 # How often it is looked for topics and publishers that are new, and what has come is handed to the bag.
 LOOK_S, COMMIT_S = 0.25, 0.1

@@ -16,7 +16,7 @@ from sensor_msgs.msg import Image, LaserScan, PointCloud2, Range
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
@@ -24,7 +24,7 @@ from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Instant, Told
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.wire.unreadable import Unreadable
+from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import FrameTable
 from sim_node.world.frame_table import table_of
 

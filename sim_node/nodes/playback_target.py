@@ -14,11 +14,10 @@ from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rosgraph_msgs.msg import Clock
 
-from sim_node.nodes.publishers import message_class
-from sim_node.nodes.qos import profile
+from sim_node.nodes.publishers import message_class, profile
 from sim_node.recording.bag import BagTopic
 from sim_node.wire.clock import clock_writer
-from sim_node.wire.qos import CLOCK, Qos
+from sim_node.wire.topic import CLOCK, Qos
 
 ANY = "*"
 # As fast as possible, a reliable topic does not run further ahead of its subscribers than this.

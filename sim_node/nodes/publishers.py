@@ -1,16 +1,69 @@
-"""The graph as an outlet: publishers by the name of their type, which take ready CDR."""
+"""The graph as an outlet: QoS profiles, publishers that take ready CDR, and transforms as message objects."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
+from geometry_msgs.msg import TransformStamped
+from rclpy.duration import Duration
 from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
+from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes.qos import profile
-from sim_node.wire.topic import Send, Topic
+from sim_node.geometry.arrays import FloatArray
+from sim_node.wire import topic
+from sim_node.wire.tf_sink import TF as TF_TOPIC
+from sim_node.wire.tf_sink import PoseOutlet, SendPoses
+from sim_node.wire.topic import INFINITE_NS, Qos, Send, Topic
+
+
+@cache
+def profile(wanted: Qos) -> QoSProfile:
+    """What rclpy takes. Raises KeyError for a policy that it does not know."""
+    return QoSProfile(
+        depth=wanted.depth,
+        history=HistoryPolicy[wanted.history.upper()],
+        reliability=ReliabilityPolicy[wanted.reliability.upper()],
+        durability=DurabilityPolicy[wanted.durability.upper()],
+        deadline=_duration(wanted.deadline_ns),
+        lifespan=_duration(wanted.lifespan_ns),
+        liveliness=LivelinessPolicy[wanted.liveliness.upper()],
+        liveliness_lease_duration=_duration(wanted.liveliness_lease_ns),
+        avoid_ros_namespace_conventions=wanted.avoid_ros_namespace_conventions,
+    )
+
+
+def qos_of(found: QoSProfile) -> Qos:
+    """What an endpoint of the graph offers, in the words of bags."""
+    return Qos(
+        depth=found.depth,
+        history=found.history.name.lower(),
+        reliability=found.reliability.name.lower(),
+        durability=found.durability.name.lower(),
+        deadline_ns=_nanoseconds(found.deadline),
+        lifespan_ns=_nanoseconds(found.lifespan),
+        liveliness=found.liveliness.name.lower(),
+        liveliness_lease_ns=_nanoseconds(found.liveliness_lease_duration),
+        avoid_ros_namespace_conventions=found.avoid_ros_namespace_conventions,
+    )
+
+
+def _duration(nanoseconds: int) -> Duration:
+    # rclpy's own default, which middlewares take for infinite too.
+    return Duration() if nanoseconds == INFINITE_NS else Duration(nanoseconds=nanoseconds)
+
+
+def _nanoseconds(duration: Duration) -> int:
+    return int(duration.nanoseconds) or INFINITE_NS
+
+
+TF = profile(topic.TF)
+# A late listener to tf2's own profile keeps as many latched messages as there are broadcasters, up to 100.
+TF_STATIC_LISTENER = profile(Qos(depth=100, durability="transient_local"))
+DIAGNOSTICS = profile(topic.DIAGNOSTICS)
 
 
 class Publishers:
@@ -48,3 +101,41 @@ def message_class(type: str) -> Any:
 def _without_variance(publish: Callable[[bytes], None]) -> Send:
     """Before ROS 2 Jazzy a Range ends a float32 earlier."""
     return lambda time_ns, data: publish(data[:-4])
+
+
+def typed(node: Node) -> PoseOutlet:
+    """Sends message objects, through tf2_ros' broadcaster where /tf is sent and it is installed."""
+
+    def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
+        transforms = [TransformStamped(child_frame_id=child) for child in children]
+        for transform, parent in zip(transforms, parents, strict=True):
+            transform.header.frame_id = parent
+        publish = _publish(node, topic)
+
+        def send(stamp_ns: int, poses: FloatArray) -> None:
+            seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+            for message, (x, y, z, qx, qy, qz, qw) in zip(transforms, poses.tolist(), strict=True):
+                message.header.stamp.sec, message.header.stamp.nanosec = seconds, nanoseconds
+                translation, rotation = message.transform.translation, message.transform.rotation
+                translation.x, translation.y, translation.z = x, y, z
+                rotation.x, rotation.y, rotation.z, rotation.w = qx, qy, qz, qw
+            publish(transforms)
+
+        return send
+
+    return advertise
+
+
+def _publish(node: Node, topic: Topic) -> Callable[[list[TransformStamped]], None]:
+    if topic == TF_TOPIC:
+        try:
+            from tf2_ros import TransformBroadcaster
+        except ImportError:
+            pass
+        else:
+            send: Callable[[list[TransformStamped]], None] = TransformBroadcaster(
+                node, profile(topic.qos)
+            ).sendTransform
+            return send
+    publisher = node.create_publisher(TFMessage, topic.name, profile(topic.qos))
+    return lambda transforms: publisher.publish(TFMessage(transforms=transforms))

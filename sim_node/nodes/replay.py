@@ -1,4 +1,4 @@
-"""The replay node: a bag on its recorded topics, with services to steer it."""
+"""The replay node: a bag on the graph, and how it stands on /diagnostics."""
 
 from __future__ import annotations
 
@@ -6,24 +6,78 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.time import Time
 from std_msgs.msg import Float64
 from std_srvs.srv import Trigger
 
-from sim_node.nodes import qos
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes import publishers
+from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault, declare, refuse_unknown
 from sim_node.nodes.playback_target import PlaybackTarget
-from sim_node.nodes.replay_diagnostics import ReplayDiagnostics
 from sim_node.nodes.replay_parameters import SPECS, awaited, check_awaited, chosen, opened, span_ns
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import Bag
 from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
-from sim_node.recording.replay_qos import offer
+from sim_node.recording.qos import offer
 from sim_node.simulation import Refused
+
+
+class ReplayDiagnostics:
+    """Publishes a DiagnosticStatus of a player: state, position, pace, and who else publishes on its topics."""
+
+    def __init__(self, node: Node, player: Player, stage: PlaybackTarget) -> None:
+        self._node = node
+        self._player = player
+        self._stage = stage
+        self._behind = 0.0
+        self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
+        # Wall time: a paused replay still tells that it is paused.
+        self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+    def _publish(self) -> None:
+        player = self._player
+        pace = player.pace()
+        level, message = DiagnosticStatus.OK, player.said()
+        missing = [] if player.began else self._stage.missing()
+        if missing:
+            level, message = DiagnosticStatus.WARN, f"waits for subscribers of {', '.join(missing)}"
+            self._node.get_logger().info(message, throttle_duration_sec=10.0)
+        elif pace.behind > self._behind:
+            level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
+        self._behind = pace.behind
+        others = self._stage.others()
+        if others:
+            level, message = DiagnosticStatus.WARN, f"somebody else publishes too: {', '.join(others)}"
+            self._node.get_logger().warning(
+                f"{message}; stop one, play other --topics, or --remap them", throttle_duration_sec=30.0
+            )
+        values = {
+            "position (s)": f"{player.position_ns / 1e9:.9g}",
+            "messages": str(player.sent),
+            "loops": str(player.loops),
+            "lateness p99 (ms)": f"{pace.lateness_p99 * 1e3:.3f}",
+            "wall time given up (s)": f"{pace.behind:.3f}",
+        }
+        status = DiagnosticStatus(
+            level=level,
+            name=f"{self._node.get_fully_qualified_name()}: replay",
+            message=message,
+            hardware_id="sim_node",
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )
+        array = DiagnosticArray(status=[status])
+        # As the replayed topics are, for those who take their time from our /clock.
+        clock_ns = self._stage.clock_ns
+        now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
+        array.header.stamp = now.to_msg()
+        self._publisher.publish(array)
+
 
 POSITION_PERIOD_S = 0.1
 
@@ -57,7 +111,7 @@ class ReplayNode(LoopNode):
             raise
         self._shown = shown
         self._diagnostics = ReplayDiagnostics(self, self.loop, self.stage)
-        self._position = self.create_publisher(Float64, "~/position", qos.DIAGNOSTICS)
+        self._position = self.create_publisher(Float64, "~/position", publishers.DIAGNOSTICS)
         self.create_timer(POSITION_PERIOD_S, self._tell_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def scale_rate(self, factor: float) -> None:

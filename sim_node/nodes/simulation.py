@@ -1,7 +1,9 @@
-"""The simulation node: a world on /tf, /tf_static and /clock, with services to steer it."""
+"""The simulation node: a Session on the graph."""
 
 from __future__ import annotations
 
+import shlex
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -9,19 +11,100 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
+from sim_node.nodes.bridge_beside import bridges_for, flown_by_builtin, parameters_beside
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
-from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.publishers import Publishers, typed
 from sim_node.nodes.recording import recording_faults, recording_settings, serve_snapshot
-from sim_node.nodes.reset_gap import ResetGap
 from sim_node.nodes.spin import LoopNode
-from sim_node.nodes.typed_transforms import typed
 from sim_node.plugins import blamed
 from sim_node.session import Publishing, Session
-from sim_node.simulation import Loop, Refused, Sink
+from sim_node.simulation import Loop, Refused, Sink, Snapshot
 from sim_node.wire.clock import simulation_stamp, wall_stamp
-from sim_node.world import World
+from sim_node.wire.sensor_topics import topics_of
+from sim_node.world import FrameTable, World
+
+# After a reset /clock goes back first; listeners that follow it then drop what they know of the future. Transforms
+# that overtook it would be refused by them as old (TF_OLD_DATA), so these wait a moment.
+RESET_GAP_S = 0.1
+
+
+class ResetGap:
+    """Waits where time goes back: a sink between that of /clock and those that follow it."""
+
+    def __init__(self) -> None:
+        self._last_ns = 0
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Nothing came before."""
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Waits if the snapshot is earlier than the last one."""
+        if snapshot.time_ns < self._last_ns:
+            time.sleep(RESET_GAP_S)
+        self._last_ns = snapshot.time_ns
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+# Of sensors, that are shown.
+MAX_TOPICS = 12
+
+
+def banner(node: SimulationNode) -> list[str]:
+    """Lines for a person who has just started the node."""
+    frames, world = node.loop.simulation.frames, node.world
+    moving = int((~frames.static).sum())
+    name = node.get_fully_qualified_name()
+    rate = f"{node.get_parameter('publish_rate').value:g} Hz"
+    watched = frames.names[frames.static.tolist().index(False) if moving else -1]
+    if watched != world.fixed_frame:
+        watched = node.get_parameter("frame_prefix").value + watched
+    follow = " --ros-args -p use_sim_time:=true" if node.clock_sink.enabled else ""
+    return [
+        headline(node),
+        f"  /tf          {rate}, {moving} moving",
+        f"  /tf_static   once, latched, {len(frames) - 1 - moving} static",
+        *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
+        *_sensors(node),
+        f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *(f"  bridge       {line}" for line in _bridged(node)),
+        f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
+        f"  rviz         {_rviz(node)}{follow}",
+        "  stop         Ctrl-C",
+    ]
+
+
+def _bridged(node: SimulationNode) -> list[str]:
+    """Where topics of telemetry are, and commands."""
+    vehicles = flown_by_builtin(node.world).values() if node.beside else ()
+    return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MAX_TOPICS]]
+
+
+def headline(node: SimulationNode) -> str:
+    """The first of these lines, for logs."""
+    speed = node.get_parameter("real_time_factor").value
+    pace = "as fast as possible" if speed == 0.0 else f"{speed:g} x real time"
+    return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
+
+
+def _sensors(node: SimulationNode) -> list[str]:
+    """The topics of sensors, the first few where there are many."""
+    topics = topics_of(node.world, node.get_parameter("frame_prefix").value)
+    more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
+    return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
+
+
+def _rviz(node: SimulationNode) -> str:
+    """What opens rviz on all of this, from here."""
+    options = {
+        "--frame-prefix": node.get_parameter("frame_prefix").value,
+        "--namespace": node.get_namespace().strip("/"),
+    }
+    given = "".join(f" {option} {shlex.quote(value)}" for option, value in options.items() if value)
+    world = shlex.quote(node.get_parameter("world").value)
+    return f"sim_node rviz {world}{given} -o sim.rviz && rviz2 -d sim.rviz"
 
 
 class SimulationNode(LoopNode):

@@ -17,7 +17,7 @@ from rclpy.utilities import remove_ros_args
 
 from sim_node.autopilot.ports import PortTaken
 from sim_node.interrupt import Interrupt
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault
 from sim_node.nodes.ros_arguments import overrides, unheard
 from sim_node.plugins import blamed

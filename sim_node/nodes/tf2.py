@@ -1,7 +1,7 @@
 """The names that programs import from tf2_ros, for changing one import line."""
 
 from sim_node.nodes.buffer import Buffer
-from sim_node.nodes.tf2_exceptions import (
+from sim_node.nodes.tf2_conversions import (
     ConnectivityException,
     ExtrapolationException,
     InvalidArgumentException,

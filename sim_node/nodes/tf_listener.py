@@ -17,13 +17,12 @@ from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes import qos as profiles
+from sim_node.nodes import publishers as profiles
 from sim_node.nodes.buffer import Buffer
 from sim_node.nodes.publishers import publishers_of
-from sim_node.nodes.transform_messages import from_message
+from sim_node.nodes.tf2_conversions import from_message
 from sim_node.tree import InvalidTransform, TransformTree
-from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, is_plain_cdr
-from sim_node.wire.unreadable import Unreadable
+from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable, is_plain_cdr
 
 # So many refused transforms are told apart: a publisher can make up names without an end.
 _MAX_REFUSED = 4096

@@ -1,8 +1,9 @@
-"""What a vehicle can be told on the graph: services where nothing has to be said, topics where something has."""
+"""Commands and missions of a vehicle on the graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
@@ -14,13 +15,17 @@ from std_srvs.srv import SetBool, Trigger
 
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.commands import set_mode_for
 from sim_node.autopilot.goto import Goto
+from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
+from sim_node.autopilot.mission.plan import as_messages, from_messages
 from sim_node.autopilot.setpoints import SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.transaction import Refusal, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
-from sim_node.nodes.qos import profile
+from sim_node.nodes.publishers import profile
+from sim_node.world import WorldError
 
 RESULT = "command_result"
 GOTO = "goto"
@@ -130,3 +135,51 @@ class VehicleCommands:
 
     def _value(self, name: str) -> Any:
         return self._node.get_parameter(name).value
+
+
+MAX_FILE = 1_000_000
+
+
+class VehicleMissions:
+    """mission/push, pull, clear and start, mission/upload, and mission/waypoints with what was pulled."""
+
+    def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
+        self._node, self._vehicle, self._commands = node, vehicle, commands
+        prefix = f"{name}/" if name else ""
+        self._waypoints = node.create_publisher(String, prefix + "mission/waypoints", profile(Profile.LATCHED.value))
+        commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
+        commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
+        commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))
+        commands.hear(String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True)
+        node.create_service(Trigger, prefix + "mission/pull", self._pull)
+
+    def _push(self) -> Transaction:
+        path = self._node.get_parameter("mission_file").value
+        if not path:
+            return Refusal(Upload.name, "the parameter mission_file names no file")
+        try:
+            with Path(path).open(encoding="utf-8") as file:
+                text = file.read(MAX_FILE + 1)
+        except (OSError, UnicodeDecodeError) as error:
+            return Refusal(Upload.name, f"mission_file {path!r}: {getattr(error, 'strerror', None) or error}")
+        if len(text) > MAX_FILE:
+            return Refusal(Upload.name, f"mission_file {path!r}: is larger than {MAX_FILE} characters")
+        return self._upload(text, path)
+
+    def _upload(self, text: str, name: str) -> Transaction:
+        telemetry = self._vehicle.telemetry
+        try:
+            plan = read_plan(text, name)
+        except WorldError as error:
+            return Refusal(Upload.name, str(error))
+        if telemetry.home is None:
+            return Refusal(Upload.name, "no HOME_POSITION yet, and places count from home")
+        return Upload(as_messages(plan, telemetry.home, telemetry.autopilot))
+
+    async def _pull(self, request: Any, response: Any) -> Any:
+        result = await self._commands.begin(Download, engages=True)
+        response.success, response.message = result.ok, result.text
+        if result.ok:
+            entries = from_messages(result.value, self._vehicle.telemetry.autopilot)
+            self._waypoints.publish(String(data=as_json(entries)))
+        return response

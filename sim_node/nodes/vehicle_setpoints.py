@@ -22,8 +22,8 @@ from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.transaction import Result
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
-from sim_node.nodes.qos import profile
-from sim_node.nodes.stamps import nanoseconds
+from sim_node.nodes.graph_clock import nanoseconds
+from sim_node.nodes.publishers import profile
 from sim_node.nodes.vehicle_commands import VehicleCommands
 
 # A refusal is not repeated sooner.

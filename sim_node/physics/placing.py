@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.mujoco_model import Compiled
+from sim_node.world.checks import UNIT
 from sim_node.world.layout import Layout
 from sim_node.world.model import MAX_DISTANCE
-from sim_node.world.pose_checks import UNIT
 
 _Indices = npt.NDArray[np.intp]
 _SIZES = {"free": (7, 6), "ball": (4, 3), "slide": (1, 1), "hinge": (1, 1)}

@@ -16,7 +16,7 @@ from sim_node.physics.mocap_bodies import MocapBodies
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.mujoco_import import need_mujoco
+from sim_node.world.mujoco_source import need_mujoco
 from sim_node.world.problems import Diverged, Problem, Where, WorldError
 
 if TYPE_CHECKING:

@@ -1,14 +1,46 @@
-"""What a supervised program is, and whether it can be started."""
+"""A program beside a run: its folder, its log, its command."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sim_node.programs.state import state_folder
+
+def state_folder() -> Path:
+    """$XDG_STATE_HOME/sim_node, ~/.local/state/sim_node by default (XDG Base Directory Specification 0.8)."""
+    home = os.environ.get("XDG_STATE_HOME", "")
+    # "If an implementation encounters a relative path in any of these variables it should ... ignore it."
+    return (Path(home) if home.startswith("/") else Path.home() / ".local" / "state") / "sim_node"
+
+
+# Of a log's end: how much is read, and how much of it a person is shown.
+_READ, LINES_SHOWN, MAX_SHOWN = 4096, 2, 300
+
+
+def opened(path: Path) -> int:
+    """A new log to append to; the one that was there gets `.1` behind its name. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):
+        path.replace(path.with_name(path.name + ".1"))
+    # Shared by the program and all that it starts: each write goes to the end.
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+
+
+def end_of(path: Path) -> str:
+    """`: LINE | LINE (all of it in PATH)`: the last lines that say something."""
+    try:
+        with path.open("rb") as log:
+            log.seek(max(0, path.stat().st_size - _READ))
+            text = log.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = [line for raw in text.splitlines() if (line := "".join(filter(str.isprintable, raw)).strip())]
+    shown = " | ".join(lines[-LINES_SHOWN:])
+    return f": {shown[-MAX_SHOWN:]} (all of it in {path})" if shown else f" (its output is in {path})"
 
 
 class ProgramFault(Exception):

@@ -12,8 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from sim_node.programs import guard
-from sim_node.programs.logs import end_of, opened
-from sim_node.programs.program import Program, ProgramFault
+from sim_node.programs.program import Program, ProgramFault, end_of, opened
 
 # Between SIGTERM and SIGKILL.
 PATIENCE_S = 2.0

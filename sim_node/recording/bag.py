@@ -1,12 +1,15 @@
-"""A bag to read: its topics, and its messages in the order of their times."""
+"""A bag to read, and the storages that bags are kept in. A new storage is a new file with one `@storage` entry."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from sim_node.wire.qos import Qos
+from sim_node.registry import Registry
+from sim_node.text import did_you_mean
+from sim_node.wire.topic import Qos
 
 
 class BagError(Exception):
@@ -83,3 +86,29 @@ class Bag(Protocol):
     def __enter__(self) -> Bag: ...
 
     def __exit__(self, *of: object) -> None: ...
+
+
+# Opens one file; the number is how many bytes may be decompressed at once. Messages are as they were recorded,
+# compressed one by one where the bag says so.
+Opener = Callable[[Path, int], Bag]
+
+# By rosbag2's storage_identifier, and by suffix.
+STORAGES: Registry[str, Opener] = Registry(
+    "storage", shipped=("sim_node.recording.mcap_bag", "sim_node.recording.sqlite_bag"), group="sim_node.storages"
+)
+# Registers what opens a file of a storage.
+storage = STORAGES.add
+
+
+def opener(name: str, where: Path) -> Opener:
+    """What opens files of this identifier or suffix. Raises BagError, which `where` is named in."""
+    if name not in STORAGES:
+        known = sorted(name for name in STORAGES if not name.startswith("."))
+        said = f"storage {name!r}" if not name.startswith(".") else f"{name} files"
+        raise BagError(f"{where}: {said} cannot be read{did_you_mean(name, known)} (known: {', '.join(known)})")
+    return STORAGES[name]
+
+
+def suffixes() -> tuple[str, ...]:
+    """`.mcap`, `.db3`: what files of bags end with."""
+    return tuple(name for name in STORAGES if name.startswith("."))

@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_node.recording.bag import Bag, BagError, BagTopic, Message
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
-from sim_node.wire.unreadable import Unreadable
+from sim_node.wire.tf_message_reader import Unreadable
 
 TIME = "time_ns"
 # A sequence that is first seen longer than this (an image, a point cloud) is one cell of CSV, a JSON list.

@@ -10,14 +10,13 @@ from pathlib import Path
 from mcap.records import Attachment as AttachmentRecord
 from mcap.records import Metadata
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_bytes, messages_in, raw_messages_in
 from sim_node.recording.mcap_layout import Layout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, scanned
-from sim_node.recording.qos_profiles import profiles
-from sim_node.recording.storages import storage
+from sim_node.recording.qos import profiles
 
 _ALL_TIMES = (0, 2**64)
 _time = itemgetter(1)

@@ -6,12 +6,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sim_node.recording.bag import Bag, BagError
+from sim_node.recording.bag import Bag, BagError, opener, suffixes
 from sim_node.recording.decompression import MAX_BYTES, BrokenContent, decompress_file, message_of
-from sim_node.recording.metadata import FILE
-from sim_node.recording.metadata_reader import Metadata, read_metadata
+from sim_node.recording.metadata import FILE, Metadata, read_metadata
 from sim_node.recording.split_bag import Decompress, SplitBag
-from sim_node.recording.storages import opener, suffixes
 from sim_node.world.problems import quoted_path
 
 _COMPRESSED = (".zstd", ".zst")

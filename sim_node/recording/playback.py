@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 
 from sim_node.recording.bag import Bag, Message
-from sim_node.recording.replay_qos import offer
-from sim_node.recording.statics import Statics
+from sim_node.recording.frames import Statics
+from sim_node.recording.qos import offer
 
 TF_MESSAGE = "tf2_msgs/msg/TFMessage"
 

@@ -10,15 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from sim_node.recording.bag import BagError, RecordingStopped
-from sim_node.recording.batch import Batch
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
-from sim_node.recording.provenance import Attached
 from sim_node.recording.settings import Settings
-from sim_node.recording.writer import BagFull, BagWriter, RecordedTopic
-from sim_node.wire.qos import Qos
-from sim_node.wire.topic import Send, Topic
+from sim_node.recording.worlds import Attached
+from sim_node.recording.writer import BagFull, BagWriter, Batch, RecordedTopic
+from sim_node.wire.topic import Qos, Send, Topic
 
 # Bytes that may wait for the disk.
 MAX_WAITING = 64 * 1024 * 1024

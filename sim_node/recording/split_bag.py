@@ -10,7 +10,7 @@ from operator import attrgetter
 
 from sim_node.recording.bag import Attachment, Bag, BagTopic, Message
 from sim_node.recording.decompression import BrokenContent
-from sim_node.recording.metadata_reader import Metadata
+from sim_node.recording.metadata import Metadata
 
 # Messages that are left out and named one by one.
 _MAX_TOLD = 100

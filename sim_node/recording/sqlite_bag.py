@@ -1,24 +1,99 @@
-"""One SQLite file (.db3) as a bag, rosbag2's storage before Iron, read by the rosbags library."""
+"""Bags in SQLite, also those that were not closed or have damaged pages."""
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from sim_node.recording.bag import Attachment, BagError, BagTopic, Message
+from sim_node.recording.bag import Attachment, BagError, BagTopic, Message, storage
 from sim_node.recording.decompression import MAX_BYTES
-from sim_node.recording.sqlite_rescue import rescued, unfinished
-from sim_node.recording.storages import storage
-from sim_node.wire.qos import INFINITE_NS, Qos
+from sim_node.wire.topic import INFINITE_NS, Qos
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
     from rosbags.rosbag2 import Reader
+
+# What SQLite keeps beside a database that is being written.
+_LOGS = ("-wal", "-journal")
+_SMALL_TABLES = ("schema", "metadata", "message_definitions")
+
+
+def unfinished(path: Path) -> bool:
+    """Whether a log beside the file has what is not in it yet."""
+    logs = (path.with_name(path.name + suffix) for suffix in _LOGS)
+    return any(log.is_file() and log.stat().st_size for log in logs)
+
+
+def rescued(path: Path, folder: Path) -> tuple[Path, list[str]]:
+    """Copies all rows that can be read into a new file in `folder`; returns it, and what there is to say of that.
+
+    Raises BagError where not even the topics can be read.
+    """
+    source_path, target_path = folder / f"source_{path.name}", folder / path.name
+    said = [f"{path}: was not closed; its log is read too"] if unfinished(path) else []
+    shutil.copyfile(path, source_path)
+    for suffix in _LOGS:
+        with suppress(FileNotFoundError):
+            shutil.copyfile(path.with_name(path.name + suffix), source_path.with_name(source_path.name + suffix))
+    try:
+        with closing(sqlite3.connect(source_path)) as source, closing(sqlite3.connect(target_path)) as target:
+            _copy_table(source, target, "topics")
+            for table in _SMALL_TABLES:
+                with suppress(sqlite3.DatabaseError):
+                    _copy_table(source, target, table)
+            lost = _copy_messages(source, target)
+            target.execute("CREATE INDEX timestamp_idx ON messages (timestamp ASC)")
+            target.commit()
+    except sqlite3.DatabaseError as error:
+        raise BagError(f"{path}: the database is damaged beyond what can be read: {error}") from None
+    finally:
+        source_path.unlink()
+    if lost:
+        said.append(f"{path}: pages of the database are damaged; about {lost} messages are lost")
+    return target_path, said
+
+
+def _copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: str) -> None:
+    found = source.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)).fetchone()
+    if found is None:
+        raise sqlite3.DatabaseError(f"there is no table {table}")
+    rows = source.execute(f"SELECT * FROM {table}").fetchall()
+    target.execute(found[0])
+    if rows:
+        target.executemany(f"INSERT INTO {table} VALUES ({','.join('?' * len(rows[0]))})", rows)
+
+
+def _copy_messages(source: sqlite3.Connection, target: sqlite3.Connection) -> int:
+    """Returns how many numbers of messages are missing between the first and the last."""
+    target.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB)")
+    (last,) = source.execute("SELECT max(id) FROM messages").fetchone()
+    copied = 0
+    first = next_id = 0
+    # Behind a damaged page, further and further on until one can be read again.
+    step = 1
+    while next_id <= (last or 0):
+        for row in _readable(source, next_id):
+            target.execute("INSERT INTO messages VALUES (?, ?, ?, ?)", row)
+            first = first or row[0]
+            next_id, copied, step = row[0] + 1, copied + 1, 1
+        next_id, step = next_id + step, 2 * step
+    return (last or 0) - first + 1 - copied if copied else (last or 0)
+
+
+def _readable(source: sqlite3.Connection, first: int) -> Iterator[tuple[int, int, int, bytes]]:
+    """Rows from a number on, up to the first that cannot be read."""
+    with suppress(sqlite3.DatabaseError):
+        yield from source.execute(
+            "SELECT id, topic_id, timestamp, data FROM messages WHERE id >= ? ORDER BY id", (first,)
+        )
+
 
 _SIGNATURE = b"SQLite format 3\0"
 

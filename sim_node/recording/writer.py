@@ -1,4 +1,4 @@
-"""A rosbag2 bag being written: its folder, its files one after the other, metadata.yaml."""
+"""Writes batches of a recording to the files of a bag."""
 
 from __future__ import annotations
 
@@ -9,15 +9,33 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.definitions import Definition
 from sim_node.recording.mcap_file import Entry, McapFile
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
-from sim_node.recording.provenance import Attached, library
 from sim_node.recording.settings import Settings
-from sim_node.wire.qos import Qos
+from sim_node.recording.worlds import Attached, library
+from sim_node.wire.topic import Qos
+
+# What a message takes beside its bytes, about.
+_OVERHEAD = 120
+
+
+class Batch(NamedTuple):
+    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
+
+    time_ns: int
+    entries: list[Entry]
+    progress_ns: int = 0
+
+    @property
+    def size(self) -> int:
+        """What it takes of memory, about."""
+        return sum(len(data) + _OVERHEAD for _, _, data in self.entries)
+
 
 # How often, in the bag's time, everything is handed to the system.
 FLUSH_NS = 500_000_000

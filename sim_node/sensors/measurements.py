@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -38,17 +38,38 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measurements:
-    """All sensors' readings that came out in the last step of a run, however long that was; often none of some."""
+class Measurements(Mapping[str, Measurement]):
+    """What the sensors published in the last step of a run, however long it was: a mapping from names to measurements.
+
+    Every sensor has an entry, which is often empty. Two of these are equal only if they are the same object.
+    """
 
     batches: tuple[Batch, ...] = ()
 
+    # A mapping would compare arrays.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def __iter__(self) -> Iterator[str]:
-        """The names of the sensors."""
+        """Return the names of the sensors."""
         return (name for batch in self.batches for name in batch.names)
 
+    def __len__(self) -> int:
+        """Return the number of sensors."""
+        return sum(len(batch.names) for batch in self.batches)
+
     def __getitem__(self, name: str) -> Measurement:
-        """What one sensor published. Raises KeyError, which names the nearest."""
+        """Return what one sensor published.
+
+        Args:
+            name: The sensor's name, which is also its frame's.
+
+        Returns:
+            Stamps (K,) in ns and values (K, ...), oldest first; K is often 0.
+
+        Raises:
+            KeyError: There is no such sensor; the message names the nearest.
+        """
         for batch in self.batches:
             if name in batch.names:
                 return Measurement(batch.stamps_ns, batch.values[:, batch.names.index(name)])

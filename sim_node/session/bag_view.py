@@ -20,7 +20,7 @@ from sim_node.session.bag_world import recorded_shapes
 from sim_node.viewing.browser.sensor_topic_views import MESSAGES, SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Stream, Told
 from sim_node.viewing.browser.viewer import Viewer
-from sim_node.wire.unreadable import Unreadable
+from sim_node.wire.tf_message_reader import Unreadable
 from sim_node.world import WorldError
 
 # How far before a time that is sought transforms and readings are looked for, ns.

@@ -13,18 +13,17 @@ from typing import TYPE_CHECKING
 from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
-from sim_node.programs.recipes import supervised
+from sim_node.programs.processes import supervised
 from sim_node.recording.settings import Settings
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import World, load
-from sim_node.world.randomise import randomised as drawn
+from sim_node.world.load import randomised as drawn
 
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
-    from sim_node.viewing.browser.sink import ViewSink
-    from sim_node.viewing.browser.viewer import Viewer
+    from sim_node.viewing.browser.viewer import Viewer, ViewSink
     from sim_node.wire.clock import ClockSink
 
 _LOG = logging.getLogger("sim_node")
@@ -198,8 +197,8 @@ class Session:
             return None
         # Here, because a run that is not recorded needs none of it.
         with needing("recording", "recording"):
-            from sim_node.recording.provenance import attachments_of, custom_data
             from sim_node.recording.recorder import Recorder, absolute
+            from sim_node.recording.worlds import attachments_of, custom_data
         return Recorder(
             Path(self._record),
             self._recording,
@@ -213,8 +212,7 @@ class Session:
         if self._view is False:
             return ()
         with needing("the viewer", "view"):
-            from sim_node.viewing.browser.sink import ViewSink
-            from sim_node.viewing.browser.viewer import Viewer
+            from sim_node.viewing.browser.viewer import Viewer, ViewSink
         self.viewer = Viewer(None if self._view is True else self._view, self.world.name)
         opened.callback(self.viewer.close)
         return (ViewSink(self.viewer),)

@@ -11,8 +11,8 @@ from sim_node.simulation.pacing import Pace, Pacer, Ticks
 from sim_node.simulation.simulation import Simulation
 from sim_node.simulation.snapshot import Snapshot
 from sim_node.simulation.worker import Refused, Worker
+from sim_node.world.fields import nanoseconds, within
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.instants import nanoseconds, within
 from sim_node.world.model import TimeGrid, World
 
 T = TypeVar("T")

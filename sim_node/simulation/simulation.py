@@ -26,8 +26,8 @@ from sim_node.simulation.history import History
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
+from sim_node.world.fields import LAST_NS, nanoseconds, within
 from sim_node.world.frame_table import FrameTable
-from sim_node.world.instants import LAST_NS, nanoseconds, within
 from sim_node.world.layout import lay_out
 from sim_node.world.load import load
 from sim_node.world.model import World

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -15,14 +15,16 @@ NO_COLUMNS: Mapping[str, Array] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
-    """One instant of a run: a view of its columns, or copies of some.
+class Snapshot(Mapping[str, Array]):
+    """One instant of a run: a mapping from the names of columns to arrays, either the run's own or copies of some.
+
+    Two snapshots are equal only if they are the same object.
 
     Attributes:
-        time_ns: Simulation time.
-        poses: (N, 7) [x y z qx qy qz qw]: each frame of the run's FrameTable in its parent. The column `pose`.
+        time_ns: Simulation time, ns.
+        poses: (N, 7) [x y z qx qy qz qw], m: each frame of the run's FrameTable in its parent. Also `snapshot["pose"]`.
         measurements: What the sensors published in the step that led here.
-        columns: The columns by name; `snapshot["rotor_speed"]` reads one.
+        columns: The other columns by name.
     """
 
     time_ns: int
@@ -30,8 +32,27 @@ class Snapshot:
     measurements: Measurements = NO_MEASUREMENTS
     columns: Mapping[str, Array] = field(default_factory=lambda: NO_COLUMNS, repr=False)
 
+    # A mapping would compare arrays.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the columns, `pose` first."""
+        yield "pose"
+        yield from (name for name in self.columns if name != "pose")
+
+    def __len__(self) -> int:
+        """Return the number of columns."""
+        return len(self.columns) + ("pose" not in self.columns)
+
     def __getitem__(self, column: str) -> Array:
         """Return the array of a column.
+
+        Args:
+            column: Its name, for example "rotor_speed".
+
+        Returns:
+            The array, one row for each entity of the column.
 
         Raises:
             KeyError: The snapshot has no such column; the message names the nearest.

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.shape import Shape
+from sim_node.viewing.meshes import Shape
 from sim_node.world import World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout

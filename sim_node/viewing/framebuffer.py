@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.world.mujoco_import import ALLOWED, OPENGL, VARIABLE
+from sim_node.world.mujoco_source import ALLOWED, OPENGL, VARIABLE
 
 Pixels = npt.NDArray[np.uint8]
 

@@ -1,9 +1,9 @@
-"""A world as rviz markers: what it is made of, where its frames will go, what its sensors see."""
+"""The groups of markers that show a world. A new group is a function with one `@marker_group` entry."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -11,16 +11,41 @@ import numpy as np
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.keyframes import Motions
-from sim_node.viewing.marker_groups import all_marks, marker_group
-from sim_node.viewing.mesh_files import READ_BY_RVIZ, parts_of, uri
+from sim_node.registry import Registry
+from sim_node.viewing.meshes import PLAIN, READ_BY_RVIZ, Shape, parts_of, uri
 from sim_node.viewing.robots import robots_of
-from sim_node.viewing.shape import PLAIN, Shape
 from sim_node.viewing.shapes import shapes_of
-from sim_node.viewing.urdf_shapes import in_urdf
+from sim_node.viewing.urdf import in_urdf
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
 from sim_node.world.model import CURVED, STILL, Motion
 from sim_node.world.problems import WorldWarning
+
+# Makes the markers of a world that is assembled, in the frames that they are given in.
+Marks = Callable[[World, FrameTable], Iterable[Marker]]
+# By the namespaces of its markers, as rviz lists them.
+MARKER_GROUPS: Registry[str, Marks] = Registry(
+    "group of markers",
+    shipped=("sim_node.viewing.markers", "sim_node.viewing.sensor_marks"),
+    group="sim_node.markers",
+)
+# Registers what makes the markers of some namespaces.
+marker_group = MARKER_GROUPS.add
+
+
+def all_marks(world: World, frames: FrameTable) -> Iterator[Marker]:
+    """Yield the markers of all groups. Raises PluginFault for those of another package that are none."""
+    made: list[Marks] = []
+    for name, marks in MARKER_GROUPS.items():
+        if marks in made:
+            continue  # it makes several groups
+        made.append(marks)
+        for marker in marks(world, frames):
+            MARKER_GROUPS.expect(name, marker, Marker, "a Marker")
+            if marker.group not in MARKER_GROUPS:
+                MARKER_GROUPS.refuse(name, f"made a marker of the group {marker.group!r}, which it does not name")
+            yield marker
+
 
 # The namespaces of markers, as rviz lists them. ROBOTS are what robot_description shows too.
 SHAPES, ROBOTS, PATHS, MISSIONS = "shapes", "robots", "keyframes", "missions"

@@ -1,22 +1,50 @@
-"""A world as it is to be shown: run through, then drawn instant by instant."""
+"""What to render: a world, its poses at instants, the camera and what is shown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation import Simulation, Snapshot
 from sim_node.viewing.framebuffer import Framebuffer, Pixels
 from sim_node.viewing.framing import Content, RenderError, framing_for, size_of
-from sim_node.viewing.labels import write_names, write_time
-from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail
-from sim_node.viewing.pose_sources import PoseSource, source_of_run
+from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_names, write_time
 from sim_node.viewing.renderer import Renderer
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.model import LATEST_NS, World
+
+
+@dataclass(frozen=True, eq=False)
+class PoseSource:
+    """An assembled world from a time to another, and where its frames are in between.
+
+    poses: of instants (rising) the poses (N, 7) of all frames of `lay_out(world)`, each in its parent. name: what it
+    is, for messages. zero_ns: what times that people give are counted from.
+    """
+
+    world: World
+    poses: Callable[[Iterable[int]], Iterator[FloatArray]]
+    start_ns: int
+    end_ns: int = LATEST_NS
+    zero_ns: int = 0
+    name: str = "world"
+
+
+def source_of_run(
+    world: World, seed: int = 0, seek: Callable[[Simulation, int], Snapshot] = Simulation.seek
+) -> PoseSource:
+    """A run of a world; seek: how it gets to an instant. Raises what a Simulation does."""
+    simulation = Simulation(world, seed, sensors=False)
+
+    def poses(times_ns: Iterable[int]) -> Iterator[FloatArray]:
+        return (seek(simulation, time_ns).poses for time_ns in times_ns)
+
+    return PoseSource(simulation.world, poses, simulation.world.time.start_ns)
+
 
 # Goes over instants, and shows how far it is: of them, and a word for what is done.
 Watch = Callable[[Sequence[int], str], Iterable[int]]

@@ -10,8 +10,8 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import dressed
 from sim_node.physics.mujoco_model import compile_model
-from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
-from sim_node.viewing.shown_meshes import add_shown
+from sim_node.viewing.mujoco_shapes import add_shown
+from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
 from sim_node.viewing.view import View
 from sim_node.world.layout import Layout
 from sim_node.world.model import World

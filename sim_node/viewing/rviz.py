@@ -7,12 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from sim_node.viewing.description_sink import description_topic
+from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
 from sim_node.viewing.extent import Extent, around, places_of
-from sim_node.viewing.marker_groups import MARKER_GROUPS
-from sim_node.viewing.marker_sink import MARKERS
-from sim_node.viewing.markers import ROBOTS
-from sim_node.viewing.path_sink import path_topic
+from sim_node.viewing.markers import MARKER_GROUPS, ROBOTS
 from sim_node.viewing.robots import Robot, robots_of
 from sim_node.viewing.rviz_displays import DISPLAYS, PLUGINS, Properties, robot_model, shown
 from sim_node.viewing.rviz_layout import configuration, from_above, grid, point, tf

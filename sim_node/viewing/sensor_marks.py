@@ -11,7 +11,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.names import last
 from sim_node.registry import Registry
 from sim_node.sensors import groups_of
-from sim_node.viewing.marker_groups import marker_group
+from sim_node.viewing.markers import marker_group
 from sim_node.wire.marker_messages import Marker, MarkerType
 from sim_node.world import FrameTable, World
 

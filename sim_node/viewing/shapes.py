@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.rotor_discs import DISC, THICKNESS, discs_of
-from sim_node.viewing.shape import Shape, coloured
+from sim_node.viewing.meshes import Shape, coloured
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import lay_out
-from sim_node.world.mujoco_import import need_mujoco
+from sim_node.world.mujoco_source import need_mujoco
+from sim_node.world.vehicles import Multirotor
+
+DISC = (0.16, 0.18, 0.22, 0.32)
+THICKNESS = 0.008
+# Of the distance to the nearest other rotor: a vehicle does not say how long its propellers are.
+_PART, _ALONE = 0.46, 0.15
+# Rotors closer than this across their axis are above each other, m.
+_COAXIAL = 1e-3
+
+
+class Disc(NamedTuple):
+    """position (3,) and axis (3,) in the vehicle's body; radius, m."""
+
+    position: FloatArray
+    axis: FloatArray
+    radius: float
+
+
+def discs_of(vehicle: Multirotor) -> Iterator[Disc]:
+    """One for each rotor, as large as leaves its neighbours room."""
+    places = np.array([rotor.position for rotor in vehicle.rotors]).reshape(-1, 3)
+    for rotor in vehicle.rotors:
+        apart = np.linalg.norm(np.cross(places - rotor.position, rotor.axis), axis=1)
+        nearest = float(apart[apart > _COAXIAL].min(initial=np.inf))
+        yield Disc(rotor.position, rotor.axis, _PART * nearest if np.isfinite(nearest) else _ALONE)
+
 
 # The arrows of a shape "xyz".
 ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))

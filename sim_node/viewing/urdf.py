@@ -1,4 +1,4 @@
-"""URDF of robots and of whole worlds: what robot_description says."""
+"""URDF of a robot of a world, or of the whole world."""
 
 from __future__ import annotations
 
@@ -8,17 +8,46 @@ import numpy as np
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.viewing.meshes import Shape, uri
 from sim_node.viewing.robots import Robot
-from sim_node.viewing.rotor_discs import DISC
-from sim_node.viewing.shape import Shape
-from sim_node.viewing.shapes import ARROWS, shapes_of
-from sim_node.viewing.urdf_shapes import in_urdf, numbers, urdf_geometry, urdf_mesh
+from sim_node.viewing.shapes import ARROWS, DISC, shapes_of
 from sim_node.world import FrameTable, World
 from sim_node.world.bodies import Body, Geometry
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.models import ModelLink
-from sim_node.world.mujoco_import import need_mujoco
-from sim_node.world.xml_text import quoteattr
+from sim_node.world.mujoco_source import need_mujoco
+from sim_node.world.readers.xml_elements import quoteattr
+
+
+def in_urdf(shape: Shape) -> bool:
+    """Whether URDF has a shape: not planes, ellipsoids, triangles without a file and files of a model's own."""
+    if shape.kind == "sphere":
+        return bool(shape.scale.max() == shape.scale.min())
+    if shape.kind == "cylinder":
+        return bool(shape.scale[0] == shape.scale[1])
+    return shape.kind == "box"
+
+
+def urdf_geometry(shape: Shape) -> tuple[str, dict[str, str]]:
+    """The element of a shape that `in_urdf` accepts: its name and attributes."""
+    x, y, z = (f"{size:.17g}" for size in shape.scale)
+    if shape.kind == "sphere":
+        return "sphere", {"radius": x}
+    if shape.kind == "cylinder":
+        return "cylinder", {"radius": x, "length": z}
+    return "box", {"size": f"{x} {y} {z}"}
+
+
+def urdf_mesh(part: Geometry) -> tuple[str, dict[str, str]]:
+    """The element of a body's mesh file."""
+    assert part.file is not None
+    return "mesh", {"filename": uri(part.file), "scale": numbers(part.size)}
+
+
+def numbers(values: FloatArray) -> str:
+    """Numbers as they are, to the bit; no minus sign in front of zero."""
+    return " ".join(f"{value + 0.0:.17g}" for value in values)
+
 
 # URDF wants limits of every slide. These are none: m, N, m/s.
 _FAR, _STRONG, _FAST = 1e4, 1e9, 1e4

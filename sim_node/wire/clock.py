@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from sim_node.simulation import Snapshot
-from sim_node.wire import qos
+from sim_node.wire import topic
 from sim_node.wire.layout import Layout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
-CLOCK = Topic("/clock", "rosgraph_msgs/msg/Clock", qos.CLOCK)
+CLOCK = Topic("/clock", "rosgraph_msgs/msg/Clock", topic.CLOCK)
 
 # What gives a stamp (ns) for a simulation time (ns).
 Stamp = Callable[[int], int]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sim_node.sensors import SENSORS, Channels, Message, SensorType, groups_of
 from sim_node.simulation import Snapshot
-from sim_node.wire import qos
+from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.definitions import UnknownMessage, fields_of
 from sim_node.wire.encoding import HEADER, LayoutFault
@@ -44,7 +44,7 @@ def messages_of(kind: str, frame: str, sensor: SensorType, fixed_frame: str) -> 
     """Return the messages of one sensor of a type. Raises PluginFault."""
     with SENSORS.blaming(kind):
         return tuple(
-            SensorMessage(frame, Topic(topic_of(frame, each.topic), each.type, qos.SENSOR_DATA), each)
+            SensorMessage(frame, Topic(topic_of(frame, each.topic), each.type, topic.SENSOR_DATA), each)
             for each in sensor.messages(frame, fixed_frame)
         )
 

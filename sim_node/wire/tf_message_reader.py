@@ -1,8 +1,10 @@
-"""tf2_msgs/TFMessage from bytes: names and layout once, stamps and poses by one gather each time."""
+"""Reads tf2_msgs/TFMessage from bytes of unknown peers; counts what cannot be read."""
 
 from __future__ import annotations
 
 import struct
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -11,6 +13,31 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.wire.cdr import byte_order
+
+
+class Unreadable:
+    """Counts messages that a reader refused.
+
+    tell: called with a line for the first one of each topic. by_topic: how many so far. May be used by several threads.
+    """
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self.by_topic: dict[str, int] = {}
+        self._tell = tell
+        self._lock = threading.Lock()
+
+    def count(self, topic: str, why: object, whence: str = "") -> None:
+        """Takes note of one. whence: who may have sent it, for the line."""
+        with self._lock:
+            before = self.by_topic.get(topic, 0)
+            self.by_topic[topic] = before + 1
+        if not before:
+            self._tell(f"{topic}: message skipped{whence}: {why}; more of this topic are only counted")
+
+    def counted(self) -> list[str]:
+        """A line for each topic of which more than the one that was told of were skipped."""
+        return [f"{topic}: {count} messages skipped in all" for topic, count in self.by_topic.items() if count > 1]
+
 
 # Below this many transforms, reading one after the other is quicker than checking a layout.
 MIN_FOR_LAYOUT = 4

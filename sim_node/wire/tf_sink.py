@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Snapshot
-from sim_node.wire import qos
+from sim_node.wire import topic
 from sim_node.wire.clock import Stamp, simulation_stamp
 from sim_node.wire.layout import Layout
 from sim_node.wire.topic import Outlet, Topic
 from sim_node.world import FrameTable, World
 
-TF = Topic("/tf", "tf2_msgs/msg/TFMessage", qos.TF)
-TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", qos.TF_STATIC)
+TF = Topic("/tf", "tf2_msgs/msg/TFMessage", topic.TF)
+TF_STATIC = Topic("/tf_static", "tf2_msgs/msg/TFMessage", topic.TF_STATIC)
 
 # What sends transforms of fixed names: called with a stamp (ns) and poses (N, 7).
 SendPoses = Callable[[int, FloatArray], None]

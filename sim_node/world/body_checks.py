@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
+from sim_node.world.checks import UNIT, pose_faults
 from sim_node.world.model import Motion, World
-from sim_node.world.pose_checks import UNIT, pose_faults
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
 MAX_MASS = 1e9  # kg

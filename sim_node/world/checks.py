@@ -1,15 +1,93 @@
-"""Whether a World can be laid out: names, parents and numbers, every fault told at the place of its value."""
+"""Whether a World can be laid out: names, parents, poses and numbers, each fault at the place of its value."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+import numpy.typing as npt
+
 from sim_node import names
+from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
-from sim_node.world.model import LATEST_NS, ORIGIN_RANGES, SHORTEST_STEP_NS, World
+from sim_node.world.model import (
+    INTERPOLATIONS,
+    LATEST_NS,
+    MAX_DISTANCE,
+    ORIGIN_RANGES,
+    OUTSIDE,
+    SHORTEST_STEP_NS,
+    Motion,
+    Sensor,
+    StaticFrame,
+    World,
+)
 from sim_node.world.part import PARTS, Entry
 from sim_node.world.part_checks import entries_of_kind, problems_of_kind
-from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shortened, shown_key
+
+BoolArray = npt.NDArray[np.bool_]
+
+# The readers give unit quaternions to rounding; what is built in Python may come from single precision.
+UNIT = 1e-6
+
+
+def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
+    """The row of each pose (N, 7) that is none, and why."""
+    finite: BoolArray = np.all(np.isfinite(poses), axis=1)
+    with np.errstate(all="ignore"):  # what overflows is told
+        near: BoolArray = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
+        norms = np.linalg.norm(poses[:, 3:], axis=1)
+        unit = np.abs(norms - 1.0) <= UNIT
+    for row in np.flatnonzero(~(finite & near & unit)).tolist():
+        if not finite[row]:
+            yield row, f"{poses[row].tolist()} is not finite"
+        elif not near[row]:
+            yield (
+                row,
+                f"position {poses[row, :3].tolist()} is out of range; allowed: {-MAX_DISTANCE:g} to {MAX_DISTANCE:g} m",
+            )
+        else:
+            yield row, f"the quaternion's norm is {norms[row]:.7g}, a rotation needs 1"
+
+
+def static_problems(world: World) -> Iterator[Problem]:
+    """Faults of the poses, then of the scales, of frames and sensors."""
+    statics = (*world.of(StaticFrame), *world.of(Sensor))
+    if statics:
+        poses = np.array([frame.pose for frame in statics])
+        for row, message in pose_faults(poses):
+            yield _named(statics[row], "pose", message)
+    for frame in statics:
+        if frame.scale is not None and not all(0.0 < factor < math.inf for factor in frame.scale.tolist()):
+            yield _named(frame, "scale", f"{frame.scale.tolist()} must be above zero and finite")
+
+
+def motion_problems(motion: Motion) -> Iterator[Problem]:
+    """Faults of the words, poses and times of a motion."""
+    for key, word, allowed in (
+        ("interpolation", motion.interpolation, INTERPOLATIONS),
+        ("before", motion.before, OUTSIDE),
+        ("after", motion.after, OUTSIDE),
+    ):
+        if word not in allowed:
+            yield _named(motion, key, f"found {word!r}; allowed: {', '.join(allowed)}")
+    for row, message in pose_faults(motion.poses):
+        yield _named(motion, f"poses[{row}]", message)
+    backwards = np.flatnonzero(np.diff(motion.times_ns) <= 0)
+    if len(backwards):
+        row = int(backwards[0]) + 1
+        found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
+        yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
+    if np.abs(motion.times_ns).max() > LATEST_NS:
+        yield _named(motion, "times_ns", f"out of range; allowed: {-LATEST_NS} to {LATEST_NS}")
+
+
+def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
+    name = of.frame if isinstance(of, Motion) else of.name
+    return Problem(of.place.where, f"{shown_key(name)}: {part}", message)
+
 
 # Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MAX_COMPARED = 10_000

@@ -1,8 +1,8 @@
-"""From a World to its FrameTable: the tree is checked, sensors that stand still are promoted to static."""
+"""From a World to its FrameTable: default parents, the tree checked, sensors that stand still promoted to static."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -16,8 +16,24 @@ from sim_node.world.checks import entries_of, number_problems, tree_problems
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.model import Motion, World
 from sim_node.world.models import ModelLink
-from sim_node.world.part import Entry
+from sim_node.world.part import PARTS, Entry
+from sim_node.world.part_checks import entries_of_kind
 from sim_node.world.problems import WorldError
+
+
+def with_default_parents(world: World) -> World:
+    """Every frame without a parent gets one, as its kind of part has it.
+
+    A sensor's is the nearest base_link at or above its namespace. Any other frame's is the nearest frame that
+    its name lies below (`drone` for `drone/mast`), else the fixed frame.
+    """
+    if not any(PARTS[name].lacks_parents(parts) for name, parts in world.parts.items()):
+        return world
+    known = {entry.name for kind in PARTS.values() for entry in entries_of_kind(kind, world) if entry.part is not None}
+    known.add(world.fixed_frame)
+    parts = {name: PARTS[name].with_parents(parts, known, world.fixed_frame) for name, parts in world.parts.items()}
+    return replace(world, parts=parts)
+
 
 P = TypeVar("P")
 

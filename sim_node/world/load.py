@@ -10,6 +10,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from sim_node.world.bodies import Body
 from sim_node.world.checks import entries_of, tree_problems
 from sim_node.world.locate import LocateError, locate
 from sim_node.world.model import World
@@ -17,8 +20,22 @@ from sim_node.world.model_checks import overridden_options
 from sim_node.world.problems import NOWHERE, Problem, WorldError, WorldWarning, shown_lines
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.registry import read_file
-from sim_node.world.readers.report import Report
-from sim_node.world.readers.settings import unused
+from sim_node.world.readers.report import Report, unused
+
+
+def randomised(world: World, seed: int) -> World:
+    """The world with each position_range drawn, uniformly; the same world and seed give the same places."""
+    random = np.random.default_rng(seed)
+
+    def drawn(body: Body) -> Body:
+        if body.position_range is None:
+            return body
+        least, most = body.position_range
+        pose = np.array(body.pose)
+        pose[:3] = random.uniform(least, most)
+        return replace(body, pose=pose)
+
+    return replace(world, bodies=tuple(map(drawn, world.bodies)))
 
 
 def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:

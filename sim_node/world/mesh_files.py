@@ -9,8 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN
-from sim_node.world.mujoco_import import mujoco_fault
-from sim_node.world.mujoco_source import words_of
+from sim_node.world.mujoco_source import mujoco_fault, words_of
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from sim_node.world.fields import PROVENANCE, equal
 from sim_node.world.model import World
 from sim_node.world.part import PARTS
 from sim_node.world.problems import NOWHERE, Problem, WorldError, quoted, shown_key
-from sim_node.world.readers.yaml_data import read_data
 from sim_node.world.readers.yaml_section import Context
+from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.yaml import SETTINGS, Sections
 
 Number = float | int | Decimal

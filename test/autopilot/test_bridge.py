@@ -29,9 +29,8 @@ from sim_node.autopilot.links import LinkFault, link_to
 from sim_node.autopilot.links.link import MAX_READS
 from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpLink
-from sim_node.autopilot.playback import Playback
 from sim_node.autopilot.setpoints import Limits
-from sim_node.autopilot.tlog import read_tlog
+from sim_node.autopilot.tlog import Playback, read_tlog
 from sim_node.autopilot.vehicle import Vehicle
 
 POSE = "local_position/pose"

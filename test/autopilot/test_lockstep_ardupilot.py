@@ -23,8 +23,7 @@ from scipy.spatial.transform import Rotation
 from waiting import PATIENCE
 
 from sim_node.autopilot.lockstep import ArduPilot, Sample
-from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE
-from sim_node.autopilot.lockstep.ardupilot_json import read_servos, reply
+from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT, PORTS_PER_INSTANCE, read_servos, reply
 
 EXCHANGE = Path(__file__).parents[1] / "data" / "ardupilot_json_exchange.jsonl"
 NORTH = np.array([0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5)])

@@ -332,7 +332,7 @@ class Nobody:
     "a storage of bags": Example(
         """
 from sim_node.recording.mcap_bag import McapBag
-from sim_node.recording.storages import storage
+from sim_node.recording.bag import storage
 @storage("mine", ".mine")
 def open_mine(path, max_bytes):
     return McapBag(path)
@@ -365,7 +365,7 @@ assert Image.open("a.ppm").getpixel((2, 1)) == (9, 9, 9)
     ),
     "a format of films": Example(
         """
-from sim_node.viewing.films import film
+from sim_node.viewing.pictures import film
 @film(".count")
 def write_count(pictures, count, fps, path):
     path.write_text(str(sum(1 for _ in pictures)))
@@ -373,7 +373,7 @@ def write_count(pictures, count, fps, path):
         """
 import numpy as np
 from fractions import Fraction
-from sim_node.viewing.films import FILMS
+from sim_node.viewing.pictures import FILMS
 FILMS[".count"]([np.zeros((2, 2, 3), np.uint8)] * 3, 3, Fraction(5), Path("a.count"))
 assert Path("a.count").read_text() == "3"
 """,
@@ -409,7 +409,7 @@ assert line.points[1, 2] == 3.0
     ),
     "markers of a world": Example(
         """
-from sim_node.viewing.marker_groups import marker_group
+from sim_node.viewing.markers import marker_group
 from sim_node.wire.marker_messages import Marker, MarkerType
 @marker_group("flags")
 def flags(world, frames):

@@ -18,8 +18,8 @@ from sim_node.frames import (
     VerticalDatum,
     altitude_ellipsoid,
     altitude_msl,
+    altitudes,
     convert_altitude,
-    geoid,
     geoid_undulation,
 )
 
@@ -39,11 +39,11 @@ NGA_POINTS = [
 @pytest.fixture
 def no_geoid(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A machine without EGM96, whatever this one has."""
-    monkeypatch.setattr(geoid, "_package", lambda: None)
-    monkeypatch.setattr(geoid, "_folders", lambda: [])
-    geoid._model.cache_clear()
+    monkeypatch.setattr(altitudes, "_package", lambda: None)
+    monkeypatch.setattr(altitudes, "_folders", lambda: [])
+    altitudes._model.cache_clear()
     yield
-    geoid._model.cache_clear()
+    altitudes._model.cache_clear()
 
 
 @pytest.fixture
@@ -55,11 +55,11 @@ def small_grid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None
     heights = np.add.outer(20000 + 100 * np.arange(90, -91, -10), 300 * (np.arange(0, 360, 10) == 90))
     header = b"P5\n# Geoid file in PGM format\n# Offset -108\n# Scale 0.003\n# Origin 90N 0E\n36 19\n65535\n"
     (tmp_path / "egm96-5.pgm").write_bytes(header + heights.astype(">u2").tobytes())
-    monkeypatch.setattr(geoid, "_package", lambda: None)
+    monkeypatch.setattr(altitudes, "_package", lambda: None)
     monkeypatch.setenv("GEOGRAPHICLIB_GEOID_PATH", str(tmp_path))
-    geoid._model.cache_clear()
+    altitudes._model.cache_clear()
     yield
-    geoid._model.cache_clear()
+    altitudes._model.cache_clear()
 
 
 def test_nga_points() -> None:
@@ -113,10 +113,10 @@ def test_without_a_grid_nothing_is_mixed(no_geoid: None) -> None:
 def test_a_file_that_is_no_geoid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "geoids").mkdir()
     (tmp_path / "geoids" / "egm96-5.pgm").write_bytes(b"P5\n# a picture\n2 2\n255\n1234")
-    monkeypatch.setattr(geoid, "_package", lambda: None)
+    monkeypatch.setattr(altitudes, "_package", lambda: None)
     monkeypatch.delenv("GEOGRAPHICLIB_GEOID_PATH", raising=False)
     monkeypatch.setenv("GEOGRAPHICLIB_DATA", str(tmp_path))
-    geoid._model.cache_clear()
+    altitudes._model.cache_clear()
     with pytest.raises(ValueError, match=r"egm96-5\.pgm: no geoid in GeographicLib's PGM format"):
         geoid_undulation(0, 0)
 
@@ -125,7 +125,7 @@ def test_an_empty_egm96_package_counts_as_none(tmp_path: Path) -> None:
     """egm96 0.1, which pip gives to Pythons before 3.12, has no grid and no function."""
     (tmp_path / "egm96").mkdir()
     (tmp_path / "egm96" / "__init__.py").write_text("")
-    code = "from sim_node.frames import geoid; raise SystemExit(geoid._package() is not None)"
+    code = "from sim_node.frames import geoid; raise SystemExit(altitudes._package() is not None)"
     environment = {"PYTHONPATH": f"{tmp_path}:{root()}"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 

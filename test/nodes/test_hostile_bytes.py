@@ -24,7 +24,7 @@ from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from tf2_msgs.msg import TFMessage
 
-from sim_node.nodes import qos
+from sim_node.nodes import publishers
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.nodes.tf_statistics import TfStatistics
@@ -107,7 +107,7 @@ def test_truncated_messages_from_a_peer_do_not_end_the_listener(
         told = warnings_of(node, monkeypatch)
         tree = TransformTree()
         listener = TransformListener(Buffer(tree=tree), node)
-        profile = qos.TF if topic == "/tf" else qos.TF_STATIC_LISTENER
+        profile = publishers.TF if topic == "/tf" else publishers.TF_STATIC_LISTENER
         publisher = attacker.create_publisher(TFMessage, topic, profile)
         until(lambda: publisher.get_subscription_count() == 1, "the listener's subscription")
         whole = message("car")

@@ -16,7 +16,7 @@ from xml.etree.ElementTree import parse
 import pytest
 from waiting import PATIENCE
 
-from sim_node.nodes import discovery
+from sim_node.nodes import environment
 from sim_node.world.locate import PACKAGE, share
 
 PICTURES = 40
@@ -24,7 +24,7 @@ PICTURES = 40
 # Each large one is sent once, when the one before it has arrived: a hearer that is late loses none by it.
 SENDER = f"""
 import sys
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -48,7 +48,7 @@ for number in range({PICTURES}):
 sys.stdin.read()
 """
 HEARER = f"""
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -72,7 +72,7 @@ print("all")
 # Pictures one after the other until a line comes on standard input, whether or not they arrive.
 FLOOD = """
 import select, sys, time
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare()
 import rclpy
 from rclpy.qos import qos_profile_sensor_data
@@ -104,9 +104,9 @@ def test_the_segment_goes_by_the_free_space(
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(free, 0, free))
-    for name in discovery._PROFILE_FILES:
+    for name in environment._PROFILE_FILES:
         monkeypatch.setenv(name, "")
-    discovery.prepare(profiles)
+    environment.prepare(profiles)
     path = Path(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
     assert path.name == f"{profiles}{file}.xml"
     found = parse(path).getroot().findtext(".//{*}segment_size")
@@ -116,7 +116,7 @@ def test_the_segment_goes_by_the_free_space(
 def test_profiles_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FASTDDS_DEFAULT_PROFILES_FILE", "/mine.xml")
     monkeypatch.setenv("FASTRTPS_DEFAULT_PROFILES_FILE", "")
-    discovery.prepare()
+    environment.prepare()
     assert os.environ["FASTDDS_DEFAULT_PROFILES_FILE"] == "/mine.xml"
     assert not os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"]
 
@@ -143,7 +143,7 @@ def test_profiles_differ_in_their_transports_alone() -> None:
 def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:
     if not can_have_a_small_one():
         pytest.skip("a small /dev/shm needs the right to mount one (unshare --mount)")
-    environment = {name: value for name, value in os.environ.items() if name not in discovery._PROFILE_FILES}
+    variables = {name: value for name, value in os.environ.items() if name not in environment._PROFILE_FILES}
     pair = f"""
 import subprocess, sys
 hearer = subprocess.Popen([sys.executable, "-c", {HEARER!r}])
@@ -154,7 +154,7 @@ sys.exit(code or sender.returncode)
 """
     with subprocess.Popen(
         [*SMALL, sys.executable, "-c", pair],
-        env=environment,
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -173,15 +173,15 @@ def test_what_a_live_recording_misses_is_told_by_topic(ros_domain: int, tmp_path
     folder = share(PACKAGE)
     assert folder is not None
     profile = str(folder / "config" / "dds" / "fastdds.xml")
-    environment = {**os.environ, **dict.fromkeys(discovery._PROFILE_FILES, profile)}
+    variables = {**os.environ, **dict.fromkeys(environment._PROFILE_FILES, profile)}
     recording = subprocess.Popen(
         [sys.executable, "-m", "sim_node.cli.main", "record", str(tmp_path / "bag"), "--live", "/picture"],
-        env=environment,
+        env=variables,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    sending = subprocess.Popen([sys.executable, "-c", FLOOD], env=environment, stdin=subprocess.PIPE)
+    sending = subprocess.Popen([sys.executable, "-c", FLOOD], env=variables, stdin=subprocess.PIPE)
     assert recording.stdout is not None
     lines = []
     for line in recording.stdout:
@@ -196,3 +196,60 @@ def test_what_a_live_recording_misses_is_told_by_topic(ros_domain: int, tmp_path
     assert missed is not None, rest
     assert int(missed[1]) > 0
     assert recording.returncode == 0
+
+
+NODE = """
+from sim_node.nodes.environment import prepare
+prepare()
+import rclpy
+rclpy.init()
+node = rclpy.create_node("node")
+print("up", flush=True)
+input()
+"""
+
+
+def segments() -> set[str]:
+    return {path.name for path in environment.SHARED_MEMORY.glob("fastrtps_*_el") if "port" not in path.name}
+
+
+@pytest.mark.skipif(not environment.SHARED_MEMORY.is_dir(), reason="needs /dev/shm")
+def test_segments_of_killed_processes_are_removed_and_others_stay(ros_domain: int) -> None:
+    """Fast DDS leaves 64 MB behind for each process that is killed."""
+    started = []
+    for _ in range(2):
+        before = segments()
+        process = subprocess.Popen([sys.executable, "-c", NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        opened = {name for name in segments() - before if _is_held_by(process.pid, name)}
+        if not opened:
+            process.communicate(b"\n", timeout=PATIENCE)
+            pytest.skip("the middleware here has no shared memory of its own")
+        started.append((process, opened))
+    (killed, lost), (alive, kept) = started
+    killed.kill()
+    killed.wait(PATIENCE)
+    assert lost <= segments()
+    for name in lost | kept:
+        # As if it had been there for a minute: a lock file that is quite new may not be locked yet.
+        path = environment.SHARED_MEMORY / name
+        os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60.0))
+    environment.remove_stale_segments()
+    left = segments()
+    alive.communicate(b"\n", timeout=PATIENCE)
+    assert not lost & left
+    assert kept <= left
+
+
+def _is_held_by(pid: int, name: str) -> bool:
+    target = str(environment.SHARED_MEMORY / name)
+    return any(os.path.realpath(fd) == target for fd in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def test_a_folder_without_segments_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "fastrtps_0123_el").touch()
+    (tmp_path / "other_0123456789abcdef_el").touch()
+    assert environment.remove_stale_segments(tmp_path) == 0
+    assert len(list(tmp_path.iterdir())) == 2
+    assert environment.remove_stale_segments(tmp_path / "missing") == 0

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.programs.variables import VariableFault, filled
+from sim_node.programs.processes import VariableFault, filled
 
 VALUES = {"SET": "value", "SPACED": "two words", "EMPTY": "", "DOLLAR": "$SET"}
 PLAIN = st.text("abc-:/.{ ", max_size=6)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from mcap.reader import make_reader
 from waiting import PATIENCE
 
-from sim_node.recording.provenance import attachments_of, custom_data
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
+from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation, Sink
 from sim_node.world import load

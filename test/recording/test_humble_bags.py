@@ -10,7 +10,7 @@ import pytest
 
 from sim_node.cli.main import main
 from sim_node.recording.opening import open_bag
-from sim_node.wire.qos import Qos
+from sim_node.wire.topic import Qos
 
 # rosbag2_storage_default_plugins, sqlite_storage.cpp of those versions.
 TABLES = """

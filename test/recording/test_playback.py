@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from written import LATCHED, T0, TYPES, Row, qos, serialised, text, tf_message, write_bag
 
 from sim_node.recording.bag import Message
+from sim_node.recording.frames import Statics
 from sim_node.recording.opening import open_bag
 from sim_node.recording.playback import Playback
-from sim_node.recording.statics import Statics
 
 TF = "tf2_msgs/msg/TFMessage"
 STATIC = {"/tf_static": (TF, [LATCHED])}

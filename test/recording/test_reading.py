@@ -19,7 +19,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import is_bag, open_bag
-from sim_node.wire.qos import INFINITE_NS, Qos
+from sim_node.wire.topic import INFINITE_NS, Qos
 
 SAMPLES = samples()
 COMPRESSIONS = [CompressionType.NONE, CompressionType.ZSTD, CompressionType.LZ4]

@@ -22,8 +22,7 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.wire.qos import LATCHED, Qos
-from sim_node.wire.topic import Topic
+from sim_node.wire.topic import LATCHED, Qos, Topic
 from sim_node.world import load
 from sim_node.world.locate import shipped_worlds
 

@@ -14,9 +14,8 @@ from robot_bag import RATE, robot, write
 
 from sim_node.recording.bag import BagError
 from sim_node.recording.opening import open_bag
-from sim_node.recording.plotting import draw, unit
-from sim_node.recording.series import Series, Signal, read_series, signals, thinned
-from sim_node.wire.unreadable import Unreadable
+from sim_node.recording.series import Series, Signal, draw, read_series, signals, thinned, unit
+from sim_node.wire.tf_message_reader import Unreadable
 
 
 @pytest.fixture(scope="module")

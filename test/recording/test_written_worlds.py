@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from sim_node.recording.opening import open_bag
-from sim_node.recording.provenance import Attached, attachments_of, custom_data
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
-from sim_node.recording.worlds import recorded_world
+from sim_node.recording.worlds import Attached, attachments_of, custom_data, recorded_world
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import Body, Geometry, Inertial, StaticFrame, World, WorldWarning, load

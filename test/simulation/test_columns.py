@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -278,3 +278,38 @@ def test_noise_goes_on_after_a_restore_at_the_end_of_a_block(measurements: int) 
     expected = one.record(np.zeros((1, 3)), 300)
     other.restore(state)
     np.testing.assert_array_equal(other.record(np.zeros((1, 3)), 300), expected)
+
+
+# Mappings
+
+
+def test_snapshots_and_measurements_are_mappings() -> None:
+    simulation = Simulation(load("quadrotor"))
+    simulation.run(0.1)
+    snapshot = simulation.snapshot("rotor_speed", "pose")
+    assert isinstance(snapshot, Mapping)
+    assert isinstance(snapshot.measurements, Mapping)
+    assert list(snapshot) == ["pose", "rotor_speed"]
+    assert len(snapshot) == 2
+    assert {name: array.shape for name, array in snapshot.items()} == {
+        "pose": snapshot.poses.shape,
+        "rotor_speed": (4,),
+    }
+    assert snapshot.get("rotor_sped") is None
+    with pytest.raises(KeyError, match="did you mean rotor_speed"):
+        snapshot["rotor_sped"]
+    # 250 Hz for a tenth of a second, and a fix at 10 Hz: what the shipped world asks of its sensors.
+    shapes = {name: values.shape for name, (_, values) in snapshot.measurements.items()}
+    assert shapes["drone/IMU"] == (25, 6)
+    assert shapes["drone/GPS"][0] == 1
+    assert len(snapshot.measurements) == len(shapes) == len(simulation.world.sensors)
+    assert "drone/IMU" in snapshot.measurements
+
+
+def test_snapshots_and_measurements_equal_themselves_alone() -> None:
+    """Comparing arrays number by number would raise, or say nothing."""
+    simulation = Simulation(load("quadrotor"))
+    one, other = simulation.snapshot(), simulation.snapshot()
+    assert one == one
+    assert one != other
+    assert len({one, other, one.measurements}) == 3

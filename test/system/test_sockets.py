@@ -26,7 +26,7 @@ TLOG = Path(__file__).parents[1] / "data" / "ardupilot_flight.tlog"
 # What DDS opens by itself: a node with the profile that ours have, and nothing else.
 BARE = """
 import signal, sys
-from sim_node.nodes.discovery import prepare
+from sim_node.nodes.environment import prepare
 prepare(sys.argv[1])
 import rclpy
 rclpy.init()

@@ -14,9 +14,9 @@ import pytest
 from page import Page, opened
 
 from sim_node.recording.bag import BagError
-from sim_node.recording.provenance import attachments_of, custom_data
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import from_options
+from sim_node.recording.worlds import attachments_of, custom_data
 from sim_node.session.bag_view import BagView
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation

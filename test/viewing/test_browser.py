@@ -16,8 +16,7 @@ from waiting import PATIENCE, until
 
 from sim_node.simulation import Loop, Simulation
 from sim_node.viewing.browser.server import Server
-from sim_node.viewing.browser.sink import ViewSink
-from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.browser.viewer import Viewer, ViewSink
 from sim_node.viewing.ports import DEFAULT_PORT, HOST, PagePortTaken, free_port
 from sim_node.world import World, load
 
@@ -254,7 +253,7 @@ def test_a_plot_keeps_its_last_samples_and_no_more(world: World) -> None:
 
 
 def test_a_trail_has_bounded_memory_and_ends_at_its_frame() -> None:
-    from sim_node.viewing.browser.trails import POINTS, Trails
+    from sim_node.viewing.browser.overlays import POINTS, Trails
 
     class Lines:
         points: np.ndarray
@@ -308,7 +307,7 @@ def test_the_stream_never_keeps_the_loop_waiting_and_shows_the_newest() -> None:
 
 def test_colours_are_made_linear() -> None:
     """IEC 61966-2-1: half of a screen's full value is 21.4 % of its light, and 0.04045 is 0.313 %."""
-    from sim_node.viewing.browser.colours import linear
+    from sim_node.viewing.browser.batches import linear
 
     assert linear(np.array([0.0, 1.0, 0.5])).tolist() == [0, 255, round(0.21404 * 255)]
     assert linear(np.array([0.04045, 0.2, 0.8])).tolist() == [round(0.00313 * 255), round(0.03310 * 255), 154]

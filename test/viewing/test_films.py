@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from sim_node.viewing.films import FILMS, FilmError, write_film
-from sim_node.viewing.pictures import PICTURES, write_picture
+from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
 
 BACKGROUND, SQUARE = (40, 90, 160), (220, 40, 30)
 

@@ -15,8 +15,7 @@ from page import opened
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from sim_node.viewing.browser.same_origin import own_pages_only
-from sim_node.viewing.browser.server import Server
+from sim_node.viewing.browser.server import Server, own_pages_only
 
 
 @pytest.fixture(scope="module")

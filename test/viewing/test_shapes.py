@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from sim_node.assembly import assemble
-from sim_node.viewing.rotor_discs import discs_of
-from sim_node.viewing.shape import Shape
-from sim_node.viewing.shapes import shapes_of
+from sim_node.viewing.meshes import Shape
+from sim_node.viewing.shapes import discs_of, shapes_of
 from sim_node.world import load
 from sim_node.world.layout import lay_out
 from sim_node.world.locate import shipped_worlds

@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from visualization_msgs.msg import Marker as RosMarker
 from visualization_msgs.msg import MarkerArray
 
-from sim_node.viewing.path_sink import PathMessage
+from sim_node.viewing.display_sinks import PathMessage
 from sim_node.wire.marker_messages import Marker, MarkerType, marker_array
 
 # Marker has not changed since Humble.

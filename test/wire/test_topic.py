@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from sim_node.simulation import Loop, Simulation
-from sim_node.wire import qos
+from sim_node.wire import topic
 from sim_node.wire.clock import ClockSink
 from sim_node.wire.sensor_topics import SensorSink
 from sim_node.wire.tf_sink import TfSink, serialised
@@ -44,7 +44,7 @@ def test_static_transforms_are_latched_and_come_once() -> None:
     kept = Kept()
     run(kept)
     static = [(topic, time_ns) for topic, time_ns, _ in kept.messages if topic.name == "/tf_static"]
-    assert [(topic.qos, time_ns) for topic, time_ns in static] == [(qos.TF_STATIC, 0)]
+    assert [(topic.qos, time_ns) for topic, time_ns in static] == [(topic.TF_STATIC, 0)]
 
 
 def test_times_are_those_at_which_messages_come_out() -> None:
@@ -55,9 +55,9 @@ def test_times_are_those_at_which_messages_come_out() -> None:
     assert clock == sorted(set(clock))
     assert len(clock) == 61
     latest = 0
-    for topic, time_ns, _ in kept.messages:
-        latest = time_ns if topic.name == "/clock" else latest
-        assert time_ns <= latest, topic.name
+    for sent, time_ns, _ in kept.messages:
+        latest = time_ns if sent.name == "/clock" else latest
+        assert time_ns <= latest, sent.name
 
 
 def test_messages_are_laid_out_without_ros() -> None:

@@ -12,7 +12,7 @@ from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpLink
 from sim_node.autopilot.lockstep import AUTOPILOTS
 from sim_node.world import Autopilot, World, WorldError, lay_out, load
-from sim_node.world.autopilot_checks import link_fault
+from sim_node.world.vehicle_checks import link_fault
 from sim_node.world.vehicles import AUTOPILOT_TYPES
 
 ORIGIN = "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\n"

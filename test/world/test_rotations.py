@@ -14,7 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
 
 ORDERS = ["".join(axes) for axes in itertools.product("xyz", repeat=3) if axes[0] != axes[1] != axes[2]]
 AXES = [frame + order for frame in "sr" for order in ORDERS]
@@ -33,7 +33,7 @@ def between(a: Rotation, b: Rotation) -> float:
 
 @given(st.sampled_from(AXES), angles, angles, angles)
 def test_euler_angles_are_scipy_s(axes: str, first: float, second: float, third: float) -> None:
-    q = rotations.from_euler([first, second, third], axes)
+    q = numbers.from_euler([first, second, third], axes)
     assert q.shape == (4,)
     assert np.linalg.norm(q) == pytest.approx(1.0, abs=1e-15)
     assert between(Rotation.from_quat(q), scipy_s(axes, [first, second, third])) < 1e-14
@@ -44,13 +44,13 @@ def test_to_euler_describes_the_same_rotation(axes: str, first: float, second: f
     """Away from the singularity, where transforms3d's angles lose digits as its distance shrinks."""
     assume(abs((np.cos if len(set(axes[1:])) == 3 else np.sin)(second)) > 1e-2)
     expected = scipy_s(axes, [first, second, third])
-    assert between(scipy_s(axes, rotations.to_euler(expected.as_quat(), axes)), expected) < 1e-12
+    assert between(scipy_s(axes, numbers.to_euler(expected.as_quat(), axes)), expected) < 1e-12
 
 
 @pytest.mark.parametrize("shape", [(3,), (0, 3), (7, 3), (2, 4, 3)])
 def test_angles_come_in_any_number(shape: tuple[int, ...]) -> None:
     three = np.random.default_rng(4).uniform(-3, 3, shape)
-    found = rotations.from_euler(three)
+    found = numbers.from_euler(three)
     assert found.shape == (*shape[:-1], 4)
     for row, q in zip(three.reshape(-1, 3), found.reshape(-1, 4), strict=True):
         assert between(Rotation.from_quat(q), Rotation.from_euler("xyz", row)) < 1e-14
@@ -58,7 +58,7 @@ def test_angles_come_in_any_number(shape: tuple[int, ...]) -> None:
 
 @given(st.tuples(angles, angles, angles).filter(lambda axis: np.linalg.norm(axis) > 1e-3), angles)
 def test_axis_and_angle_are_scipy_s(axis: Sequence[float], angle: float) -> None:
-    found = rotations.from_axis_angle(axis, angle)
+    found = numbers.from_axis_angle(axis, angle)
     expected = Rotation.from_rotvec(angle * np.array(axis) / np.linalg.norm(axis))
     assert between(Rotation.from_quat(found), expected) < 1e-14
 
@@ -66,9 +66,9 @@ def test_axis_and_angle_are_scipy_s(axis: Sequence[float], angle: float) -> None
 @pytest.mark.parametrize("angle", [np.inf, -np.inf, np.nan])
 def test_an_angle_that_is_not_finite_is_refused(angle: float) -> None:
     with pytest.raises(ValueError, match=f"angles must be finite, found 0, {angle:g}, 0"):
-        rotations.from_euler([0.0, angle, 0.0])
+        numbers.from_euler([0.0, angle, 0.0])
     with pytest.raises(ValueError, match=f"angles must be finite, found {angle:g}"):
-        rotations.from_axis_angle([1.0, 0.0, 0.0], angle)
+        numbers.from_axis_angle([1.0, 0.0, 0.0], angle)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from sim_node.world import (
     lay_out,
     load,
 )
+from sim_node.world.load import randomised
 from sim_node.world.locate import shipped_worlds
-from sim_node.world.randomise import randomised
 
 # Those that the format's documentation lists.
 JOINT_TYPES = "free cor free_2d frozen spherical px py pz rx ry rz saddle p3d rr rr_imp rsaddle"

@@ -8,7 +8,7 @@ from xml.sax import saxutils
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_node.world.xml_text import escape, quoteattr, unescape
+from sim_node.world.readers.xml_elements import escape, quoteattr, unescape
 
 # What XML 1.0 allows: section 2.2.
 TEXTS = st.text(st.one_of(st.sampled_from("\n\r\t&<>\"'"), st.characters(min_codepoint=0x20, max_codepoint=0xD7FF)))

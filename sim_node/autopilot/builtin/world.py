@@ -50,7 +50,7 @@ def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> V
 
 def parameters_in(world: World, vehicle: Multirotor) -> VehicleParameters:
     """That of a vehicle in a world that is not being run here."""
-    from sim_node.autopilot.lockstep.onboard_sensors import OnboardSensors
+    from sim_node.autopilot.lockstep.samples import OnboardSensors
 
     simulation = Simulation(world)
     return parameters_of(simulation, vehicle, OnboardSensors(simulation, vehicle).rate)

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
-from sim_node.autopilot.lockstep.sample import Sample
-from sim_node.autopilot.lockstep.sample_source import SampleSource
+from sim_node.autopilot.lockstep.samples import Sample, SampleSource
 from sim_node.registry import Registry
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor

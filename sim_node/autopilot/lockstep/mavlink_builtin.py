@@ -11,7 +11,7 @@ from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
 from sim_node.autopilot.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
-from sim_node.autopilot.lockstep.sample import Sample
+from sim_node.autopilot.lockstep.samples import Sample
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 

@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 from sim_node.autopilot.codec import FrameWriter, frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
-from sim_node.autopilot.lockstep.onboard_sensors import OnboardSensors
-from sim_node.autopilot.lockstep.sample import Fix, Sample
-from sim_node.autopilot.lockstep.sample_source import SampleSource
+from sim_node.autopilot.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
 from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu
-from sim_node.autopilot.lockstep.sample import Fix, Sample
+from sim_node.autopilot.lockstep.samples import Fix, Sample
 
 Fields = Mapping[str, Any]
 

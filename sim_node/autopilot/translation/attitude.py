@@ -1,14 +1,14 @@
-"""ATTITUDE and ATTITUDE_QUATERNION: orientation and rates of the body."""
+"""ATTITUDE, ATTITUDE_QUATERNION, VFR_HUD, WIND and WIND_COV."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from sim_node.autopilot.axes import Quaternion, attitude_enu_flu, frd_flu, quaternion_from_rpy
+from sim_node.autopilot.axes import Quaternion, attitude_enu_flu, frd_flu, ned_enu, quaternion_from_rpy
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.registry import translates
+from sim_node.autopilot.translation.registry import OK, diagnostic, translates
 from sim_node.wire import telemetry_messages as wire
 
 IMU_DATA = topic(
@@ -25,7 +25,7 @@ IMU_DATA = topic(
 def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
     """The finer of the two: without the singularity of Euler angles."""
     q = attitude_enu_flu(fields.q1, fields.q2, fields.q3, fields.q4)
-    _tell(fields, vehicle, 0, q)
+    _publish_attitude(fields, vehicle, 0, q)
 
 
 @translates("ATTITUDE")
@@ -34,10 +34,10 @@ def attitude(fields: Any, vehicle: Telemetry) -> None:
     if not math.isfinite(fields.roll + fields.pitch + fields.yaw):
         return
     q = attitude_enu_flu(*quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
-    _tell(fields, vehicle, 1, q)
+    _publish_attitude(fields, vehicle, 1, q)
 
 
-def _tell(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion) -> None:
+def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
     # Not for NaN either; the autopilot's estimator has no attitude yet.
@@ -47,3 +47,58 @@ def _tell(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion) -> None:
     vehicle.rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
     vehicle.poses.add_attitude(stamp_ns, q)
     vehicle.pack(IMU_DATA, stamp_ns, (*q, *vehicle.rates, *vehicle.force))
+
+
+WIND = topic(
+    "wind_estimation",
+    "geometry_msgs/TwistWithCovarianceStamped",
+    Profile.SENSOR,
+    "map",
+    "velocity of the air (m/s) along the map's axes, with its variances where they are known",
+    lambda frames: wire.twist_with_covariance(frames.map),
+)
+VFR_HUD = topic(
+    "vfr_hud",
+    "diagnostic_msgs/DiagnosticStatus",
+    Profile.SENSOR,
+    "none",
+    "values airspeed, groundspeed, climb (m/s), altitude (m above mean sea level), heading (degrees), throttle (%)",
+)
+
+
+@translates("VFR_HUD")
+def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
+    """What a pilot's head-up display shows; heading is clockwise from north, as there."""
+    numbers = (("airspeed", fields.airspeed), ("groundspeed", fields.groundspeed), ("climb", fields.climb))
+    values = {name: f"{number:.3f}" for name, number in (*numbers, ("altitude", fields.alt))}
+    values |= {"heading": str(fields.heading), "throttle": str(fields.throttle)}
+    vehicle.encode(VFR_HUD, diagnostic(OK, "vfr_hud", "", f"system {vehicle.system}", values))
+
+
+@translates("WIND")
+def wind(fields: Any, vehicle: Telemetry) -> None:
+    """ArduPilot's: where the wind comes from (degrees clockwise from north), its speed, and its speed downwards."""
+    if math.isfinite(fields.direction + fields.speed + fields.speed_z):
+        towards = math.radians(fields.direction) + math.pi
+        velocity = ned_enu(fields.speed * math.cos(towards), fields.speed * math.sin(towards), fields.speed_z)
+        _publish_air(vehicle, vehicle.arrival_ns, velocity, 0.0, 0.0)
+
+
+@translates("WIND_COV")
+def wind_cov(fields: Any, vehicle: Telemetry) -> None:
+    """PX4's: the velocity of the air in NED, and two variances."""
+    velocity = ned_enu(fields.wind_x, fields.wind_y, fields.wind_z)
+    if not all(map(math.isfinite, velocity)):
+        return
+    stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
+    horizontal, vertical = (v if math.isfinite(v) and v > 0.0 else 0.0 for v in (fields.var_horiz, fields.var_vert))
+    _publish_air(vehicle, stamp_ns, velocity, horizontal, vertical)
+
+
+def _publish_air(
+    vehicle: Telemetry, stamp_ns: int, velocity: tuple[float, float, float], horizontal: float, vertical: float
+) -> None:
+    covariance = [0.0] * 36
+    covariance[0] = covariance[7] = horizontal
+    covariance[14] = vertical
+    vehicle.pack(WIND, stamp_ns, (*velocity, 0.0, 0.0, 0.0, *covariance))

@@ -1,11 +1,12 @@
-"""GLOBAL_POSITION_INT and GPS_RAW_INT: where on Earth the vehicle is, altitudes above the ellipsoid."""
+"""GLOBAL_POSITION_INT, GPS_RAW_INT, HOME_POSITION and GPS_GLOBAL_ORIGIN."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.axes import ned_enu
+from sim_node.autopilot.telemetry import Home, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import translates
 from sim_node.wire import telemetry_messages as wire
@@ -102,3 +103,51 @@ def _variances(fields: Any) -> tuple[tuple[float, float], int]:
     if fields.eph not in (0, 65535) and fields.epv not in (0, 65535):
         return ((fields.eph * 1e-2 * RANGE_ERROR) ** 2, (fields.epv * 1e-2 * RANGE_ERROR) ** 2), APPROXIMATED
     return (0.0, 0.0), UNKNOWN
+
+
+HOME = topic(
+    "home_position/home",
+    "sensor_msgs/NavSatFix",
+    Profile.LATCHED,
+    "map",
+    "home: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
+    lambda frames: wire.nav_sat_fix(frames.map),
+)
+HOME_LOCAL = topic(
+    "home_position/local",
+    "geometry_msgs/PoseStamped",
+    Profile.LATCHED,
+    "map",
+    "home in the map (m, ENU), its orientation east",
+    lambda frames: wire.pose(frames.map),
+)
+ORIGIN = topic(
+    "global_position/gp_origin",
+    "sensor_msgs/NavSatFix",
+    Profile.LATCHED,
+    "map",
+    "origin of the map: latitude, longitude (degrees), altitude (m above the WGS84 ellipsoid)",
+    lambda frames: wire.nav_sat_fix(frames.map),
+)
+
+
+@translates("HOME_POSITION")
+def home_position(fields: Any, vehicle: Telemetry) -> None:
+    """degE7, mm above mean sea level, local NED in metres; ArduPilot's q is NaN, and nobody needs it."""
+    latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
+    ned = (fields.x, fields.y, fields.z)
+    if not all(map(math.isfinite, ned)):
+        return
+    vehicle.home = Home(latitude, longitude, altitude, ned)
+    ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
+    vehicle.pack(HOME, vehicle.arrival_ns, (latitude, longitude, ellipsoid))
+    vehicle.pack(HOME_LOCAL, vehicle.arrival_ns, (*ned_enu(*ned), 0.0, 0.0, 0.0, 1.0))
+
+
+@translates("GPS_GLOBAL_ORIGIN")
+def gps_global_origin(fields: Any, vehicle: Telemetry) -> None:
+    """degE7, mm above mean sea level."""
+    latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
+    vehicle.origin = latitude, longitude, altitude
+    ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)
+    vehicle.pack(ORIGIN, vehicle.arrival_ns, (latitude, longitude, ellipsoid))

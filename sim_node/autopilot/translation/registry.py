@@ -1,12 +1,21 @@
-"""Which function translates which MAVLink message: one small file per group of messages, one entry per message."""
+"""Which function translates which MAVLink message."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.registry import Registry
+
+OK, WARN, ERROR, STALE = range(4)
+
+
+def diagnostic(level: int, name: str, message: str, hardware_id: str, values: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields of one status."""
+    pairs = [{"key": key, "value": value} for key, value in values.items()]
+    return {"level": level, "name": name, "message": message, "hardware_id": hardware_id, "values": pairs}
+
 
 # Takes a message's fields and what is known of its vehicle; sends what comes of it.
 Translate = Callable[[Any, Telemetry], None]
@@ -15,10 +24,7 @@ TRANSLATIONS: Registry[str, Translate] = Registry(
     "translation of",
     shipped=tuple(
         f"sim_node.autopilot.translation.{name}"
-        for name in (
-            *("air", "attitude", "battery", "global_position", "home", "imu", "local_position", "mission_progress"),
-            *("odometry", "range_finder", "rc", "state", "status_text", "time_reference"),
-        )
+        for name in ("attitude", "global_position", "imu", "local_position", "odometry", "onboard", "state")
     ),
     group="sim_node.translations",
 )

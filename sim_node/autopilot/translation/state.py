@@ -1,4 +1,4 @@
-"""HEARTBEAT and EXTENDED_SYS_STATE: what the vehicle is, its mode, whether it is armed and in the air."""
+"""HEARTBEAT, EXTENDED_SYS_STATE, STATUSTEXT, MISSION_CURRENT, MISSION_ITEM_REACHED and SYSTEM_TIME."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.telemetry import Heartbeat, Telemetry
 from sim_node.autopilot.topics import Profile, topic
-from sim_node.autopilot.translation.diagnostic import ERROR, OK, WARN, diagnostic
-from sim_node.autopilot.translation.registry import translates
+from sim_node.autopilot.translation.registry import ERROR, OK, WARN, diagnostic, translates
+from sim_node.wire import telemetry_messages as wire
+from sim_node.wire.cdr import stamp
 
 ARMED, GUIDED, MANUAL = 128, 8, 64  # MAV_MODE_FLAG
 _CRITICAL, _EMERGENCY = 5, 6  # MAV_STATE
@@ -85,3 +86,86 @@ def _short(enum: str, value: int) -> str:
 
 def _text(value: object) -> str:
     return "true" if value else "false"
+
+
+SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
+CHUNK = 50
+MAX_CHUNKS = 6
+MAX_OPEN = 8
+
+STATUS_TEXT = topic(
+    "statustext/recv",
+    "diagnostic_msgs/DiagnosticStatus",
+    Profile.RELIABLE,
+    "none",
+    "a text of the autopilot: level OK, WARN or ERROR, name its severity, message the text",
+)
+
+
+@translates("STATUSTEXT")
+def status_text(fields: Any, vehicle: Telemetry) -> None:
+    """One message per text; a text of several chunks has an id, and ends with the first chunk that is not full."""
+    text = fields.text
+    if fields.id:
+        chunks = vehicle.texts.setdefault(fields.id, [])
+        if fields.chunk_seq != len(chunks):
+            # One is missing: what is there is told rather than kept waiting.
+            chunks.append("...")
+        chunks.append(text)
+        if len(text.encode()) >= CHUNK and len(chunks) < MAX_CHUNKS:
+            while len(vehicle.texts) > MAX_OPEN:
+                vehicle.texts.pop(next(iter(vehicle.texts)))
+            return
+        text = "".join(vehicle.texts.pop(fields.id))
+    severity = min(fields.severity, len(SEVERITIES) - 1)
+    level = ERROR if severity <= 3 else WARN if severity == 4 else OK
+    vehicle.encode(STATUS_TEXT, diagnostic(level, SEVERITIES[severity], text, f"system {vehicle.system}", {}))
+
+
+CURRENT = topic(
+    "mission/current",
+    "std_msgs/UInt16",
+    Profile.RELIABLE,
+    "none",
+    "the item that is being flown",
+    lambda frames: wire.number("std_msgs/msg/UInt16"),
+)
+REACHED = topic(
+    "mission/reached",
+    "std_msgs/UInt16",
+    Profile.RELIABLE,
+    "none",
+    "an item, once it is reached",
+    lambda frames: wire.number("std_msgs/msg/UInt16"),
+)
+
+
+@translates("MISSION_CURRENT")
+def mission_current(fields: Any, vehicle: Telemetry) -> None:
+    """Counted as the autopilot counts: ArduPilot's item 0 is home."""
+    vehicle.pack(CURRENT, vehicle.arrival_ns, (fields.seq,))
+
+
+@translates("MISSION_ITEM_REACHED")
+def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
+    """Counted in the same way."""
+    vehicle.pack(REACHED, vehicle.arrival_ns, (fields.seq,))
+
+
+REFERENCE = topic(
+    "time_reference",
+    "sensor_msgs/TimeReference",
+    Profile.SENSOR,
+    "none",
+    "Unix time as the autopilot has it",
+    lambda frames: wire.time_reference("fcu"),
+)
+
+
+@translates("SYSTEM_TIME")
+def system_time(fields: Any, vehicle: Telemetry) -> None:
+    """Zero until a receiver told it."""
+    stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
+    if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
+        return
+    vehicle.pack(REFERENCE, stamp_ns, stamp(fields.time_unix_usec * 1000))

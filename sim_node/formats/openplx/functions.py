@@ -22,7 +22,7 @@ from sim_node.formats.openplx.values import (
     components,
 )
 from sim_node.geometry import quaternions
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
 from sim_node.world.systems import MateConnector
 
 
@@ -63,7 +63,7 @@ def new_spelling(name: str) -> str:
 
 
 def _angle_axis(angle: float, axis: Vec3) -> Quat:
-    return Quat(*rotations.from_axis_angle(components(axis.normal()), angle).tolist())
+    return Quat(*numbers.from_axis_angle(components(axis.normal()), angle).tolist())
 
 
 def _from_to(start: Vec3, end: Vec3) -> Quat:
@@ -98,14 +98,14 @@ def _angle_between(a: Vec3, b: Vec3, about: Vec3) -> float:
 
 def _euler(axes: str) -> Callable[[float, float, float], Quat]:
     def quaternion(alpha: float, beta: float, gamma: float) -> Quat:
-        return Quat(*rotations.from_euler((alpha, beta, gamma), axes).tolist())
+        return Quat(*numbers.from_euler((alpha, beta, gamma), axes).tolist())
 
     return quaternion
 
 
 def _to_euler(axes: str) -> Callable[[Quat], Vec3]:
     def angles(rotation: Quat) -> Vec3:
-        return Vec3(*rotations.to_euler(components(rotation.normal()), axes))
+        return Vec3(*numbers.to_euler(components(rotation.normal()), axes))
 
     return angles
 

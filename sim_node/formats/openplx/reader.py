@@ -20,8 +20,7 @@ from sim_node.world.bodies import Physics
 from sim_node.world.model import World
 from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
-from sim_node.world.readers.report import Report
-from sim_node.world.readers.settings import Setting
+from sim_node.world.readers.report import Report, Setting
 
 FIXED_FRAME = "world"
 ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGravitationalField"

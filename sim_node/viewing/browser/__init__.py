@@ -6,8 +6,7 @@ loop = Loop(Simulation(load("quadrotor")), (sink,))
 sink.steer(loop)
 """
 
-from sim_node.viewing.browser.sink import ViewSink
-from sim_node.viewing.browser.viewer import Viewer
+from sim_node.viewing.browser.viewer import Viewer, ViewSink
 from sim_node.viewing.ports import PagePortTaken
 
 __all__ = ["PagePortTaken", "ViewSink", "Viewer"]

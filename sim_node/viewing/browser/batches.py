@@ -1,18 +1,44 @@
-"""Shapes as instances: all of one form are one object of the page, and what moves is two arrays a tick."""
+"""Solids of one look, drawn as one batch."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import trimesh
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import BoolArray, FloatArray
-from sim_node.viewing.browser.colours import linear
-from sim_node.viewing.browser.solids import solid
-from sim_node.viewing.shape import Mesh, Shape
+from sim_node.viewing.meshes import Mesh, Shape
+
+
+def linear(srgb: FloatArray) -> npt.NDArray[np.uint8]:
+    """Colours (..., 3) in 0 to 1, as screens have them, in the linear bytes that viser wants of instances and of lines.
+
+    IEC 61966-2-1.
+    """
+    light = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
+    return np.asarray(np.round(light * 255.0), dtype=np.uint8)
+
+
+@cache
+def solid(kind: str) -> Mesh:
+    """A box of edge 1, a sphere of radius 1, or a cylinder of radius 1 and length 1 along z, about the origin."""
+    if kind == "box":
+        made = trimesh.creation.box((1.0, 1.0, 1.0))
+    elif kind == "sphere":
+        made = trimesh.creation.icosphere(subdivisions=3, radius=1.0)
+    else:
+        made = trimesh.creation.cylinder(radius=1.0, height=1.0, sections=32)
+    # Edges stay sharp where normals are not shared: each face of a box and a lid has corners of its own.
+    if kind != "sphere":
+        made.unmerge_vertices()
+    return Mesh(np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32))
+
 
 # Where viser's order of a quaternion is in a pose.
 WXYZ = [6, 3, 4, 5]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.viewing.browser.names import MODES
+from sim_node.viewing.browser.overlays import MODES
 from sim_node.viewing.browser.scene import Scene
 
 NOTHING = "nothing"

@@ -1,7 +1,8 @@
-"""A table of frames in the page: shapes, axes, names, trails, and what sensors see."""
+"""The scene of the page: the ground, and all that stands on it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,16 +12,41 @@ import numpy.typing as npt
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.browser.axes import Axes, lengths
-from sim_node.viewing.browser.batches import Batches
-from sim_node.viewing.browser.ground import add_ground
-from sim_node.viewing.browser.names import Names, main_rows
+from sim_node.viewing.browser.batches import WXYZ, Batches
+from sim_node.viewing.browser.overlays import Axes, Names, Trails, lengths, main_rows
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
 from sim_node.viewing.browser.sensor_views import VIEWS, View, place
-from sim_node.viewing.browser.trails import Trails
 from sim_node.viewing.extent import Extent, extent_of
-from sim_node.viewing.shape import Shape
+from sim_node.viewing.meshes import Shape
 from sim_node.world import FrameTable
+
+_LINES, _BOLD_LINES, _PLANE = (205, 210, 216), (168, 176, 186), (244, 245, 246)
+# Cells of the grid across a scene's radius, about.
+_CELLS = 8.0
+
+
+def add_ground(scene: Any, node: str, shapes: Sequence[Shape], in_root: FloatArray, extent: Extent) -> None:
+    """Grids with cells of 1, 10, 100 ... m or parts of one, by the size of the scene."""
+    cell = 10.0 ** round(math.log10(extent.radius / _CELLS))
+    planes = [pose_math.compose(in_root[shape.row], shape.pose) for shape in shapes if shape.kind == "plane"]
+    for number, pose in enumerate(planes or [np.array(pose_math.IDENTITY)]):
+        scene.add_grid(
+            f"{node}/{number}",
+            infinite_grid=True,
+            cell_size=cell,
+            section_size=10.0 * cell,
+            cell_color=_LINES,
+            section_color=_BOLD_LINES,
+            cell_thickness=0.8,
+            section_thickness=1.2,
+            fade_distance=12.0 * extent.radius,
+            shadow_opacity=0.0,
+            plane_color=_PLANE,
+            plane_opacity=1.0 if planes else 0.0,
+            position=pose[:3],
+            wxyz=pose[WXYZ],
+        )
+
 
 # All else hangs on it, so that following a frame moves one node.
 ROOT = "/world"

@@ -1,4 +1,4 @@
-"""The viewer: a server, a scene in its page, and a panel beside it."""
+"""The viewer of a run in the browser, and the sink that feeds it."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from threading import RLock
 import viser
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.viewing.browser.controls import Controls
+from sim_node.simulation import Loop, Snapshot
 from sim_node.viewing.browser.look import Look
-from sim_node.viewing.browser.lookup import Lookup
+from sim_node.viewing.browser.panel import Controls, Lookup, Readouts, labels_of
 from sim_node.viewing.browser.plots import Plots
-from sim_node.viewing.browser.readouts import Readouts
 from sim_node.viewing.browser.scene import NO_PLACES, Scene
-from sim_node.viewing.browser.sensor_topic_views import SensorTopicView
+from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_views_of
 from sim_node.viewing.browser.server import Server
-from sim_node.viewing.browser.stream import Instant
-from sim_node.viewing.browser.transport import Transport
-from sim_node.viewing.extent import FIELD_OF_VIEW
-from sim_node.viewing.shape import Shape
-from sim_node.world import FrameTable
+from sim_node.viewing.browser.stream import Instant, Stream, Told
+from sim_node.viewing.browser.transport import LoopTransport, Transport
+from sim_node.viewing.extent import FIELD_OF_VIEW, places_of
+from sim_node.viewing.meshes import Shape
+from sim_node.viewing.shapes import shapes_of
+from sim_node.world import FrameTable, World
+from sim_node.world.layout import lay_out
 
 # Trails, plots and numbers are sent this often; poses with every instant.
 SLOW_S = 0.15
@@ -118,3 +119,45 @@ class Viewer:
         self._lookup.show(self._instant.poses)
         if self._readouts is not None:
             self._readouts.show()
+
+
+class ViewSink:
+    """Shows a run; its loop is never kept waiting by the page. Closes the viewer with the run."""
+
+    def __init__(self, viewer: Viewer) -> None:
+        self._viewer = viewer
+        self._stream: Stream | None = None
+        self._instruments: dict[str, SensorTopicView] = {}
+        self._labels: dict[str, tuple[str, ...]] = {}
+
+    def steer(self, loop: Loop) -> None:
+        """Gives the page's buttons the loop that this is a sink of; before it is started."""
+        self._viewer.transport = LoopTransport(loop)
+
+    def open(self, world: World, frames: FrameTable) -> None:
+        """Puts the world on the page."""
+        layout = lay_out(world)
+        places = places_of(world, layout)
+        self._instruments = topic_views_of(world, frames)
+        shapes = shapes_of(world, frames)
+        self._labels = {name: each for name, each in labels_of(world).items() if name not in self._instruments}
+        self._viewer.stage(frames, layout.poses, shapes, places, self._instruments, self._labels)
+        self._stream = Stream(len(frames), self._viewer.show, self._viewer.idle)
+
+    def write(self, snapshot: Snapshot) -> None:
+        """Offers a snapshot to the page."""
+        assert self._stream is not None
+        told: Told = {}
+        for batch in snapshot.measurements.batches:
+            for row, name in enumerate(batch.names if len(batch.values) else ()):
+                if name in self._instruments:
+                    told[name] = batch.values[-1, row][self._instruments[name].of].copy(), snapshot.poses.copy()
+                elif name in self._labels:
+                    told[name] = batch.values[-1, row].copy(), snapshot.poses
+        self._stream.offer(snapshot.time_ns, snapshot.poses, told)
+
+    def close(self) -> None:
+        """Ends the page."""
+        if self._stream is not None:
+            self._stream.close()
+        self._viewer.close()

@@ -11,7 +11,7 @@ from sim_node.world.body_checks import body_problems
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
-from sim_node.world.writers.bodies import geometry_words, inertial_words, joint_words
+from sim_node.world.writers.systems import geometry_words, inertial_words, joint_words
 from sim_node.world.writers.values import given, pose_words
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sim_node import names
-from sim_node.world.frame_checks import motion_problems, static_problems
+from sim_node.world.checks import motion_problems, static_problems
 from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, part
 from sim_node.world.problems import Problem

@@ -13,7 +13,7 @@ from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
 from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import counted, quoted, shown_key
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
@@ -171,7 +171,7 @@ def _poses(table: Table) -> FloatArray:
     if "qx" in table:
         poses[:, 3:] = quaternions.normalise(np.stack([table[name] for name in QUATERNION], axis=1))
     elif "roll" in table:
-        poses[:, 3:] = rotations.from_euler(np.stack([table[name] for name in RPY], axis=1))
+        poses[:, 3:] = numbers.from_euler(np.stack([table[name] for name in RPY], axis=1))
     elif "roll_deg" in table:
-        poses[:, 3:] = rotations.from_euler(np.radians(np.stack([table[name] for name in RPY_DEG], axis=1)))
+        poses[:, 3:] = numbers.from_euler(np.radians(np.stack([table[name] for name in RPY_DEG], axis=1)))
     return poses

@@ -1,4 +1,4 @@
-"""XML as elements and attributes that know where they stand; document types and entities are refused."""
+"""Elements and text of XML files, with their places."""
 
 from __future__ import annotations
 
@@ -9,6 +9,32 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sim_node.world.readers.report import LineColumn, Report
+
+# Attributes keep these only as references: XML 1.0, section 3.3.3.
+_WHITE = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
+
+
+def escape(text: str) -> str:
+    """A text as the content of an element, or of quotes that are not in it."""
+    return text.replace("&", "&amp;").replace(">", "&gt;").replace("<", "&lt;")
+
+
+def unescape(text: str) -> str:
+    """What `escape` began with."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def quoteattr(text: str) -> str:
+    """A text as the value of an attribute, quotes included."""
+    text = escape(text)
+    for character, reference in _WHITE.items():
+        text = text.replace(character, reference)
+    if '"' not in text:
+        return f'"{text}"'
+    if "'" not in text:
+        return f"'{text}'"
+    return '"' + text.replace('"', "&quot;") + '"'
+
 
 DEEPEST = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")

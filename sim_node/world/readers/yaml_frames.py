@@ -8,10 +8,9 @@ from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor
 from sim_node.world.problems import KeyPlace, quoted
 from sim_node.world.readers.yaml_mates import read_attachment
 from sim_node.world.readers.yaml_nodes import Mapping
-from sim_node.world.readers.yaml_parameters import read_parameters
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, named, section
-from sim_node.world.readers.yaml_values import Table, Value
+from sim_node.world.readers.yaml_values import Table, Value, read_parameters
 
 FRAME_KEYS = ("name", "parent", "pose", "mate")
 SENSOR_KEYS = (*FRAME_KEYS, "type")

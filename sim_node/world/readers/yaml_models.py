@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -10,11 +11,96 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.models import Q_SIZES, Model, ModelJoint, Start
-from sim_node.world.problems import WorldError
-from sim_node.world.readers.floating import set_floating
+from sim_node.world.mujoco_source import Source, refusals, spec_of
+from sim_node.world.problems import NOWHERE, Problem, WorldError
+from sim_node.world.readers.model_links import links_in
+from sim_node.world.readers.report import Report
+from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import MENDED, ROUNDING
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+
+
+def set_floating(model: Model, wanted: bool) -> Model:
+    """The model with its base on a free joint, or without one. Raises WorldError where it has no one base.
+
+    The free joint is called as the body that it moves, if the model's file does not name it.
+    """
+    if model.floats() == wanted:
+        return model
+    root = _elements(model.source)
+    EDITS[root.tag](root, wanted)
+    source = Source.of(root, model.source.includes, model.source.assets)
+    with refusals(source):
+        compiled = spec_of(source).compile()
+    links = links_in(compiled, source, joint_frames=root.tag == "mujoco")
+    return replace(model, source=source, links=links)
+
+
+def _elements(source: Source) -> Element:
+    """The elements of a source, each where it stands in the files."""
+    report = Report("")
+    root = compose_xml(source.text, report)
+    assert root is not None, report.errors
+    for element in root.descendants():
+        where, _ = source.places[element.at[0] - 1]
+        element.file, element.at = where.file, (where.line, where.column)
+    return root
+
+
+def _mjcf(root: Element, wanted: bool) -> None:
+    # Keyframes are read already; they would not fit.
+    root.children[:] = [child for child in root.children if child.tag != "keyframe"]
+    bodies = [body for world in root.all("worldbody") for body in _top_bodies(world)]
+    if not wanted:
+        for body in bodies:
+            body.children[:] = [child for child in body.children if not _is_free_joint(child)]
+        return
+    bases = [body for body in bodies if not any(child.tag in ("joint", "freejoint") for child in body.children)]
+    if len(bases) != 1:
+        _refuse(f"one body without a joint is needed at the top of the model, to float free; found {len(bases)}")
+    bases[0].children.insert(0, Element("freejoint", bases[0].at, file=bases[0].file))
+
+
+def _top_bodies(element: Element) -> Iterator[Element]:
+    for child in element.children:
+        if child.tag == "body":
+            yield child
+        elif child.tag in ("frame", "replicate"):
+            yield from _top_bodies(child)
+
+
+def _is_free_joint(element: Element) -> bool:
+    return element.tag == "freejoint" or (element.tag == "joint" and element.get("type") == "free")
+
+
+def _urdf(root: Element, wanted: bool) -> None:
+    if not wanted:
+        for joint in root.all("joint"):
+            if joint.get("type") == "floating":
+                joint.attributes["type"].text = "fixed"
+        return
+    children = {child.get("link") for joint in root.all("joint") for child in joint.all("child")}
+    bases = [link for link in root.all("link") if link.get("name") not in children]
+    if len(bases) != 1 or bases[0].get("name") == "world":
+        _refuse("one root link other than world is needed, to float free")
+    at, file, name = bases[0].at, bases[0].file, bases[0].get("name")
+    root.children.append(_element("link", at, file, name="world"))
+    joint = _element("joint", at, file, name=name, type="floating")
+    joint.children += [_element("parent", at, file, link="world"), _element("child", at, file, link=name)]
+    root.children.append(joint)
+
+
+def _element(tag: str, at: tuple[int, int], file: str, **attributes: str) -> Element:
+    return Element(tag, at, {key: Attribute(text, at) for key, text in attributes.items()}, file=file)
+
+
+def _refuse(message: str) -> None:
+    raise WorldError([Problem(NOWHERE, "", message)])
+
+
+EDITS: dict[str, Callable[[Element, bool], None]] = {"mujoco": _mjcf, "robot": _urdf}
+
 
 MODEL_KEYS = ("q", "keyframe", "free")
 

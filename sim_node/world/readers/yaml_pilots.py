@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 
-from sim_node.world.autopilot_checks import MAX_INSTANCES
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
-from sim_node.world.vehicle_checks import PILOT_RANGES, WAYPOINT_RANGES
+from sim_node.world.vehicle_checks import MAX_INSTANCES, PILOT_RANGES, WAYPOINT_RANGES
 from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, Autopilot, Pilot, Waypoint
 
 AUTOPILOT_KEYS = ("type", "instance", "start", "links")

@@ -11,7 +11,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.conventions import CONVENTIONS
 from sim_node.world.model import MAX_DISTANCE
-from sim_node.world.readers import rotations
+from sim_node.world.readers import numbers
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
@@ -46,12 +46,12 @@ def _quaternion(value: Value) -> FloatArray | None:
 
 def _rpy(value: Value) -> FloatArray | None:
     angles = value.vector(3)
-    return None if angles is None else rotations.from_euler(np.array(angles))
+    return None if angles is None else numbers.from_euler(np.array(angles))
 
 
 def _rpy_deg(value: Value) -> FloatArray | None:
     angles = value.vector(3)
-    return None if angles is None else rotations.from_euler(np.radians(angles))
+    return None if angles is None else numbers.from_euler(np.radians(angles))
 
 
 def _matrix(value: Value) -> FloatArray | None:
@@ -89,7 +89,7 @@ def _axis_angle(value: Value) -> FloatArray | None:
     if largest == 0.0:
         axis_value.error("is zero; an axis needs a direction")
         return None
-    return rotations.from_axis_angle(np.array(axis) / largest, turn)
+    return numbers.from_axis_angle(np.array(axis) / largest, turn)
 
 
 ROTATIONS: dict[str, Callable[[Value], FloatArray | None]] = {

@@ -1,18 +1,53 @@
-"""World files in YAML: the sections of one file, one after the other."""
+"""World files in YAML: the sections of one file, or of plain data, one after the other."""
 
 from __future__ import annotations
 
+import decimal
+from collections.abc import Mapping as AnyMapping
 from pathlib import Path
+from typing import Any
 
+from sim_node.world.layout import with_default_parents
 from sim_node.world.model import World
-from sim_node.world.parents import with_default_parents
 from sim_node.world.problems import WorldError
 from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
-from sim_node.world.readers.yaml_nodes import compose
+from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
 from sim_node.world.readers.yaml_section import SECTIONS, Context
 from sim_node.world.readers.yaml_values import Value
+
+
+def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report]:
+    """Return what sections say and the faults in them, read as in the file of a world, whose fixed frame holds.
+
+    Paths of files are those of the machine, and may lead anywhere: they were checked where they were first read.
+    """
+    report = Report("")
+    path = Path(world.source or f"{world.name}.yaml")
+    context = Context(path, path, Roots((Path("/"),)), report, fixed_frame=world.fixed_frame)
+    table = Value(_node(data), report).table(tuple(SECTIONS))
+    for key, read in SECTIONS.items():
+        value = table.get(key)
+        if value is not None:
+            read(value, context)
+    return context, report
+
+
+def _node(data: Any) -> Node:
+    if isinstance(data, AnyMapping):
+        return Mapping({key: (Scalar(key, True, 0, 0), _node(value)) for key, value in data.items()}, 0, 0)
+    if isinstance(data, (list, tuple)):
+        return Sequence([_node(value) for value in data], 0, 0)
+    return Scalar(_text(data), not isinstance(data, str), 0, 0)
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return repr(float(value))
+    return format(value, "f") if isinstance(value, decimal.Decimal) else str(value)
 
 
 @reader(".yaml", ".yml")

@@ -18,9 +18,9 @@ from sim_node.world.model import World
 from sim_node.world.part import PARTS, Refer
 from sim_node.world.problems import NO_PLACE, Problem, Where, WorldError, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_number
-from sim_node.world.readers.yaml_data import read_data
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
+from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.values import given, seconds, words_of
 
 # What a world says beside its parts, by its fields.

@@ -1,0 +1,104 @@
+"""Arguments that several subcommands share, and errors in their use."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Collection
+from pathlib import Path
+
+from sim_node.nodes.ros_arguments import ANY_NODE, overrides
+from sim_node.simulation.pacing import MAX_FACTOR
+from sim_node.world.fields import nanoseconds
+
+
+class UsageError(Exception):
+    """A user's mistake: printed as one line, exit code 2."""
+
+
+def finite(text: str) -> float:
+    """A finite number."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no finite number")
+    return number
+
+
+def seconds(text: str) -> float:
+    """A time or a span of it that int64 nanoseconds hold."""
+    number = finite(text)
+    try:
+        nanoseconds(number)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return number
+
+
+def span(text: str) -> float:
+    """Seconds, a nanosecond or more."""
+    number = seconds(text)
+    if nanoseconds(number) <= 0:
+        raise argparse.ArgumentTypeError(f"{text}: seconds above zero are needed")
+    return number
+
+
+def since_start(text: str) -> float:
+    """Seconds, zero or more."""
+    number = seconds(text)
+    if number < 0.0:
+        raise argparse.ArgumentTypeError(f"{text}: seconds of zero or more are needed")
+    return number
+
+
+def positive(text: str, most: float = 1e12) -> float:
+    """A number above zero."""
+    number = finite(text)
+    if not 0.0 < number <= most:
+        raise argparse.ArgumentTypeError(f"{text}: a number above zero, up to {most:g}, is needed")
+    return number
+
+
+def speed(text: str, most: float = MAX_FACTOR) -> float:
+    """Seconds per second, or max, which is 0."""
+    if text == "max":
+        return 0.0
+    try:
+        return positive(text, most)
+    except argparse.ArgumentTypeError:
+        needed = f"a number above zero, up to {most:g}, or max, is needed"
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed; {needed}") from None
+
+
+def refuse_twice(arguments: argparse.Namespace, node: str, parameters: Collection[str]) -> None:
+    """Raises UsageError where `-p` sets a parameter that an option of the command sets; a file gives way to options."""
+    for each in overrides(arguments.ros_args):
+        if not each.is_of_file and each.name in parameters and each.node.strip("/") in (ANY_NODE.strip("/"), node):
+            raise UsageError(f"parameter {each.name}: the command's own options set it; leave it out of --ros-args")
+
+
+def refuse_world(arguments: argparse.Namespace) -> None:
+    """Raises UsageError for a world that only --ros-args names: a command's is WORLD."""
+    for each in overrides(arguments.ros_args):
+        if each.name == "world" and "world" not in arguments.given:
+            at = f"{each.where}: " if each.is_of_file else ""
+            raise UsageError(f"{at}parameter world: name the world before --ros-args, as in sim_node run WORLD")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """-o FILE."""
+    parser.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to FILE instead of standard output")
+
+
+def put_out(text: str, arguments: argparse.Namespace) -> None:
+    """Prints a text or writes the file. Raises UsageError where that cannot be written."""
+    if arguments.output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        arguments.output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{arguments.output} cannot be written: {error.strerror}") from None

@@ -1,0 +1,68 @@
+"""A vehicle on the graph: its telemetry topics, its frames in both conventions, and its pose as an even stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sim_node.autopilot.telemetry import Telemetry
+from sim_node.autopilot.topics import Topic
+from sim_node.frames import Frame
+from sim_node.frames.axes import rotation
+from sim_node.geometry.arrays import FloatArray
+from sim_node.wire.tf_sink import TF, TF_STATIC, serialised
+from sim_node.wire.topic import Outlet, Send
+
+
+class VehiclePublishers:
+    """Sends CDR on the topics of one vehicle, which lie below its name. now_ns: the graph's clock."""
+
+    def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
+        self._outlet, self._name, self._now_ns = outlet, name, now_ns
+        self._sends: dict[Topic, Send] = {}
+
+    def send(self, topic: Topic, data: bytes) -> None:
+        """One message."""
+        send = self._sends.get(topic)
+        if send is None:
+            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name))
+        send(self._now_ns(), data)
+
+
+class VehicleTf:
+    """Sends map -> map_ned and base_link -> base_link_frd once, and parent -> base_link whenever `stream` is called.
+
+    parent: of the moving frame, None for none of it.
+    """
+
+    def __init__(self, outlet: Outlet, telemetry: Telemetry, parent: str | None) -> None:
+        frames = telemetry.frames
+        self._poses = telemetry.poses
+        parents, children = [frames.map, frames.base], [frames.map_ned, frames.base_frd]
+        turns = [rotation(Frame.NED, Frame.ENU, None), rotation(Frame.FRD, Frame.FLU, None)]
+        if parent == frames.odom:
+            parents.append(frames.odom)
+            children.append(frames.odom + "_ned")
+            turns.append(turns[0])
+        advertise = serialised(outlet)
+        self._still = advertise(TF_STATIC, parents, children)
+        self._still_poses: FloatArray = np.zeros((len(parents), 7))
+        self._still_poses[:, 3:] = turns
+        self._moving = advertise(TF, [parent], [frames.base]) if parent else None
+        self._row: FloatArray = np.zeros((1, 7))
+        self._last_ns = 0
+
+    def tell_static(self, stamp_ns: int) -> None:
+        """The frames that do not move."""
+        self._still(stamp_ns, self._still_poses)
+
+    def stream(self, at_ns: int, ahead_ns: int) -> None:
+        """The pose at a time, if telemetry reaches so far and it has not been told."""
+        if self._moving is None or at_ns == self._last_ns:
+            return
+        pose = self._poses.at(at_ns, ahead_ns)
+        if pose is not None:
+            self._last_ns = at_ns
+            self._row[0] = pose
+            self._moving(at_ns, self._row)

@@ -1,0 +1,190 @@
+"""Overlays of the scene: the axes of frames, their names, their trails."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import BoolArray, FloatArray
+from sim_node.viewing.browser.batches import WXYZ, linear
+from sim_node.viewing.meshes import Shape
+from sim_node.world import FrameTable
+
+# Of a scene's radius, and of the distance of a frame from its parent, when that is shorter.
+_OF_RADIUS, _OF_DISTANCE = 0.06, 0.5
+_THICKNESS = 0.03
+
+
+class Axes:
+    """Red, green and blue arrows at every frame, of lengths (N,)."""
+
+    def __init__(self, scene: Any, node: str, frames: FrameTable, lengths: FloatArray, in_root: FloatArray) -> None:
+        self._lengths = lengths
+        self._sets: list[tuple[Any, BoolArray]] = []
+        self._moving = ~frames.still
+        for name, rows in (("still", frames.still), ("moving", self._moving)):
+            if rows.any():
+                handle = scene.add_batched_axes(
+                    f"{node}/{name}",
+                    in_root[rows][:, WXYZ],
+                    in_root[rows, :3],
+                    self._lengths[rows],
+                    axes_length=1.0,
+                    axes_radius=_THICKNESS,
+                )
+                self._sets.append((handle, rows))
+
+    def show(self, in_root: FloatArray) -> None:
+        """Sends where the moving ones are."""
+        if self._moving.any():
+            placed = in_root[self._moving].astype(np.float32)
+            handle, _ = self._sets[-1]
+            handle.batched_positions = placed[:, :3]
+            handle.batched_wxyzs = placed[:, WXYZ]
+
+    def resize(self, factor: float) -> None:
+        """All of them longer or shorter."""
+        for handle, rows in self._sets:
+            handle.batched_scales = (factor * self._lengths[rows]).astype(np.float32)
+
+    def set_visible(self, visible: bool) -> None:
+        """Shows or hides them."""
+        for handle, _ in self._sets:
+            handle.visible = visible
+
+
+def lengths(frames: FrameTable, in_root: FloatArray, shapes: Sequence[Shape], radius: float) -> FloatArray:
+    """How long (N,) to draw the axes of each frame, m: by what is on it, and how close it is to its parent."""
+    largest = _OF_RADIUS * radius
+    sizes = np.zeros(len(frames))
+    for shape in shapes:
+        if shape.kind in ("box", "sphere", "cylinder"):
+            sizes[shape.row] = max(sizes[shape.row], float(shape.scale.max()))
+    length = np.where(sizes > 0.0, np.clip(0.9 * sizes, 0.2 * largest, largest), largest)
+    for row, parent in enumerate(frames.parents.tolist()):
+        if parent > 0:
+            away = float(np.linalg.norm(in_root[row, :3] - in_root[parent, :3]))
+            length[row] = min(length[parent], max(_OF_DISTANCE * away, 0.4 * length[parent]))
+    return length
+
+
+MODES = ("none", "main", "all")
+# Each name is an element of the page that is moved by itself: more of them neither can be read nor keep pace.
+MAX_NAMES = 100
+# Letters of a label.
+MAX_LENGTH = 40
+# Labels that do not hide the scene.
+FEW = 30
+
+
+class Names:
+    """The names of no frames, of the main ones, or of all; frames that stand still in one place share a label.
+
+    Labels are made when they are first asked for, MOST at once.
+    """
+
+    def __init__(self, scene: Any, node: str, frames: FrameTable, main: list[int]) -> None:
+        self._scene, self._node, self._frames = scene, node, frames
+        self._rows = {"none": [], "main": main, "all": list(range(len(frames)))}
+        self._labels: list[tuple[int, Any]] = []
+        # The mode to begin with.
+        self.first = "main" if len(main) <= FEW else "none"
+
+    def choose(self, mode: str, in_root: FloatArray) -> None:
+        """One of MODES, at poses (N, 7) in the fixed frame."""
+        for _, label in self._labels:
+            label.remove()
+        self._labels = [
+            (row, self._scene.add_label(f"{self._node}/{row}", text, position=in_root[row, :3], font_screen_scale=0.8))
+            for row, text in list(self._texts(self._rows[mode], in_root).items())[:MAX_NAMES]
+        ]
+
+    def show(self, in_root: FloatArray) -> None:
+        """Sends where those of moving frames are."""
+        for row, label in self._labels:
+            if not self._frames.still[row]:
+                label.position = in_root[row, :3]
+
+    def _texts(self, rows: Sequence[int], in_root: FloatArray) -> dict[int, str]:
+        """The label of each row that has one."""
+        texts: dict[int, str] = {}
+        first: dict[tuple[float, ...], int] = {}
+        for row in rows:
+            name = self._frames.names[row]
+            if self._frames.still[row]:
+                place = tuple(np.round(in_root[row, :3], 3).tolist())
+                at = first.setdefault(place, row)
+                texts[at] = f"{texts[at]}, {name}" if at in texts else name
+            else:
+                texts[row] = name
+        return {row: text if len(text) <= MAX_LENGTH else text[: MAX_LENGTH - 1] + "…" for row, text in texts.items()}
+
+
+def main_rows(frames: FrameTable) -> list[int]:
+    """The frames on the fixed frame, and the first moving ones of each branch."""
+    parents = frames.parents
+    first = ~frames.still & ((parents < 0) | frames.still[parents])
+    rows: list[int] = np.flatnonzero(first | (parents == 0)).tolist()
+    return rows
+
+
+# Points of a trail; how far apart they are at least, of a scene's radius; trails at once.
+POINTS, APART, MAX_TRAILS = 600, 0.004, 32
+COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44), (214, 39, 40), (148, 103, 189), (23, 190, 207))
+
+
+class Trails:
+    """One object of lines for all trails, made anew where others are chosen.
+
+    Each trail is a ring of POINTS positions (3,), which starts full of the first one: its memory never grows.
+    """
+
+    def __init__(self, scene: Any, node: str, radius: float) -> None:
+        self._scene, self._node, self._apart = scene, node, APART * radius
+        self._rows = np.zeros(0, dtype=np.intp)
+        self._handle: Any = None
+        self._changed = False
+
+    def choose(self, rows: Sequence[int], in_root: FloatArray) -> None:
+        """The frames that draw trails from now on, MOST at most."""
+        self._rows = np.array(rows[:MAX_TRAILS], dtype=np.intp)
+        self.clear(in_root)
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+        if len(self._rows):
+            colours = linear(np.array([COLOURS[k % len(COLOURS)] for k in range(len(self._rows))]) / 255.0)
+            self._handle = self._scene.add_line_segments(
+                self._node,
+                self._segments(),
+                np.repeat(colours, 2 * (POINTS - 1), axis=0).reshape(-1, 2, 3),
+                thickness=2.0,
+                thickness_units="screen",
+            )
+
+    def clear(self, in_root: FloatArray) -> None:
+        """Begins all of them anew where their frames are."""
+        self._points = np.repeat(in_root[self._rows, None, :3], POINTS, axis=1).astype(np.float32)
+        self._changed = True
+
+    def follow(self, in_root: FloatArray) -> None:
+        """Adds where frames have gone."""
+        if not len(self._rows):
+            return
+        here = in_root[self._rows, :3].astype(np.float32)
+        gone = np.flatnonzero(np.linalg.norm(here - self._points[:, -2], axis=1) > self._apart)
+        self._points[:, -1] = here
+        if len(gone):
+            self._points[gone, :-1] = self._points[gone, 1:]
+            self._changed = True
+
+    def show(self) -> None:
+        """Sends them if they have grown."""
+        if self._changed and self._handle is not None:
+            self._handle.points = self._segments()
+            self._changed = False
+
+    def _segments(self) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return np.stack([self._points[:, :-1], self._points[:, 1:]], axis=2).reshape(-1, 2, 3)

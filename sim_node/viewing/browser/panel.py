@@ -1,0 +1,188 @@
+"""The panel of the page: readouts, controls, and lookups between frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry import poses as pose_math
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.plugins import blamed
+from sim_node.sensors import SensorType, groups_of
+from sim_node.viewing.browser.scene import Scene
+from sim_node.viewing.browser.transport import SPEEDS, Transport
+from sim_node.world import World
+
+# Numbers of a reading that are written out.
+MAX_NUMBERS = 60
+
+
+class Readouts:
+    """A tab: choose a sensor, see the numbers of its last reading.
+
+    labels: of the numbers of each sensor, by its name; one or more sensors.
+    """
+
+    def __init__(self, gui: Any, labels: Mapping[str, tuple[str, ...]]) -> None:
+        self._labels = labels
+        self._last: dict[str, npt.NDArray[Any]] = {}
+        self._sensor = gui.add_dropdown("Sensor", tuple(labels))
+        self._answer = gui.add_markdown("")
+        self._told = ""
+
+    def take(self, told: Mapping[str, tuple[npt.NDArray[Any], FloatArray]]) -> None:
+        """Keeps the newest reading of each sensor."""
+        self._last.update((name, values) for name, (values, _) in told.items() if name in self._labels)
+
+    def show(self) -> None:
+        """Writes the numbers of the chosen sensor out."""
+        name = self._sensor.value
+        text = table(self._labels[name], self._last[name]) if name in self._last else "no reading yet"
+        if text != self._told:
+            self._told = self._answer.content = text
+
+
+def labels_of(world: World) -> dict[str, tuple[str, ...]]:
+    """Return the labels of the numbers of all sensors whose readings are a row of a few numbers."""
+    return {
+        name: _labels(sensor)
+        for group in groups_of(world)
+        for name, sensor in zip(group.names, group.sensors, strict=True)
+        if len(sensor.shape()) == 1 and sensor.shape()[0] <= MAX_NUMBERS
+    }
+
+
+def table(labels: tuple[str, ...], values: npt.NDArray[Any]) -> str:
+    """Return a row for each number, with six digits."""
+    rows = [f"| {label} | {value:.6g} |" for label, value in zip(labels, values.tolist(), strict=True)]
+    return "\n".join(["| channel | value |", "|---|---|", *rows])
+
+
+def _labels(sensor: SensorType) -> tuple[str, ...]:
+    """The names of the channels; with numbers behind them where each stands for several."""
+    (count,), names = sensor.shape(), sensor.channels
+    if count == len(names):
+        return names
+    each = -(-count // max(1, len(names)))
+    return tuple(f"{names[row // each] if names else 'number'} {row % each}" for row in range(count))
+
+
+# What each button asks of a transport.
+_BUTTONS = {"Play": "play", "Pause": "pause", "Step": "step", "Reset": "reset"}
+
+
+class Controls:
+    """Buttons of a panel; what a transport refuses is told to whoever asked."""
+
+    def __init__(self, gui: Any, transport: Transport | None) -> None:
+        self._transport = transport
+        self._time = gui.add_markdown("")
+        self._told = ""
+        self._start = 0.0
+        if transport is None:
+            return
+        if transport.span is not None:
+            self._start, end = (each / 1e9 for each in transport.span)
+            length = max(end - self._start, 1e-3)
+            self._slider = gui.add_slider("Time", 0.0, length, min(0.01, length), 0.0)
+            self._slider.on_update(self._sought)
+        self._buttons = gui.add_button_group("Run", tuple(_BUTTONS))
+        self._buttons.on_click(lambda event: _ask(event, getattr(transport, _BUTTONS[self._buttons.value])))
+        speeds = dict(SPEEDS)
+        now = next((name for name, speed in speeds.items() if speed == transport.speed_set), None)
+        if now is None:
+            now = f"{transport.speed_set:g}"
+            speeds[now] = transport.speed_set
+        self._speed = gui.add_dropdown("Speed", tuple(speeds), initial_value=now)
+        self._speed.on_update(
+            lambda event: (
+                _ask(event, lambda: transport.set_speed(speeds[self._speed.value]))
+                if event.client_id is not None
+                else None
+            )
+        )
+
+    def show(self, time_ns: int) -> None:
+        """The time, from the start of what can be sought, and the speed."""
+        transport, seconds = self._transport, time_ns / 1e9 - self._start
+        text = f"**{seconds:.2f} s**"
+        if transport is not None:
+            text += f"  ·  {transport.speed:.2f} × real time" if transport.playing else "  ·  paused"
+            if transport.span is not None:
+                self._slider.value = min(max(seconds, 0.0), self._slider.max)
+        if text != self._told:
+            self._told = self._time.content = text
+
+    def _sought(self, event: Any) -> None:
+        """Only what a person has moved: the slider also moves as time goes on."""
+        if event.client_id is not None and self._transport is not None:
+            self._transport.seek(round((self._start + self._slider.value) * 1e9))
+
+
+def _ask(event: Any, action: Callable[[], None]) -> None:
+    try:
+        action()
+    except Exception as refusal:  # whatever the loop raises is told where it was asked for
+        if event.client is not None:
+            event.client.add_notification("Not done", str(blamed(refusal) or refusal), auto_close_seconds=5.0)
+
+
+# Lines of the hierarchy that are written out.
+MAX_LINES = 400
+
+
+class Lookup:
+    """A tab: the tree, indented, and what tf2's lookup_transform(target, source) would say at the shown time."""
+
+    def __init__(self, gui: Any, scene: Scene) -> None:
+        self._scene = scene
+        names = scene.frames.names
+        self._target = gui.add_dropdown("Target", names, initial_value=names[0])
+        self._source = gui.add_dropdown("Source", names, initial_value=names[scene.first])
+        self._answer = gui.add_markdown("")
+        self._told = ""
+        gui.add_markdown(f"```\n{hierarchy(scene)}\n```")
+
+    def show(self, poses: FloatArray) -> None:
+        """Writes the transform out, from each frame's pose (N, 7) in its parent."""
+        target, source = self._target.value, self._source.value
+        text = told(target, source, self._scene.frames.lookup(poses, target, source))
+        if text != self._told:
+            self._told = self._answer.content = text
+
+
+def hierarchy(scene: Scene) -> str:
+    """Names indented below their parents'."""
+    frames = scene.frames
+    depths: list[int] = []
+    for parent in frames.parents.tolist():
+        depths.append(0 if parent < 0 else depths[parent] + 1)
+    lines = [
+        f"{'  ' * depth}{name}{'' if static or depth == 0 else '  ~'}"
+        for depth, name, static in zip(depths, frames.names, frames.static.tolist(), strict=True)
+    ]
+    more = len(lines) - MAX_LINES
+    return "\n".join([*lines[:MAX_LINES], *([f"... and {more} more"] if more > 0 else [])])
+
+
+def told(target: str, source: str, pose: FloatArray) -> str:
+    """A pose (7,) in words."""
+    position, rotation = pose_math.position(pose) + 0.0, pose_math.orientation(pose)
+    rpy = np.round(np.degrees(quaternions.to_rpy(rotation)), 2) + 0.0
+    return "\n".join(
+        [
+            f"`{source}` in `{target}`",
+            "",
+            "| | x | y | z | w |",
+            "|---|---|---|---|---|",
+            f"| position, m | {position[0]:.3f} | {position[1]:.3f} | {position[2]:.3f} | |",
+            "| quaternion | " + " | ".join(f"{part + 0.0:.4f}" for part in rotation) + " |",
+            f"| rpy, degrees | {rpy[0]:.2f} | {rpy[1]:.2f} | {rpy[2]:.2f} | |",
+            "",
+            f"distance {float(np.linalg.norm(position)):.3f} m",
+        ]
+    )
