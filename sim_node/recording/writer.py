@@ -25,16 +25,20 @@ _OVERHEAD = 120
 
 
 class Batch(NamedTuple):
-    """What was sent before a commit. progress_ns: how far time had gone forward by then, resets left out."""
+    """What was sent before a commit.
+
+    progress_ns: how far time had gone forward by then, resets left out. size: what it takes of memory, about.
+    """
 
     time_ns: int
     entries: list[Entry]
-    progress_ns: int = 0
+    progress_ns: int
+    size: int
 
-    @property
-    def size(self) -> int:
-        """What it takes of memory, about."""
-        return sum(len(data) + _OVERHEAD for _, _, data in self.entries)
+
+def size_of(entries: list[Entry]) -> int:
+    """What entries take of memory, about."""
+    return sum([len(data) for _, _, data in entries]) + _OVERHEAD * len(entries)
 
 
 # How often, in the bag's time, everything is handed to the system.
@@ -208,6 +212,8 @@ class BagWriter:
     def _remember(self, entries: list[Entry]) -> None:
         """What is latched, for the files to come."""
         latched = {number for number, topic in enumerate(self.topics, 1) if topic.latched}
+        if not latched:
+            return
         for number, _, data in entries:
             if number in latched:
                 kept = self._latched.setdefault(number, deque())
