@@ -50,7 +50,8 @@ class Simulation:
         self.frames: FrameTable = layout.frames
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
-        self._last_step = (LAST_NS - world.time.start_ns) // world.time.step_ns
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        self._last_step = (LAST_NS - self._start_ns) // self._step_ns
         self._poses = np.array(layout.poses)
         self._observe_all: Callable[[], FrameState] | None = None
         self.columns = Columns()
@@ -76,7 +77,7 @@ class Simulation:
     @property
     def time_ns(self) -> int:
         """Simulation time in nanoseconds."""
-        return self.world.time.start_ns + self.steps * self.world.time.step_ns
+        return self._start_ns + self.steps * self._step_ns
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
         """Advances by whole steps of the world's time grid; its sensors read on the way, and its peers exchange.
@@ -91,7 +92,7 @@ class Simulation:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
         end = self.steps + steps
         if end > self._last_step:
-            within(self.world.time.start_ns + end * self.world.time.step_ns)
+            within(self._start_ns + end * self._step_ns)
         suite, peers = self._suite, self._peers
         while (due := min(suite.due, peers.due)) <= end:
             if due > self.steps:
@@ -124,8 +125,8 @@ class Simulation:
 
         Raises ValueError for a time before the start, and for one beyond int64.
         """
-        start_ns, step_ns = self.world.time.start_ns, self.world.time.step_ns
-        steps, ahead_ns = divmod(within(time_ns) - start_ns, step_ns)
+        start_ns = self._start_ns
+        steps, ahead_ns = divmod(within(time_ns) - start_ns, self._step_ns)
         if steps < 0:
             raise ValueError(f"{time_ns / 1e9:g} s is before the world's start at {start_ns / 1e9:g} s")
         if steps < self.steps:
