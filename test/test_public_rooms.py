@@ -29,15 +29,10 @@ UNDOCUMENTED = (
     "sim_node.autopilot.links",
     "sim_node.autopilot.lockstep",
     "sim_node.autopilot.mission",
-    "sim_node.columns",
     "sim_node.control",
     "sim_node.formats.openplx",
-    "sim_node.frames",
     "sim_node.physics",
-    "sim_node.programs",
     "sim_node.sensors",
-    "sim_node.tree",
-    "sim_node.world",
 )
 AMBIGUOUS = ("Autopilot", "Body", "Loop", "UnknownFrame", "Wait")
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")

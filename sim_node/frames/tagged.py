@@ -312,11 +312,22 @@ def convert(value: Orientation, target: FramePair, origin: Origin | None = None)
 def convert(
     value: Position | Velocity | Orientation, target: Frame | FramePair, origin: Origin | None = None
 ) -> Position | Velocity | Orientation:
-    """Convert a tagged value to another frame; an Orientation to another (world, body) pair of frames.
+    """Convert a tagged value to another frame.
 
-    origin: the LLA (degrees, degrees, m) of the local frame's origin, where ENU or NED meets ECEF or LLA.
-    Raises TypeError for a value without a tag and for a target that is no Frame, or no pair of them; OriginRequired,
-    AttitudeRequired, InvalidCoordinates and FrameMismatch as convert_position, convert_velocity, convert_orientation.
+    Args:
+        value: The position, velocity or orientation.
+        target: The frame to convert to; for an orientation, a pair (world, body).
+        origin: LLA (degrees, degrees, m) of the local frame's origin; needed between ENU or NED and ECEF or LLA.
+
+    Returns:
+        The converted value, of the same class.
+
+    Raises:
+        TypeError: `value` is not tagged, or `target` is not a Frame, or a pair of them.
+        OriginRequired: As in convert_position, convert_velocity and convert_orientation.
+        AttitudeRequired: Likewise.
+        InvalidCoordinates: Likewise.
+        FrameMismatch: The position has another origin.
     """
     if not isinstance(value, Position | Velocity | Orientation):
         raise TypeError(
