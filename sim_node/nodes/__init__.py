@@ -1,1 +1,1 @@
-"""The rclpy nodes. The only room that imports rclpy or message packages."""
+"""The rclpy nodes. Only this package imports rclpy and message packages."""
