@@ -57,7 +57,7 @@ NONSENSE = {
     "part problems": ("belt.py", "if not 0.0 <", "yield belt\n            if not 0.0 <", RUN, "a Problem is needed"),
     "part mobility": ("belt.py", '"dynamic"', '"fast"', CHECK, "is 'fast'; allowed: static, mountable, dynamic"),
     "part shape": ("belt.py", "0.0, 0.0, 1.0])", "0.0, 1.0])", CHECK, "is of shape (6,); a pose (7,) is needed"),
-    "part pose": ("belt.py", "0.0, 0.0, 1.0])", "0.0, 0.0, 0.5])", CHECK, "no pose with a unit quaternion"),
+    "part pose": ("belt.py", "0.0, 0.0, 1.0])", "0.0, 0.0, 0.5])", CHECK, "not a pose with a unit quaternion"),
     "part renamed": (
         *("belt.py", "    def data(", "    def renamed(self, part, rename): return 3\n    def data("),
         *(("check", "site.yaml"), "from renamed(), a Belt or None is needed, found 3"),

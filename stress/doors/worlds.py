@@ -194,7 +194,7 @@ def _check_located(error: WorldError, folder: Path) -> None:
     for problem in error.problems:
         where = problem.where
         file = Path(where.file)
-        assert file.is_file(), f"a fault of {where.file}, which is no file"
+        assert file.is_file(), f"a fault of {where.file}, which is not a file"
         assert problem.message
         assert (where.line > 0) == (where.column > 0)
         if file.is_relative_to(folder):

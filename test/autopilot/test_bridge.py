@@ -183,7 +183,7 @@ def test_a_goto_whose_mode_is_refused_or_left_says_so() -> None:
             return goto
 
         left = bridge.ask(leaving)
-        assert left == (False, "given up: the mode is LOITER, no longer GUIDED", None)
+        assert left == (False, "cancelled: the mode is LOITER, no longer GUIDED", None)
 
 
 def test_setpoints_stream_at_their_rate_until_they_are_stopped() -> None:
@@ -396,7 +396,7 @@ def test_a_recording_plays_as_a_vehicle_and_takes_no_commands() -> None:
     made.bridge.playback = Playback(EXCERPT, speed=0.0)
     made.start()
     made.wait_for(lambda: made.count(POSE) > 900)
-    assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording takes no commands", None)
+    assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording accepts no commands", None)
     made.join()
     assert made.bridge.playback.ended
 

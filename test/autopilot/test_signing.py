@@ -152,7 +152,7 @@ def test_a_restart_that_ended_well_loses_no_frame(tmp_path: Path) -> None:
 def test_a_file_of_timestamps_that_is_none_is_a_fault(text: str, tmp_path: Path) -> None:
     kept = tmp_path / "key.timestamp"
     kept.write_text(text)
-    with pytest.raises(SigningFault, match=r"cannot be read.*delete it to go on"):
+    with pytest.raises(SigningFault, match=r"cannot be read.*delete it to continue"):
         signing(file=kept)
 
 

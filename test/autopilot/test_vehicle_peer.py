@@ -151,7 +151,7 @@ def test_readings_of_turned_sensors_are_along_base_link(attach: Callable[..., At
 
 
 def test_an_imu_away_from_the_origin_is_an_error(attach: Callable[..., Attached]) -> None:
-    with pytest.raises(WorldError, match=r"an autopilot takes it to be at the origin"):
+    with pytest.raises(WorldError, match=r"autopilots expect it at the origin"):
         attach("px4", TURNED % 0.1, sensors="false")
 
 

@@ -216,7 +216,7 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
     if draws or chosen in ("foo", "osmesa"):
         assert ran.returncode == 2
         assert f"MUJOCO_GL={chosen}: " in ran.stderr
-        assert "allowed: egl, osmesa, glfw, off (which draws nothing), or unset" in ran.stderr
+        assert "allowed: egl, osmesa, glfw, off (no rendering), or unset" in ran.stderr
         assert len([line for line in ran.stderr.splitlines() if not line.startswith("1 error")]) == 1
     else:
         assert (ran.returncode, ran.stderr) == (0, "")

@@ -30,7 +30,7 @@ if __name__ == "__main__":
     print(lazy(2.0), eager(2.0))
 """
 ANSWER = "6.0 7.0\n"
-WARNING = "compiled kernels cannot be kept"
+WARNING = "compiled kernels cannot be cached"
 
 
 @pytest.fixture

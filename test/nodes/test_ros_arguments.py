@@ -52,8 +52,8 @@ def test_what_reaches_no_node_is_told_once_for_each_section(tmp_path: Path) -> N
     assert without_effect(overrides(words), ["/simulation"]) == [
         f"{file}:1:31: no node '/simulaton' here; did you mean simulation? (here: /simulation); what is set for it has "
         "no effect",
-        f"{file}:2:26: no node '/nav' here (here: /simulation); what is set for it has no effect",
-        "--ros-args: no node 'nav' here (here: /simulation); what is set for it has no effect",
+        f"{file}:2:26: no node '/nav' here (here: /simulation); its parameters have no effect",
+        "--ros-args: no node 'nav' here (here: /simulation); its parameters have no effect",
     ]
     file.write_text("/nav: {ros__parameters: {c: 1}}\n/**: {ros__parameters: {seed: 1}}\n")
     assert without_effect(overrides(words[:3]), ["/simulation"]) == [], "a file may be for other processes too"

@@ -79,4 +79,4 @@ def test_a_world_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     )
     with pytest.warns(WorldWarning, match=r"world 'w' is not recorded: bodies\[0\]\.anchor: a world file has no words"):
         (about,) = attachments_of(world, 0, False)
-    assert json.loads(about.data)["unwritten"] == ["bodies[0].anchor: a world file has no words for anchor"]
+    assert json.loads(about.data)["unwritten"] == ["bodies[0].anchor: a world file cannot express anchor"]

@@ -172,8 +172,8 @@ def test_seek_finds_any_time_forwards_and_backwards(times_ns: Sequence[int]) -> 
     [
         (lambda run: run.step(-1), ValueError, r"steps: -1; time goes forward"),
         (lambda run: run.run(-1.0), ValueError, r"duration: -1 s; time goes forward"),
-        (lambda run: run.run(float("nan")), ValueError, "nan is no finite number of seconds"),
-        (lambda run: run.run(float("inf")), ValueError, "inf is no finite number of seconds"),
+        (lambda run: run.run(float("nan")), ValueError, "nan is not a finite number of seconds"),
+        (lambda run: run.run(float("inf")), ValueError, "inf is not a finite number of seconds"),
         (lambda run: run.run(1e30), ValueError, r"1e\+30 s is out of range; .* 9223372036 s \(int64 nanoseconds"),
         (lambda run: run.run(9.2233720365e9), ValueError, "int64 nanoseconds, about 292 years"),
         (lambda run: run.step(10**18), ValueError, "int64 nanoseconds"),

@@ -80,18 +80,18 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4}, pilot: {}}"],
-            "3:5: vehicles[0].autopilot: a pilot and an autopilot; only one can fly a vehicle",
+            "3:5: vehicles[0].autopilot: the vehicle also has a pilot; give it one or the other",
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4}}", "{name: w, model: iris, autopilot: {type: px4}}"],
-            "4:5: vehicles[1].autopilot.instance: px4 0 flies 'v' already",
+            "4:5: vehicles[1].autopilot.instance: px4 0 already flies 'v'",
         ),
         (
             [
                 "{name: v, model: iris, autopilot: {type: px4}}",
                 "{name: w, model: iris, autopilot: {type: mavlink_builtin}}",
             ],
-            "4:5: vehicles[1].autopilot.instance: px4 0 flies 'v' already",
+            "4:5: vehicles[1].autopilot.instance: px4 0 already flies 'v'",
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4}, sensors: false}"],
@@ -100,7 +100,7 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4, links: ['udpout:14550']}}"],
-            "3:5: vehicles[0].autopilot.links: px4 takes no links",
+            "3:5: vehicles[0].autopilot.links: px4 has no links",
         ),
         (
             ["{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpot:14550']}}"],
@@ -109,15 +109,15 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
         ),
         (
             ["{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpout:127.0.0.1:0']}}"],
-            "3:5: vehicles[0].autopilot.links: 'udpout:127.0.0.1:0' is no link; "
-            "needs udpout:PORT or udpout:HOST:PORT, or tcp or udpin instead",
+            "3:5: vehicles[0].autopilot.links: 'udpout:127.0.0.1:0' is not a link; "
+            "needs KIND:PORT or KIND:HOST:PORT with KIND tcp, udpin or udpout",
         ),
         (
             [
                 "{name: v, model: iris, autopilot: {type: mavlink_builtin, links: ['udpin:14600']}}",
                 "{name: w, model: iris, autopilot: {type: mavlink_builtin, instance: 1, links: [udpin:0.0.0.0:14600]}}",
             ],
-            "4:5: vehicles[1].autopilot.links: 'v' listens on port 14600 already",
+            "4:5: vehicles[1].autopilot.links: 'v' already listens on port 14600",
         ),
     ],
 )

@@ -188,8 +188,8 @@ FAULTS = [
     ("physics: {timestep: 0}", "w.yaml:1:21: physics.timestep: 0 s is out of range"),
     ("bodies: [{joint: rx}]", "w.yaml:1:10: bodies[0]: name is missing"),
     ("bodies: [{name: a, joint: rxx}]", "w.yaml:1:27: bodies[0].joint: found 'rxx'; allowed: frozen, free,"),
-    ("bodies: [{name: a, joint: hinge}]", "w.yaml:1:27: bodies[0].joint: a hinge joint needs its axis: {type: hinge, axis: [0, 0, 1]}"),
-    ("bodies: [{name: a, joint: {type: rx, axis: [1, 0, 0]}}]", "w.yaml:1:44: bodies[0].joint.axis: a rx joint has axes of its own; those with any axis are hinge,"),
+    ("bodies: [{name: a, joint: hinge}]", "w.yaml:1:27: bodies[0].joint: a hinge joint needs an axis: {type: hinge, axis: [0, 0, 1]}"),
+    ("bodies: [{name: a, joint: {type: rx, axis: [1, 0, 0]}}]", "w.yaml:1:44: bodies[0].joint.axis: the axes of a rx joint are fixed; joints with an axis are hinge,"),
     ("bodies: [{name: a, joint: {type: hinge, axis: [0, 0, 0]}}]", "w.yaml:1:47: bodies[0].joint.axis: is zero; an axis needs a direction"),
     ("bodies: [{name: a, joint: {type: rx, dampning: 1}}]", "w.yaml:1:38: bodies[0].joint.dampning: unknown key; did you mean damping?"),
     ("bodies: [{name: a, joint: {type: saddle, damping: [1]}}]", "w.yaml:1:51: bodies[0].joint.damping: a list of 2 numbers is needed, found a list of 1"),
@@ -200,11 +200,11 @@ FAULTS = [
     ("bodies: [{name: a, geometry: [{sphere: 0}]}]", "w.yaml:1:40: bodies[0].geometry[0].sphere: a size must be above zero"),
     ("bodies: [{name: a, geometry: [{sphere: 1, mass: -1}]}]", "w.yaml:1:49: bodies[0].geometry[0].mass: -1 is out of range; allowed: 0 to 1e+09"),
     ("bodies: [{name: a, geometry: [{sphere: 1, color: [1, 2, 0]}]}]", "w.yaml:1:54: bodies[0].geometry[0].color[1]: 2 is out of range; allowed: 0 to 1"),
-    ("bodies: [{name: a, geometry: [{sphere: 1, mass: 1, density: 1}]}]", "w.yaml:1:61: bodies[0].geometry[0].density: stands beside mass, which says the same"),
+    ("bodies: [{name: a, geometry: [{sphere: 1, mass: 1, density: 1}]}]", "w.yaml:1:61: bodies[0].geometry[0].density: cannot be combined with mass; give one of them"),
     ("bodies: [{name: a, geometry: [{plane: true, density: 1}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: a plane has no volume; those with one are box, sphere,"),
-    ("bodies: [{name: a, geometry: [{sphere: 100, density: 1000}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: makes 4.189e+09 kg of it; allowed: up to 1e+09 kg"),
+    ("bodies: [{name: a, geometry: [{sphere: 100, density: 1000}]}]", "w.yaml:1:54: bodies[0].geometry[0].density: results in 4.189e+09 kg; allowed: up to 1e+09 kg"),
     ("bodies: [{name: a, inertial: {mass: 1}}]", "w.yaml:1:30: bodies[0].inertial: inertia is missing"),
-    ("bodies: [{name: a, parent: b}]", "w.yaml:1:28: bodies[0].parent: 'b' is no frame of this world"),
+    ("bodies: [{name: a, parent: b}]", "w.yaml:1:28: bodies[0].parent: 'b' is not a frame of this world"),
     ("bodies: [{name: a}, {name: a}]", "w.yaml:1:28: bodies[1].name: a second frame 'a', the first is at w.yaml:1:17"),
 ]  # fmt: skip
 
@@ -216,11 +216,11 @@ def test_a_fault_is_told_at_its_place(faults: Callable[..., list[str]], text: st
 
 
 LAID_OUT = [
-    ("time: {step: 0.01}\nphysics: {timestep: 0.003}\nbodies: [{name: a}]", "w.yaml:2:21: physics.timestep: the world's step of 0.01 s is no whole number of 0.003 s; did you mean 0.003333333333?"),
-    ("bodies: [{name: a, joint: rx}]", "w.yaml:1:17: bodies[0].name: mass: it moves and has none"),
-    ("bodies: [{name: a, inertial: {mass: 1, inertia: [1, 1, 3]}}]", "w.yaml:1:17: bodies[0].name: inertial.inertia: principal moments 1, 1, 3: two are at least the third"),
-    ("bodies: [{name: a, joint: cor, geometry: [{sphere: 1, mass: 1}]}]", "w.yaml:1:17: bodies[0].name: armature: a cor joint moves its body in two ways at once and needs one above 0"),
-    ("bodies: [{name: a, parent: m, joint: rx, geometry: [{sphere: 1, mass: 1}]}]\nmotions: [{frame: m, keyframes: [{t: 0}]}]", "w.yaml:1:28: bodies[0].parent: 'm' follows keyframes, and a joint on it would not feel how they accelerate; a body with a joint hangs"),
+    ("time: {step: 0.01}\nphysics: {timestep: 0.003}\nbodies: [{name: a}]", "w.yaml:2:21: physics.timestep: the world's step of 0.01 s is not a multiple of 0.003 s; did you mean 0.003333333333?"),
+    ("bodies: [{name: a, joint: rx}]", "w.yaml:1:17: bodies[0].name: mass: a moving body needs a mass"),
+    ("bodies: [{name: a, inertial: {mass: 1, inertia: [1, 1, 3]}}]", "w.yaml:1:17: bodies[0].name: inertial.inertia: principal moments 1, 1, 3: the sum of two must be at least the third"),
+    ("bodies: [{name: a, joint: cor, geometry: [{sphere: 1, mass: 1}]}]", "w.yaml:1:17: bodies[0].name: armature: a cor joint has redundant degrees of freedom and needs an armature above 0"),
+    ("bodies: [{name: a, parent: m, joint: rx, geometry: [{sphere: 1, mass: 1}]}]\nmotions: [{frame: m, keyframes: [{t: 0}]}]", "w.yaml:1:28: bodies[0].parent: 'm' follows keyframes, and a joint would not feel their acceleration; the parent of a body with a joint must be"),
     ("bodies: [{name: b, parent: m}, {name: a, parent: b, joint: rx, geometry: [{sphere: 1, mass: 1}]}]\nmotions: [{frame: m, keyframes: [{t: 0}]}]", "w.yaml:1:50: bodies[1].parent: 'm' follows keyframes"),
 ]  # fmt: skip
 
@@ -270,7 +270,7 @@ def test_bodies_made_in_python_are_checked(change: dict[str, Any], message: str)
         (Body("a", "map", "rx", damping=np.array([-1]), inertial=Inertial(1, np.eye(3))), r"a: damping: \[-1.0\] must be zero or more"),
         (Body("a", "map", "rx", q=np.array([np.nan]), inertial=Inertial(1, np.eye(3))), r"a: q: \[nan\] must be finite"),
         (Body("a", "map", inertial=Inertial(-1, np.eye(3))), "a: inertial.mass: -1 is out of range"),
-        (Body("a", "map", inertial=Inertial(1, -np.eye(3))), "least principal moment is -1"),
+        (Body("a", "map", inertial=Inertial(1, -np.eye(3))), "smallest principal moment is -1"),
         (Body("a", "map", pose=np.array([0, 0, 0, 0, 0, 0, 2])), "a: pose: the quaternion's norm is 2"),
     ],
 )  # fmt: skip

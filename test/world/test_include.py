@@ -186,7 +186,7 @@ def test_a_missing_file_is_one_fault_and_not_that_of_every_frame_in_it(write: Ca
 def test_a_parent_that_is_not_there_is_told_where_it_is_named(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     found = lines(write("frames: [{name: ship}]\ninclude:\n  - {file: rover.yaml, prefix: r, parent: shop}\n"))
-    assert found == ["w.yaml:3:43: include[0].parent: 'shop' is no frame of this world; did you mean ship?"]
+    assert found == ["w.yaml:3:43: include[0].parent: 'shop' is not a frame of this world; did you mean ship?"]
 
 
 def test_two_vehicles_without_prefixes_collide(write: Callable[..., Path]) -> None:
@@ -200,7 +200,7 @@ def test_two_vehicles_without_prefixes_collide(write: Callable[..., Path]) -> No
 def test_a_place_needs_a_prefix_where_both_fixed_frames_have_one_name(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     assert lines(write("include: [{file: rover.yaml, pose: {position: [1, 0, 0]}}]")) == [
-        "w.yaml:1:36: include[0].pose: needs a prefix beside it: both worlds have a frame 'map'"
+        "w.yaml:1:36: include[0].pose: needs a prefix, too: both worlds have a frame 'map'"
     ]
 
 
@@ -214,7 +214,7 @@ def test_prefixes_are_names(write: Callable[..., Path], prefix: str) -> None:
 def test_only_world_files_are_included(write: Callable[..., Path]) -> None:
     write("t,x,y,z\n", "path.csv")
     assert lines(write("include: [path.csv]")) == [
-        "path.csv: worlds are read from .yaml, .yml, .xml, .urdf, .mjcf, .openplx, not from '.csv'"
+        "path.csv: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx; found '.csv'"
     ]
 
 
@@ -223,7 +223,7 @@ def test_a_chain_of_includes_ends_at_32(write: Callable[..., Path]) -> None:
     for i in range(200):
         write(f"include: [part{i + 1}.yaml]", f"part{i}.yaml")
     (line,) = lines("part0.yaml")
-    assert line == "part31.yaml:1:11: include[0]: one include too many; allowed: 32 deep, 1000 files in a world"
+    assert line == "part31.yaml:1:11: include[0]: too many includes; allowed: 32 levels, 1000 files in a world"
 
 
 def test_includes_that_double_end_at_a_thousand_files(write: Callable[..., Path]) -> None:
@@ -231,4 +231,4 @@ def test_includes_that_double_end_at_a_thousand_files(write: Callable[..., Path]
     for i in range(30):
         write(f"include: [part{i + 1}.yaml, part{i + 1}.yaml]", f"part{i}.yaml")
     write("{}", "part30.yaml")
-    assert "one include too many" in lines("part0.yaml")[0]
+    assert "too many includes" in lines("part0.yaml")[0]

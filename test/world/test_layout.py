@@ -228,9 +228,9 @@ def moving(**changes: Any) -> World:
         (World("w", origin=Origin(0, 0, math.nan)), "origin.altitude: nan is out of range; allowed: -12000 to 1e+08"),
         (
             World("w", frames=(StaticFrame("a", "mp", np.array(IDENTITY)),)),
-            "a: 'mp' is no frame of this world; did you mean map?",
+            "a: 'mp' is not a frame of this world; did you mean map?",
         ),
-        (World("w", frames=(StaticFrame("a", "", np.array(IDENTITY)),)), "a: '' is no frame of this world"),
+        (World("w", frames=(StaticFrame("a", "", np.array(IDENTITY)),)), "a: '' is not a frame of this world"),
         (
             World("w", frames=(StaticFrame("a b", "map", np.array(IDENTITY)),)),
             "'a b': the name 'a b' may have no white space",

@@ -67,7 +67,7 @@ def test_only_the_first_faults_of_a_csv_file_are_told(line: str, tmp_path: Path)
     assert read_keyframes(path, report) is None
     assert MAX_FAULTS < len(report.errors) <= MAX_FAULTS + 4
     last = report.errors[-1]
-    assert f"the {5_002 - last.where.line + 1} lines from here on were not looked at" in last.message
+    assert f"the remaining {5_002 - last.where.line + 1} lines were not checked" in last.message
 
 
 def test_positions_out_of_range_are_told_up_to_a_number(tmp_path: Path) -> None:
@@ -86,5 +86,5 @@ def test_an_axis_that_overflows(axis: str, write: Callable[..., Path]) -> None:
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link><joint name="j" '
         f'type="continuous"><parent link="l"/><child link="m"/><axis xyz="{axis}"/></joint></robot>',
     ):
-        with pytest.raises(WorldError, match=r"w\.xml:1:\d+: .*axis has no length"):
+        with pytest.raises(WorldError, match=r"w\.xml:1:\d+: .*axis has no valid length"):
             load(write(text, "w.xml"))

@@ -66,13 +66,13 @@ def test_a_glb_is_no_part_of_the_physics(write: Callable[..., Path]) -> None:
         ),
         ("{mesh: ../x.obj}", "w.yaml:1:38: bodies[0].geometry[0].mesh: '../x.obj' is outside the world's folder"),
         ("{mesh: rubbish.stl}", "w.yaml:1:38: bodies[0].geometry[0].mesh: 'rubbish.stl': MuJoCo: stl_decoder"),
-        ("{mesh: rubbish.glb}", "w.yaml:1:38: bodies[0].geometry[0].mesh: 'rubbish.glb' is no GLB"),
+        ("{mesh: rubbish.glb}", "w.yaml:1:38: bodies[0].geometry[0].mesh: 'rubbish.glb' is not GLB"),
         (
             "{mesh: w.yaml}",
-            "w.yaml:1:38: bodies[0].geometry[0].mesh: 'w.yaml' is no mesh that can be read; allowed: .stl",
+            "w.yaml:1:38: bodies[0].geometry[0].mesh: 'w.yaml' is not a supported mesh; allowed: .stl",
         ),
         ("{mesh: cube.obj, scale: 0}", "bodies[0].geometry[0].scale: found 0; a scale must be above zero"),
-        ("{box: [1, 1, 1], scale: 2}", "bodies[0].geometry[0]: a box has sizes of its own; scale is for meshes"),
+        ("{box: [1, 1, 1], scale: 2}", "bodies[0].geometry[0]: only meshes have a scale"),
     ],
 )
 def test_a_fault_is_told_at_its_place(write: Callable[..., Path], shape: str, line: str) -> None:

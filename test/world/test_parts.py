@@ -38,7 +38,7 @@ def test_a_class_below_that_of_a_kind_selects() -> None:
     world = World("w", forces=(drag,), frames=(frame,), sensors=(Sensor("s", "map", IDENTITY),))
     assert world.of(Drag) == (drag,)
     assert world.of(StaticFrame) == (frame,), "sensors are a kind of their own"
-    with pytest.raises(TypeError, match="int is no part of a world; there are StaticFrame, Sensor, Motion, Body"):
+    with pytest.raises(TypeError, match="int is not a part of a world; allowed: StaticFrame, Sensor, Motion, Body"):
         world.of(int)
 
 
@@ -143,7 +143,7 @@ def test_faults_of_a_kind_from_elsewhere_stand_where_they_are(tmp_path: Path) ->
     path.write_text("belts:\n- {name: first, height: -1}")
     with pytest.raises(WorldError, match=r"w\.yaml:2:10: belts\[0\]\.name: -1 m is below the floor"):
         lay_out(load(path))
-    with pytest.raises(WorldError, match=r"'mp' is no frame of this world; did you mean map\?"):
+    with pytest.raises(WorldError, match=r"'mp' is not a frame of this world; did you mean map\?"):
         lay_out(World("w", belts=(Belt("b", "mp", 0.0),)))
 
 

@@ -93,6 +93,6 @@ def test_the_former_key_is_read_too(read: Callable[..., World], faults: Callable
 def test_an_include_brings_no_programs(write: Callable[..., Path]) -> None:
     write("processes: {px4: {command: px4}}\n", "part.yaml")
     whole = write("include:\n  - part.yaml\n  - {file: part.yaml, prefix: b}\n")
-    with pytest.warns(WorldWarning, match=r"include\[[01]\].*: its processes \(px4\) are left out") as warnings:
+    with pytest.warns(WorldWarning, match=r"include\[[01]\].*: its processes \(px4\) are ignored") as warnings:
         assert load(whole).processes == ()
     assert len(warnings) == 2

@@ -81,8 +81,8 @@ def test_an_included_file_is_bound_by_the_folder_of_the_whole_world(write: Calla
 @pytest.mark.parametrize(
     ("uri", "message"),
     [
-        ("package://sim_node/../../../etc/passwd", "climbs out of package 'sim_node'"),
-        ("package://sim_node/config/../../secret.yaml", "climbs out of package 'sim_node'"),
+        ("package://sim_node/../../../etc/passwd", "leaves package 'sim_node'"),
+        ("package://sim_node/config/../../secret.yaml", "leaves package 'sim_node'"),
         ("package://../etc/passwd", "no package '..' is installed"),
         ("package:///etc/passwd", "no package '' is installed"),
         ("package://no_such_package/w.yaml", "no package 'no_such_package' is installed"),
@@ -140,7 +140,7 @@ def test_a_file_of_that_name_comes_first(write: Callable[..., Path]) -> None:
     write("world: mine", "orbit")
     with pytest.raises(
         WorldError,
-        match=r"^orbit: worlds are read from .yaml, .yml, .xml, .urdf, .mjcf, .openplx, not from a name without a suf",
+        match=r"^orbit: worlds have the suffix .yaml, .yml, .xml, .urdf, .mjcf, .openplx; found a name without a suf",
     ):
         load("orbit")
 
@@ -162,8 +162,8 @@ def test_a_home_is_found(write: Callable[..., Path], tmp_path: Path, monkeypatch
         ("x" * 5000, f"no world '...{'x' * 197}'"),
         ("a\0b", "no world 'a\\x00b'"),
         ("~nobody_of_that_name/w.yaml", "no world '~nobody_of_that_name/w.yaml': Could not determine home"),
-        ("package://sim_node/no.yaml", "'package://sim_node/no.yaml' is no file"),
-        ("package://sim_node/../x", "climbs out of package"),
+        ("package://sim_node/no.yaml", "'package://sim_node/no.yaml' is not a file"),
+        ("package://sim_node/../x", "leaves package"),
         ("package://nope/x", "no package 'nope' is installed (is its workspace sourced?)"),
     ],
 )

@@ -98,7 +98,7 @@ def test_every_key(read: Callable[..., World]) -> None:
         ),
         (
             "systems: [{name: a, bodies: [{name: b/c}]}]",
-            "1:30: systems[0].bodies[0]: the name 'b/c' has a slash; inside a system names have one part",
+            "1:30: systems[0].bodies[0]: the name 'b/c' has a slash, which is not allowed in a system",
         ),
         (
             "systems: [{name: a, bodies: [{name: b}, {name: b}]}]",
@@ -130,14 +130,14 @@ def test_every_key(read: Callable[..., World]) -> None:
         ),
         (
             "systems: [{name: a, bodies: [{name: b, geometry: [{sphere: 1, mass: 1, density: 2}]}]}]",
-            "1:81: systems[0].bodies[0].geometry[0].density: stands beside mass, which says the same",
+            "1:81: systems[0].bodies[0].geometry[0].density: cannot be combined with mass; give one of them",
         ),
         (
             "frames: [{name: f, pose: {}, mate: {lock: a}}]",
-            "1:36: frames[0].mate: a second way to say where it is; give pose or mate",
+            "1:36: frames[0].mate: cannot be combined with pose; give one of them",
         ),
         ("systems: [{name: a}, {name: a}]", "1:22: systems[1]: a second frame 'a', the first is at w.yaml:1:11"),
-        ("systems: [{name: a, parent: b}]", "1:29: systems[0].parent: 'b' is no frame of this world"),
+        ("systems: [{name: a, parent: b}]", "1:29: systems[0].parent: 'b' is not a frame of this world"),
     ],
 )
 def test_faults_are_told_where_they_are(faults: Callable[..., list[str]], text: str, message: str) -> None:

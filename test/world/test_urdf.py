@@ -228,9 +228,9 @@ def test_a_package_mesh_is_found_in_its_share_folder(
         ("../../cube.stl", "'../../cube.stl' is outside the world's folder"),
         ("/etc/cube.stl", "'/etc/cube.stl' is outside the world's folder"),
         ("package://nowhere/cube.stl", "no package 'nowhere' is installed"),
-        ("package://sim_node/../../cube.stl", "climbs out of package 'sim_node'"),
+        ("package://sim_node/../../cube.stl", "leaves package 'sim_node'"),
         ("cub.stl", "no file 'cub.stl' beside m.urdf; did you mean cube.stl?"),
-        ("cube.dae", "'cube.dae' cannot be collided; allowed: .stl, .obj"),
+        ("cube.dae", "'cube.dae' cannot be used for contacts; allowed: .stl, .obj"),
     ],
 )
 def test_a_mesh_that_cannot_be_had_is_told_at_its_place(
@@ -249,7 +249,7 @@ def test_a_mesh_that_cannot_be_read_is_told_at_its_place(write: Callable[..., Pa
 
 def test_a_glb_is_shown_and_not_collided(write: Callable[..., Path]) -> None:
     write(b"glTF\2\0\0\0", "hull.glb")
-    with pytest.warns(WorldWarning, match=r"m.urdf:2:\d+: base: a .glb mesh is shown and not collided"):
+    with pytest.warns(WorldWarning, match=r"m.urdf:2:\d+: base: a .glb mesh is shown, but has no contacts"):
         world = load(write(small(collision("hull.glb", "2 2 2")), "m.urdf"))
     ((link, geometry),) = world.models[0].shown
     assert geometry.file is not None
@@ -264,13 +264,16 @@ def test_a_glb_is_shown_and_not_collided(write: Callable[..., Path]) -> None:
     ("text", "line"),
     [
         (small(type="revolutte"), "m.urdf:3:1: MuJoCo: invalid joint type in URDF joint definition"),
-        (small(type="revolute"), "m.urdf:3:1: j: a revolute joint needs <limit>; a joint without is continuous"),
+        (
+            small(type="revolute"),
+            "m.urdf:3:1: j: a revolute joint needs <limit>; use type continuous for a joint without limits",
+        ),
         (small(joint='<axis xyz="0 0 0"/>'), "j.axis: an axis needs a direction"),
         (small(type="prismatic", joint='<limit lower="1" upper="-1"/>'), "j.limit: lower 1 is above upper -1"),
         (small().replace('child link="tip"', 'child link="tipp"'), "MuJoCo: URDF joint parent or child missing"),
-        (small(more="<xacro:macro name='x'/>"), "m.urdf:4:1: <xacro:macro>: this is a xacro file; write it out first"),
+        (small(more="<xacro:macro name='x'/>"), "m.urdf:4:1: <xacro:macro>: this is a xacro file; expand it first"),
         (small().replace(INERTIAL, ""), "MuJoCo: mass and inertia of moving bodies must be larger"),
-        ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "a document type or entity"),
+        ("<!DOCTYPE r [<!ENTITY a 'b'>]><robot/>", "document types and entities are not allowed"),
         ("<robott/>", "m.urdf:1:1: the root element is <robott>"),
     ],
 )

@@ -148,14 +148,14 @@ def test_times_are_exact() -> None:
         ("bodies[bal].inertial.mass", "no [bal] here; did you mean ball? (known: [0] to [1], ball, cube)"),
         ("bodies[2].inertial.mass", "no [2] here (known: [0] to [1], ball, cube)"),
         ("bodies[ball].inertal.mass", "no 'inertal' here; did you mean inertial? (known: name, parent, pose, joint, "),
-        ("bodies[ball].inertial", "is no number but a mapping (mass, center, inertia)"),
-        ("bodies[ball].inertial.center", "is no number but a list of 3"),
-        ("bodies[ball].name", "is no number but 'ball'"),
-        ("bodies[ball].inertial.mass.kg", "nothing stands below '1.0'"),
-        ("forces[ball].linear[0]", "2 entries are called 'ball': [0], [1]"),
+        ("bodies[ball].inertial", "is not a number but a mapping (mass, center, inertia)"),
+        ("bodies[ball].inertial.center", "is not a number but a list of 3"),
+        ("bodies[ball].name", "is not a number but 'ball'"),
+        ("bodies[ball].inertial.mass.kg", "nothing is below '1.0'"),
+        ("forces[ball].linear[0]", "2 entries have the name 'ball': [0], [1]"),
         ("wind.velocity[0]", "the world has no wind"),
-        ("bodies[ball", "is no key path; one is, for example, bodies[ball].inertial.mass"),
-        ("", "is no key path; one is, for example, bodies[ball].inertial.mass"),
+        ("bodies[ball", "is not a key path; an example is bodies[ball].inertial.mass"),
+        ("", "is not a key path; an example is bodies[ball].inertial.mass"),
     ],
 )
 def test_paths_that_lead_nowhere(path: str, expected: str) -> None:
@@ -176,7 +176,7 @@ def test_paths_that_lead_nowhere(path: str, expected: str) -> None:
         ("time.step", math.nan, "time.step: nan is not a finite number"),
         ("forces[wind].velocity[3]", 1, "forces[wind].velocity[3]: no [3] here (known: [0] to [2])"),
         ("motions[ferry].keyframes[2].t", 3, "motions[0].keyframes[2].t: earlier than the keyframe before it (15 s)"),
-        ("origin", 3, "origin: is no number but a mapping (latitude, longitude, altitude)"),
+        ("origin", 3, "origin: is not a number but a mapping (latitude, longitude, altitude)"),
     ],
 )
 def test_values_that_cannot_be(path: str, value: float, expected: str) -> None:

@@ -167,7 +167,7 @@ def test_shipped_models_fly_and_weigh_what_they_say(read: Callable[..., World], 
         ),
         (
             "{name: v, model: iris, pilot: {waypoints: [{position: [0, 0, 1], yaw: 1, yaw_deg: 2}]}}",
-            "1:94: vehicles[0].pilot.waypoints[0].yaw_deg: a second yaw beside yaw; give one of them",
+            "1:94: vehicles[0].pilot.waypoints[0].yaw_deg: cannot be combined with yaw; give one of them",
         ),
         (
             "{name: v, model: iris, pilot: {waypoints: [[0, 1]]}}",
@@ -240,10 +240,10 @@ def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
     vehicle = Multirotor("v", "v/base_lnk", (ROTOR,))
     body = Body("v/base_link", "map")
     assert problems(vehicle, body) == [
-        "vehicles.v.body: 'v/base_lnk' is no body of this world; did you mean v/base_link?"
+        "vehicles.v.body: 'v/base_lnk' is not a body of this world; did you mean v/base_link?"
     ]
     assert problems(replace(vehicle, body="v/base_link"), body) == [
-        "vehicles.v.body: 'v/base_link' is on a frozen joint; what flies is on a free one"
+        "vehicles.v.body: 'v/base_link' has a frozen joint; the body of a vehicle needs a free joint"
     ]
 
 
@@ -264,8 +264,7 @@ def test_a_vehicle_needs_a_body_on_a_free_joint() -> None:
         ({"pilot": Pilot(after="fly")}, "vehicles.v.pilot.after: found 'fly'; allowed: land, hold, loop"),
         (
             {"pilot": Pilot(rate=2000.0)},
-            "vehicles.v.pilot.rate: 2000 Hz is more than the 1000 timesteps per second; "
-            "a shorter physics.timestep is needed",
+            "vehicles.v.pilot.rate: 2000 Hz exceeds the 1000 timesteps per second; set a shorter physics.timestep",
         ),
     ],
 )
@@ -299,5 +298,5 @@ def test_a_vehicle_on_a_body_that_cannot_carry_it(read: Callable[..., World]) ->
     with pytest.raises(WorldError) as error:
         lay_out(world)
     lines = error.value.lines()
-    assert lines[0] == "w.yaml:2:12: vehicles[0].body: 'b' is on a frozen joint; what flies is on a free one"
-    assert lines[1].endswith("vehicles[1].body: 'c' is no body of this world")
+    assert lines[0] == "w.yaml:2:12: vehicles[0].body: 'b' has a frozen joint; the body of a vehicle needs a free joint"
+    assert lines[1].endswith("vehicles[1].body: 'c' is not a body of this world")

@@ -70,9 +70,9 @@ def test_what_has_no_words_is_refused() -> None:
     with pytest.raises(WorldError) as refused:
         to_yaml(load("all_joints"))
     assert [(problem.key, problem.message) for problem in refused.value.problems] == [
-        ("bodies[15].marker", "a world file has no words for marker"),
-        ("bodies[16].geometry[0].edge_colour", "a world file has no words for edge_colour"),
-        ("bodies[16].position_range", "a world file has no words for position_range"),
+        ("bodies[15].marker", "a world file cannot express marker"),
+        ("bodies[16].geometry[0].edge_colour", "a world file cannot express edge_colour"),
+        ("bodies[16].position_range", "a world file cannot express position_range"),
     ]
 
 
@@ -85,13 +85,13 @@ class Thruster(Force):
     [
         (
             {"loop_closures": (LoopClosure("l", "hinge", ("a", "b"), np.array([IDENTITY, IDENTITY])),)},
-            "loop_closures: a world file has no words for",
+            "loop_closures: a world file cannot express",
         ),
-        ({"contact_exclusions": (("a", "b"),)}, "contact_exclusions: a world file has no words for contact_exclusions"),
-        ({"forces": (Thruster("a"),)}, "forces: a world file has no words for forces"),
+        ({"contact_exclusions": (("a", "b"),)}, "contact_exclusions: a world file cannot express contact_exclusions"),
+        ({"forces": (Thruster("a"),)}, "forces: a world file cannot express forces"),
         (
             {"bodies": (Body("a", "map", anchor=np.array([1.0, 0.0, 0.0])),)},
-            r"bodies\[0\]\.anchor: a world file has no words for anchor",
+            r"bodies\[0\]\.anchor: a world file cannot express anchor",
         ),
         ({"origin": Origin(91, 0, 0)}, "origin.latitude: 91 is out of range"),
     ],
@@ -102,7 +102,7 @@ def test_what_has_no_words_or_is_not_sound_is_named(parts: dict[str, Any], expec
 
 
 def test_an_assembled_world_is_to_be_written_before() -> None:
-    with pytest.raises(WorldError, match="loop_closures: a world file has no words for loop_closures"):
+    with pytest.raises(WorldError, match="loop_closures: a world file cannot express loop_closures"):
         to_yaml(assemble(load("four_bar")))
 
 

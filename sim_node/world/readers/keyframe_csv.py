@@ -129,7 +129,7 @@ def _header_fits(line: str, report: Report) -> bool:
             fault(there[0], f"columns {', '.join(group)} go together")
     rotations = [group[0] for group in (QUATERNION, RPY, RPY_DEG) if group[0] in header]
     for second in rotations[1:]:
-        fault(second, f"a second rotation beside {rotations[0]}")
+        fault(second, f"cannot be combined with {rotations[0]}")
     return len(report.errors) == errors
 
 

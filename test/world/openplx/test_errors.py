@@ -22,13 +22,13 @@ def told(write: Callable[..., Path], text: str) -> list[str]:
 SYNTAX = [
     ("A is\n", "1:5: found the end of the line; allowed here: a name"),
     ("A:\n    x: 1 +\n", "2:11: found the end of the line; allowed here: a value"),
-    ("A:\n    x: [1, \n", "2:8: a bracket that is never closed"),
+    ("A:\n    x: [1, \n", "2:8: a bracket is not closed"),
     ("A:\n    x: 1)\n", "2:9: found ')'; allowed here: the end of the line"),
-    ("A:\n  x: 1\n   y: 2\n", "3:4: indented further than the line above it, which opens no block"),
-    ("A:\n    x:\n        y: 1\n      z: 2\n", "4:7: indented as far as no line above it that it could belong to"),
+    ("A:\n  x: 1\n   y: 2\n", "3:4: unexpected indentation: the line above does not open a block"),
+    ("A:\n    x:\n        y: 1\n      z: 2\n", "4:7: indentation does not match any line above"),
     ("A:\nB\n", "2:1: found 'B'; allowed here: an indented block"),
     ("A:", "1:3: found the end of the file; allowed here: an indented block"),
-    ('A:\n    x: "abc\n', "2:8: a string that does not end; allowed here: a value, the end of the line"),
+    ('A:\n    x: "abc\n', "2:8: a string without an end; allowed here: a value, the end of the line"),
     ("A:\n    x: $\n", "2:8: found '$'; allowed here: a value, the end of the line"),
     ("const const A\n", "1:7: a second const"),
     ("A:\n    x: 9223372036854775808\n",
@@ -45,23 +45,23 @@ def test_syntax(write: Callable[..., Path], text: str, expected: str) -> None:
 
 S = "A is Physics3D.System"
 MODELS = [
-    ("A\n", " no model in it is a Physics3D.System, so that there is nothing to simulate"),
+    ("A\n", " it has no Physics3D.System, so there is nothing to simulate"),
     ("A is Rodd\nRod is Physics3D.System\n", "1:6: A: no type Rodd; did you mean Rod?"),
     ("A is A\nB is Physics3D.System\n", "1:6: A: A inherits from itself"),
     (f"{S}\n{S}\n", "2:1: A: defined twice; first at w.openplx:1:1"),
     (f"{S}:\n    x is Real: 1\n    x is Int: 2\n", "3:5: A.x: declared twice; first at w.openplx:2:5"),
     (f"{S}:\n    x is Real: 1\n    x: 2\n", "3:5: A.x: assigned twice; first at w.openplx:2:5"),
-    (f"{S}:\n    foo\n", "2:5: A.foo: a name by itself says nothing here; NAME: VALUE, or NAME is TYPE"),
-    ("A is Real\n", "1:6: A: Real is a kind of value; no model is one"),
-    (f"{S}:\n    a is A\n", "2:5: A.a: an A within an A, and so on without end"),
-    ("with Foo\n", "1:6: with: traits are taken on in a model; indent it below one"),
-    ("a.b is A\n", "1:1: a.b: a model has a name without dots; what is in a model is indented below it"),
+    (f"{S}:\n    foo\n", "2:5: A.foo: a name needs a value or a type: NAME: VALUE, or NAME is TYPE"),
+    ("A is Real\n", "1:6: A: Real is a type of values, which models cannot inherit from"),
+    (f"{S}:\n    a is A\n", "2:5: A.a: an A within an A is infinitely nested"),
+    ("with Foo\n", "1:6: with: a trait belongs into a model; indent it below one"),
+    ("a.b is A\n", "1:1: a.b: the name of a model has no dots; indent its contents below it"),
     ("x: 3\n", "1:1: x: a value outside of a model; indent it below one, or say its type: NAME is TYPE: VALUE"),
     (f"{S}:\n    b is B\nB is Physics3D.System\nC is A:\n    b becomes Real\n",
      "5:5: C.b: becomes something that it is not: it was declared otherwise at w.openplx:2:5"),
     (f"{S}:\n    b is Real\nC is A:\n    b becomes Real[]\n", "4:5: C.b: was not declared as an array"),
     (f"trait T:\n    x: 3\n{S}:\n    with T\n", "2:5: T.x: an A has no x"),
-    (f"{S}:\n    import @\"x\"\n", "2:12: import: imports stand at the top of a file, before its models"),
+    (f"{S}:\n    import @\"x\"\n", "2:12: import: imports belong at the top of a file, before its models"),
 ]  # fmt: skip
 VALUES = [
     ("x is Real: \"a\"", "2:16: A.x: a Real is needed, found a String"),
@@ -70,8 +70,8 @@ VALUES = [
     ("x is Real: {1, 2}", "2:16: A.x: a Real is needed, found {} of 2"),
     ("x is Math.Vec3: {1, 2}", "2:21: A.x: a Math.Vec3 is needed, found {} of 2"),
     ("x is Real: A", "2:16: A.x: A is a model; a value or an object is needed here"),
-    ("x is Real: y\n    y is Real: x", "2:5: A.x: leads back to itself"),
-    ("length is Real: 1\n    x is Real: lenght", "3:16: A.x: nothing is called lenght; did you mean length?"),
+    ("x is Real: y\n    y is Real: x", "2:5: A.x: refers to itself"),
+    ("length is Real: 1\n    x is Real: lenght", "3:16: A.x: unknown name lenght; did you mean length?"),
     ("local_transfrom.position.x: 1",
      "2:5: A.local_transfrom.position.x: an A has no local_transfrom; did you mean local_transform?"),
     ("local_transform.position.w: 1", "2:30: A.local_transform.position.w: a Math.Vec3 has no w"),
@@ -81,7 +81,7 @@ VALUES = [
     ("x is Math.Vec3: Math.Vec3.from_xyz(1, 2)", "2:39: A.x: from_xyz takes 3 arguments, found 2"),
     ("x is Math.Vec3: Math.Vec3.from_xyz(1, 2, true)", "2:46: A.x: a Real is needed, found a Bool"),
     ("x is Math.Vec3: Math.Vec3.X_AXIS", "2:21: A.x: a Math.Vec3 is needed, found the method X_AXIS without ()"),
-    ("x is Math.Vec3: Mat.Vec3.X_AXIS()", "2:21: A.x: nothing is called Mat; did you mean Math?"),
+    ("x is Math.Vec3: Mat.Vec3.X_AXIS()", "2:21: A.x: unknown name Mat; did you mean Math?"),
     ("x is Real: Math.Vec3.X_AXIS().lenght()", "2:35: A.x: a Math.Vec3 has no lenght; did you mean length?"),
     ("x is Real: (1 + 2)(3)", "2:23: A.x: an Int cannot be called"),
     ("x is Real: 1 / 0", "2:18: A.x: division by zero"),
@@ -124,21 +124,21 @@ PHYSICS = [
      "[0.0, 0.0, 1.0]; give a direction across it, or none"),
     ("part.pin.main_axis: {0, 0, 0}", "5:14: Rig.part.pin.main_axis: main_axis [0.0, 0.0, 0.0] has no direction"),
     ("part.pin.position.x: Math.INF", "5:23: Rig.part.pin.position.x: position is not finite: [inf, 0.0, 0.0]"),
-    ("part.inertia.mass: -1", "5:18: Rig.part.inertia.mass: a mass of -1 kg; a body's is above zero"),
+    ("part.inertia.mass: -1", "5:18: Rig.part.inertia.mass: a mass of -1 kg; it must be above zero"),
     ("part.kinematics.local_transform.rotation: Math.Quat.from_euler_angles(0, Math.INF, 0)",
      "5:74: Rig.part.kinematics.local_transform.rotation: from_euler_angles: angles must be finite, found 0, inf, 0"),
     ("part.kinematics.local_transform.rotation: Math.Quat.angle_axis(Math.INF, Math.Vec3.X_AXIS())",
      "5:67: Rig.part.kinematics.local_transform.rotation: angle_axis: angles must be finite, found inf"),
     ("part.kinematics.local_transform.rotation: {0, 0, 0, 0}",
-     "5:37: Rig.part.kinematics.local_transform.rotation: a quaternion of norm 0 is no rotation"),
+     "5:37: Rig.part.kinematics.local_transform.rotation: a quaternion of norm 0 is not a rotation"),
     ("part.kinematics.local_cm_transform.rotation: {0, 0, 0, 0}",
-     "5:40: Rig.part.kinematics.local_cm_transform.rotation: a quaternion of norm 0 is no rotation"),
+     "5:40: Rig.part.kinematics.local_cm_transform.rotation: a quaternion of norm 0 is not a rotation"),
     ("s is Physics3D.Geometries.Sphere", "5:5: s: radius has no value"),
     ("s is Physics3D.Geometries.Sphere:\n        radius: -1", "6:9: Rig.s.radius: sizes [-1.0] must be above zero"),
     ("q is Real\n    part.pin.position.x: q", "6:23: Rig.part.pin.position.x: q has no value"),
     ("in is Physics3D.System:\n        h is Physics3D.Interactions.RedirectedMateConnector:\n"
      "            redirected_parent: part",
-     "7:13: Rig.in.h.redirected_parent: part is no body in in, which owns the connector"),
+     "7:13: Rig.in.h.redirected_parent: part is not a body in in, which owns the connector"),
 ]  # fmt: skip
 
 
@@ -148,13 +148,14 @@ def test_physics(write: Callable[..., Path], line: str, expected: str) -> None:
 
 
 LEFT_OUT = [
-    (LOCK.partition(":")[0], "5:5: m: a Physics3D.Interactions.Lock whose connectors are not all there; left out"),
-    ("part.inner is Physics3D.System", "5:10: part.inner: a Physics3D.System is nothing that a body owns; left out"),
-    ("i is Physics.Interactions.Interaction", "5:5: i: a Physics.Interactions.Interaction is not simulated; left out"),
+    (LOCK.partition(":")[0], "5:5: m: a Physics3D.Interactions.Lock has missing connectors; it is ignored"),
+    ("part.inner is Physics3D.System", "5:10: part.inner: a Physics3D.System cannot be owned by a body; it is ignored"),
+    ("i is Physics.Interactions.Interaction",
+     "5:5: i: a Physics.Interactions.Interaction is not simulated; it is ignored"),
     ("m is Physics3D.Interactions.Mate:\n        connectors: [part.pin, base]",
-     "5:5: m: a Physics3D.Interactions.Mate says not what it holds; known: Physics3D.Interactions.Lock, "),
-    ("x is Physics3D.Nothing.Here", "5:10: Rig.x: Physics3D.Nothing.Here is not known here and left out"),
-    ("x is Real: Elsewhere.Model.function(1)", "5:16: Rig.x: Elsewhere.Model.function is not known here and left out"),
+     "5:5: m: a Physics3D.Interactions.Mate does not define a constraint; known: Physics3D.Interactions.Lock, "),
+    ("x is Physics3D.Nothing.Here", "5:10: Rig.x: Physics3D.Nothing.Here is unknown and ignored"),
+    ("x is Real: Elsewhere.Model.function(1)", "5:16: Rig.x: Elsewhere.Model.function is unknown and ignored"),
 ]  # fmt: skip
 
 
@@ -168,8 +169,8 @@ def test_what_is_left_out_is_told(write: Callable[..., Path], line: str, expecte
 
 def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[..., Path]) -> None:
     assert told(write, "A is Physics3D.Systm\n") == [
-        " no model in it is a Physics3D.System, so that there is nothing to simulate",
-        "1:6: A: Physics3D.Systm is not known here and left out; did you mean Physics3D.System?",
+        " it has no Physics3D.System, so there is nothing to simulate",
+        "1:6: A: Physics3D.Systm is unknown and ignored; did you mean Physics3D.System?",
     ]
 
 
@@ -178,7 +179,7 @@ def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write: Callable[..., 
     text = f"{S}:\n    body is Physics3D.Bodies.RigidBdy\n    v is Math.Vec3: Math.Foo.bar\n"
     assert told(write, text) == [
         "2:13: A.body: no type Physics3D.Bodies.RigidBdy; did you mean Physics3D.Bodies.RigidBody?",
-        "3:21: A.v: nothing is called Math.Foo.bar",
+        "3:21: A.v: unknown name Math.Foo.bar",
     ]
 
 
@@ -211,7 +212,7 @@ def test_files_that_import_each_other(write: Callable[..., Path]) -> None:
 def test_every_fault_of_a_file_is_told_at_once(write: Callable[..., Path]) -> None:
     text = f"{S}:\n    x is Real: y\n    z is Real: true\nB is Foo\n"
     assert told(write, text) == [
-        "2:16: A.x: nothing is called y",
+        "2:16: A.x: unknown name y",
         "3:16: A.z: a Real is needed, found a Bool",
         "4:6: B: no type Foo",
     ]
@@ -223,7 +224,7 @@ def test_every_fault_of_a_file_is_told_at_once(write: Callable[..., Path]) -> No
 def test_a_value_that_leads_on_and_on(write: Callable[..., Path]) -> None:
     lines = "".join(f"    x{i} is Real: x{i + 1}\n" for i in range(5000))
     found = told(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
-    assert "values that lead to each other more than 100 deep" in found[0]
+    assert "values refer to each other more than 100 levels deep" in found[0]
 
 
 def test_values_that_were_worked_out_before_lead_on_as_long_as_they_like(write: Callable[..., Path]) -> None:
@@ -249,7 +250,7 @@ def test_models_that_inherit_on_and_on(write: Callable[..., Path]) -> None:
 def test_systems_in_systems_on_and_on(write: Callable[..., Path]) -> None:
     text = "".join(f"S{i} is Physics3D.System:\n    s is S{i + 1}\n" for i in range(200))
     found = told(write, f"{text}S200 is Physics3D.System\nWhole is Physics3D.System:\n    s is S0\n")
-    assert "objects in objects more than 60 deep; does one contain itself?" in found[0]
+    assert "objects are nested more than 60 levels deep; does one contain itself?" in found[0]
 
 
 def test_a_file_that_is_too_long(write: Callable[..., Path]) -> None:

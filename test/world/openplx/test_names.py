@@ -221,8 +221,8 @@ def test_a_bundle_beside_the_file_needs_no_search_path(
 @pytest.mark.parametrize(
     ("link", "told"),
     [
-        ("Tools", pytest.warns(WorldWarning, match=r"Tools\.Box is not known")),
-        ("Tools/Drills", pytest.warns(WorldWarning, match=r"Drills\.Bit is not known")),
+        ("Tools", pytest.warns(WorldWarning, match=r"Tools\.Box is unknown")),
+        ("Tools/Drills", pytest.warns(WorldWarning, match=r"Drills\.Bit is unknown")),
         ("Tools/Box.openplx", pytest.raises(WorldError, match=r"no type Tools\.Box")),
     ],
 )

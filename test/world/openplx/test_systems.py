@@ -136,7 +136,7 @@ def test_models_are_chosen_by_name(write: Callable[..., Path]) -> None:
         "no system 'SnapRodd' in it; did you mean SnapRod? (there are: RodParent, RodParentParent, World, SnapRod, "
         "SnapRodParent, SnapRodParentParent)"
     )
-    with pytest.raises(WorldError, match=r"w.yaml: is one world, of which no model can be chosen; those of .openplx"):
+    with pytest.raises(WorldError, match=r"w.yaml: contains one world; a model can be chosen only from .openplx"):
         load(write("world: w\nframes: [{name: a}]\n"), model="a")
 
 
@@ -348,7 +348,7 @@ def test_what_is_not_known_is_told_and_left_out(write: Callable[..., Path]) -> N
         warnings.simplefilter("always")
         world = load(path)
     told = [str(one.message) for one in caught if one.category is WorldWarning]
-    hint = "is not known here and left out (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)"
+    hint = "is unknown and ignored (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)"
     assert told == [
         f"w.openplx:2:15: Rig.engine: DriveTrain.EmpiricalEngine {hint}",
         f"w.openplx:5:18: Rig.part.light: Sensors.Lamp {hint}",
