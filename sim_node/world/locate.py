@@ -1,4 +1,4 @@
-"""Where worlds and packages are: paths, package:// URIs, and the names of shipped examples."""
+"""Locations of worlds and packages: paths, package:// URIs, and the names of shipped worlds."""
 
 from __future__ import annotations
 
@@ -13,23 +13,20 @@ from sim_node.world.problems import quoted, quoted_path
 PACKAGE = "sim_node"
 
 
-# What runs, is viewed or launched where no world is named.
+# The world to run, view or launch if none is given.
 DEFAULT_WORLD = "guided"
 
 
 class LocateError(Exception):
-    """A reference that leads to no file; the message says what was looked for and what is near."""
+    """A reference does not lead to a file. The message gives the reference and similar names."""
 
 
 def locate(reference: str | Path) -> Path:
-    """The file that a user means by a path, a package:// URI or the name of a shipped world.
-
-    Raises LocateError.
-    """
+    """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError."""
     text = str(reference)
     try:
         return _package_file(text) if text.startswith("package://") else _file_or_example(text)
-    except (OSError, ValueError, RuntimeError) as error:  # names that no file system takes, homes of nobody
+    except (OSError, ValueError, RuntimeError) as error:  # invalid file names, unknown users
         reason = error.strerror if isinstance(error, OSError) else error
         raise LocateError(f"no world {quoted_path(text)}: {reason}") from None
 
@@ -37,7 +34,7 @@ def locate(reference: str | Path) -> Path:
 def _package_file(uri: str) -> Path:
     path = package_path(uri)
     if not path.is_file():
-        raise LocateError(f"{quoted_path(uri)} is no file: {path} is not there")
+        raise LocateError(f"{quoted_path(uri)} is not a file: {path} does not exist")
     return path
 
 
@@ -59,7 +56,7 @@ def _file_or_example(text: str) -> Path:
 
 
 def shipped_worlds() -> dict[str, Path]:
-    """The example worlds by name, sorted."""
+    """Return the shipped worlds by name, sorted."""
     folder = share(PACKAGE)
     if folder is None:
         return {}
@@ -68,7 +65,7 @@ def shipped_worlds() -> dict[str, Path]:
 
 
 def shipped_vehicles() -> dict[str, Path]:
-    """The files of the vehicle models that come with the package, by name, sorted."""
+    """Return the files of the shipped vehicle models by name, sorted."""
     folder = share(PACKAGE)
     if folder is None:
         return {}
@@ -76,20 +73,20 @@ def shipped_vehicles() -> dict[str, Path]:
 
 
 def package_path(uri: str) -> Path:
-    """The file of `package://PACKAGE/PATH`, inside that package's share folder. Raises LocateError."""
+    """Return the file of `package://PACKAGE/PATH` in the package's share folder. Raises LocateError."""
     package, _, inside = uri.removeprefix("package://").partition("/")
     folder = share(package)
     if folder is None:
         raise LocateError(f"{quoted_path(uri)}: no package {quoted(package)} is installed (is its workspace sourced?)")
-    # Not resolved before the check of `..`: in a symlink install a share folder is full of links.
+    # Do not resolve links before the check of `..`: in a symlink install, a share folder consists of links.
     path = Path(os.path.normpath(folder / inside))
     if not path.is_relative_to(folder):
-        raise LocateError(f"{quoted_path(uri)} climbs out of package {quoted(package)}")
+        raise LocateError(f"{quoted_path(uri)} leaves package {quoted(package)}")
     return path
 
 
 def share(package: str) -> Path | None:
-    """The share folder of an installed package (for sim_node in a checkout, the checkout), or None."""
+    """Return the share folder of an installed package (for sim_node in a checkout, the checkout), or None."""
     for folder in _share_folders(package):
         if folder.is_dir():
             return folder

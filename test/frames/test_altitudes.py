@@ -117,7 +117,7 @@ def test_a_file_that_is_no_geoid(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.delenv("GEOGRAPHICLIB_GEOID_PATH", raising=False)
     monkeypatch.setenv("GEOGRAPHICLIB_DATA", str(tmp_path))
     altitudes._model.cache_clear()
-    with pytest.raises(ValueError, match=r"egm96-5\.pgm: no geoid in GeographicLib's PGM format"):
+    with pytest.raises(ValueError, match=r"egm96-5\.pgm: not a geoid in GeographicLib's PGM format"):
         geoid_undulation(0, 0)
 
 
@@ -125,7 +125,7 @@ def test_an_empty_egm96_package_counts_as_none(tmp_path: Path) -> None:
     """egm96 0.1, which pip gives to Pythons before 3.12, has no grid and no function."""
     (tmp_path / "egm96").mkdir()
     (tmp_path / "egm96" / "__init__.py").write_text("")
-    code = "from sim_node.frames import geoid; raise SystemExit(altitudes._package() is not None)"
+    code = "from sim_node.frames import altitudes; raise SystemExit(altitudes._package() is not None)"
     environment = {"PYTHONPATH": f"{tmp_path}:{root()}"}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == 0
 

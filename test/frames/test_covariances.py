@@ -120,7 +120,7 @@ def test_any_leading_shape() -> None:
 
 @pytest.mark.parametrize(("flat", "side"), [(9, 3), (36, 6), (81, 9)])
 def test_row_major_numbers_want_a_shape(flat: int, side: int) -> None:
-    with pytest.raises(ValueError, match=rf"shape is \({flat},\).*reshape\(\.\.\., {side}, {side}\)"):
+    with pytest.raises(ValueError, match=rf"shape is \({flat},\).*to \(\.\.\., {side}, {side}\)"):
         convert_covariance(np.zeros(flat), NED, ENU)
 
 

@@ -252,8 +252,8 @@ def test_faults_are_told_before_anything_runs(supervisor: Supervisor, tmp_path: 
     for program, message in (
         (Program("p", ("no-such-program",)), "no program 'no-such-program' on PATH"),
         (Program("p", ("./absent",), tmp_path), f"no program {tmp_path}/absent"),
-        (Program("p", ("./plain",), tmp_path), "plain may not be executed"),
-        (Program("p", ("true",), tmp_path / "absent"), "there is no such folder"),
+        (Program("p", ("./plain",), tmp_path), "plain is not executable"),
+        (Program("p", ("true",), tmp_path / "absent"), "no such folder"),
         (Program("p", ("true",), log=tmp_path / "plain" / "x.log"), "cannot write its log"),
     ):
         with pytest.raises(ProgramFault, match=message):

@@ -85,7 +85,7 @@ def test_older_than_all_history_is_refused_with_the_reason() -> None:
     tree = TransformTree(cache_duration=10.0)
     tree.set_transform("map", "car", 100 * SECOND, at(1))
     tree.set_transform("map", "car", 90 * SECOND, at(0))
-    with pytest.raises(InvalidTransform, match=r"map -> car at 89\.999999999 s: older than the 10 s of history"):
+    with pytest.raises(InvalidTransform, match=r"map -> car at 89\.999999999 s: older than the cache duration of 10 s"):
         tree.set_transform("map", "car", 90 * SECOND - 1, at(0))
     assert tree.lookup("map", "car", 95 * SECOND)[0] == pytest.approx(0.5)
 

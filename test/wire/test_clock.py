@@ -14,16 +14,16 @@ from sim_node.wire.cdr import first_stamp
 from sim_node.wire.clock import clock_writer
 
 SECOND = 1_000_000_000
-EARLIEST_NS, LATEST_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
+EARLIEST_NS, MAX_STAMP_NS = -(2**31) * SECOND, 2**31 * SECOND - 1
 
 
-@given(st.integers(EARLIEST_NS, LATEST_NS))
+@given(st.integers(EARLIEST_NS, MAX_STAMP_NS))
 @example(0)
 @example(SECOND - 1)
 @example(SECOND)
 @example(-1)
 @example(EARLIEST_NS)
-@example(LATEST_NS)
+@example(MAX_STAMP_NS)
 def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns: int) -> None:
     """To the nanosecond; a Clock has no padding, so the bytes are equal as such."""
     data = clock_writer()(time_ns)
@@ -33,7 +33,7 @@ def test_rclpy_reads_the_time_and_writes_the_same_bytes(time_ns: int) -> None:
     assert serialize_message(message) == data
 
 
-@given(st.integers(EARLIEST_NS, LATEST_NS), st.sampled_from("<>"))
+@given(st.integers(EARLIEST_NS, MAX_STAMP_NS), st.sampled_from("<>"))
 def test_the_time_is_read_in_either_byte_order(time_ns: int, order: str) -> None:
     header = b"\0\1\0\0" if order == "<" else b"\0\0\0\0"
     assert first_stamp(header + struct.pack(order + "iI", *divmod(time_ns, SECOND))) == time_ns
@@ -49,7 +49,7 @@ def test_any_bytes_are_a_time_or_a_value_error(data: bytes) -> None:
         first_stamp(data)
 
 
-@pytest.mark.parametrize("time_ns", [EARLIEST_NS - 1, LATEST_NS + 1])
+@pytest.mark.parametrize("time_ns", [EARLIEST_NS - 1, MAX_STAMP_NS + 1])
 def test_a_time_that_stamps_do_not_hold_is_refused(time_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
     with pytest.raises(OverflowError, match="must fit into 32 bits"):

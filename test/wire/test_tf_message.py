@@ -17,7 +17,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.wire.tf_sink import TfMessageBytes
 
 SECOND = 1_000_000_000
-LATEST_NS = (2**31 - 1) * SECOND + 999_999_999
+MAX_STAMP_NS = (2**31 - 1) * SECOND + 999_999_999
 
 
 def written_out(data: bytes) -> tuple[list[str], list[str], list[int], FloatArray]:
@@ -49,7 +49,9 @@ def ends() -> st.SearchStrategy[Any]:
 
 
 def stamps() -> st.SearchStrategy[Any]:
-    return st.one_of(st.integers(-(2**31) * SECOND, LATEST_NS), st.sampled_from([0, -1, SECOND - 1, SECOND, LATEST_NS]))
+    return st.one_of(
+        st.integers(-(2**31) * SECOND, MAX_STAMP_NS), st.sampled_from([0, -1, SECOND - 1, SECOND, MAX_STAMP_NS])
+    )
 
 
 @given(ends(), stamps(), st.data())
@@ -108,9 +110,9 @@ def test_writing_again_leaves_nothing_of_before() -> None:
     generator = np.random.default_rng(0)
     kept = []
     for _ in range(1000):
-        stamp_ns, poses = int(generator.integers(LATEST_NS)), generator.normal(size=(3, 7))
+        stamp_ns, poses = int(generator.integers(MAX_STAMP_NS)), generator.normal(size=(3, 7))
         kept.append((stamp_ns, poses, message.write(stamp_ns, poses)))
-    message.write(LATEST_NS, np.full((3, 7), np.nan))
+    message.write(MAX_STAMP_NS, np.full((3, 7), np.nan))
     message.write(0, np.zeros((3, 7)))
     for stamp_ns, poses, data in kept:
         assert len(data) == len(message)
@@ -144,7 +146,7 @@ def test_another_number_of_poses_is_refused(shape: Sequence[int]) -> None:
         message.write(0, np.zeros(shape))
 
 
-@pytest.mark.parametrize("stamp_ns", [LATEST_NS + 1, -(2**31) * SECOND - 1])
+@pytest.mark.parametrize("stamp_ns", [MAX_STAMP_NS + 1, -(2**31) * SECOND - 1])
 def test_a_time_that_stamps_do_not_hold_is_refused(stamp_ns: int) -> None:
     """Instead of a stamp that has wrapped round."""
     message = TfMessageBytes(["map"], ["a"])

@@ -41,35 +41,35 @@ def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read: Callable[..., 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[px4]", "10: processes: a mapping of names to programs is needed, found a list of 1"),
-        ("{px4: ./px4}", "16: processes.px4: a mapping is needed (KEYS), found './px4'"),
-        ("{px4: {}}", "16: processes.px4: command is missing"),
+        ("[px4]", "12: processes: a mapping of names to programs is needed, found a list of 1"),
+        ("{px4: ./px4}", "18: processes.px4: a mapping is needed (KEYS), found './px4'"),
+        ("{px4: {}}", "18: processes.px4: command is missing"),
         (
             "{px4: {comand: x, command: x}}",
-            "17: processes.px4.comand: unknown key; did you mean command? (known: KEYS)",
+            "19: processes.px4.comand: unknown key; did you mean command? (known: KEYS)",
         ),
-        ("{px4: {command: []}}", "26: processes.px4.command: is empty; a program name is needed"),
+        ("{px4: {command: []}}", "28: processes.px4.command: is empty; a program name is needed"),
         (
             '{px4: {command: "a \'b"}}',
-            '26: processes.px4.command: "a \'b" cannot be split into words: No closing quotation',
+            '28: processes.px4.command: "a \'b" cannot be split into words: No closing quotation',
         ),
-        ("{px4: {command: [a, [b]]}}", "30: processes.px4.command[1]: a text is needed, found a list of 1"),
+        ("{px4: {command: [a, [b]]}}", "32: processes.px4.command[1]: a text is needed, found a list of 1"),
         (
             "{px4: {command: a, restart: allways}}",
-            "38: processes.px4.restart: found 'allways'; allowed: never, on-failure, always; did you mean always?",
+            "40: processes.px4.restart: found 'allways'; allowed: never, on-failure, always; did you mean always?",
         ),
         (
             "{px4: {command: a, env: {A-B: c}}}",
-            "35: processes.px4.env.A-B: is not a valid name of an environment variable",
+            "37: processes.px4.env.A-B: is not a name of an environment variable",
         ),
-        ("{px4: {command: a, delay: -1}}", "36: processes.px4.delay: -1 is out of range; allowed: 0 to 3600"),
+        ("{px4: {command: a, delay: -1}}", "38: processes.px4.delay: -1 is out of range; allowed: 0 to 3600"),
         (
             "{../px4: {command: a}}",
-            "11: processes.../px4: is not a process name; use letters, digits and, after the first character, _ . -",
+            "13: processes.../px4: is not a process name; use letters, digits and, after the first character, _ . -",
         ),
         (
             '{px4: {command: ["a\\0b"]}}',
-            "27: processes.px4.command[0]: a program argument cannot contain a null character",
+            "29: processes.px4.command[0]: a program argument cannot contain a null character",
         ),
     ],
 )
@@ -84,7 +84,7 @@ def test_the_former_key_is_read_too(read: Callable[..., World], faults: Callable
     world = read(f"recipes: {text}")
     assert world.processes == read(f"processes: {text}").processes
     assert "processes:" in to_yaml(world)
-    assert faults("recipes: {px4: {}}") == ["w.yaml:1:14: recipes.px4: command is missing"]
+    assert faults("recipes: {px4: {}}") == ["w.yaml:1:16: recipes.px4: command is missing"]
     assert faults(f"recipes: {text}processes: {text}") == [
         "w.yaml:1:1: recipes: is another name of processes, which is given, too; give one of them"
     ]
