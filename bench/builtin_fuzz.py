@@ -27,7 +27,9 @@ from bench.lockstep_fuzz import BURST, FLAT, HANG, mutated
 from sim_node.autopilot.builtin import mission, mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilot.builtin.dialect import Dialect, Mode
+from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.autopilot.codec import EncodeError, frame_bytes
 from sim_node.autopilot.connection import Connection, Identity
@@ -38,7 +40,8 @@ from sim_node.world import load
 SYSTEM, GROUND = 1, 255
 STEP_US = 4000
 # What the ground side listens to, and the simulator side.
-FROM_GROUND = sorted({"COMMAND_LONG", "COMMAND_INT", "TIMESYNC", "PING", "SET_MODE"} | setpoints.NAMES
+FROM_GROUND = sorted({"COMMAND_LONG", "COMMAND_INT", "TIMESYNC", "PING", "SET_MODE", "HEARTBEAT",
+                      "FILE_TRANSFER_PROTOCOL", "REQUEST_DATA_STREAM"} | setpoints.NAMES
                      | mission_protocol.NAMES | parameters.NAMES)  # fmt: skip
 FROM_SIMULATOR = ("HIL_SENSOR", "ODOMETRY", "HIL_GPS")
 TABLES = {str(table.msgname): table for table in dialect.mavlink_map.values()}
@@ -68,8 +71,11 @@ def fuzz_ground(frames: int, seed: int = 1) -> int:
         whole = anything(chance.choice(FROM_GROUND), chance, number)
         return whole if chance.random() < 0.7 else mutated(chance.choice((sound, whole)), chance)
 
-    with _running() as autopilot:
-        return _fuzz(autopilot, hostile, autopilot.say, frames, seed)
+    done = 0
+    for dialect in (PX4, ARDUPILOT):
+        with _running(dialect) as autopilot:
+            done += _fuzz(autopilot, hostile, autopilot.say, frames // 2, seed)
+    return done
 
 
 def fuzz_simulator(frames: int, seed: int = 1) -> int:
@@ -85,7 +91,7 @@ def fuzz_simulator(frames: int, seed: int = 1) -> int:
 class Running:
     """An autopilot in a thread, and both of its other ends: a ground station, and a simulator that stands still."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = ARDUPILOT) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._ground = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._ground.bind(("127.0.0.1", 0))
@@ -94,7 +100,8 @@ class Running:
         craft = replace(parameters_in(world, world.vehicles[0]), mission=None)
         connection = Connection(link_to(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
         self.told: list[str] = []
-        self.autopilot = BuiltinAutopilot(craft, SYSTEM, self._server.getsockname(), [connection], None, self._keep)
+        simulator = self._server.getsockname()
+        self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep)
         self.failure: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -188,8 +195,8 @@ class Running:
 
 
 @contextmanager
-def _running() -> Iterator[Running]:
-    made = Running()
+def _running(dialect: Dialect = ARDUPILOT) -> Iterator[Running]:
+    made = Running(dialect)
     try:
         yield made
     finally:
@@ -205,7 +212,7 @@ def _fuzz(
     while done < frames:
         # In the air and guided again, whatever the last burst has made of it.
         running.flown(height)
-        running.command(176, 1, float(Mode.GUIDED))
+        running.command(176, 1, float(ARDUPILOT.modes[Mode.GUIDED].custom))
         running.command(400, 1)
         running.command(22, 0, 0, 0, 0, 0, 0, height)
         running.asked(2 * done + 1)

@@ -115,12 +115,17 @@ for _name, _type in {
     AUTOPILOT_TYPES.add(_name)(_type)
 
 
+# What the built-in autopilot can be like; the first is the default.
+LIKE = ("px4", "ardupilot")
+
+
 @dataclass(frozen=True, slots=True)
 class Autopilot:
     """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
 
     start: whether the run starts it, where it is one that comes with us. links: URLs of ground links that it has beside
     its own, as in udpout:127.0.0.1:14550. any_instance: whether a run may take another one where its ports are taken.
+    like: which of LIKE the built-in autopilot presents itself as.
     """
 
     type: str
@@ -128,6 +133,7 @@ class Autopilot:
     start: bool = True
     links: tuple[str, ...] = ()
     any_instance: bool = False
+    like: str = LIKE[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
