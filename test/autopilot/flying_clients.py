@@ -86,6 +86,8 @@ class Flown:
     def velocity(self, seconds: float = 0.2) -> np.ndarray:
         """The mean over the last seconds."""
         rows = self.path[-max(2, round(seconds * 60)) :]
+        if len(rows) < 2 or rows[-1][0] <= rows[0][0]:
+            return np.zeros(3)
         return np.asarray((rows[-1][1:4] - rows[0][1:4]) / (rows[-1][0] - rows[0][0]))
 
     @property

@@ -76,6 +76,7 @@ ARDUPILOT = DIALECTS.add("ardupilot")(
             fence_breached="Fence Breached: {what}",
             mission_finished="Mission complete",
         ),
+        defaults={"setpoint_timeout": 3.0, "link_timeout": 5.0},
         bytewise=False,
         takeoff_mode=Mode.GUIDED,
         goto_mode=Mode.GUIDED,

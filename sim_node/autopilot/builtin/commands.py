@@ -188,7 +188,7 @@ def reposition(autopilot: BuiltinAutopilot, order: Order) -> None:
     if not (flags == _CHANGE_MODE or flight.mode is flight.dialect.goto_mode):
         raise Denied(f"param2 is {flags:g}; 1 allows the change of mode that is needed")
     goal = _place(autopilot, order)
-    turned = yaw_of_degrees(yaw) if flight.dialect.degrees else yaw_of_north(yaw)
+    turned = _yaw(autopilot, order) if flight.dialect.degrees else yaw_of_north(yaw)
     flight.go_to(goal, turned, speed if speed > 0.0 else None)
 
 

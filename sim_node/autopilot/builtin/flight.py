@@ -52,7 +52,7 @@ class Flight:
         settings: Settings | None = None,
     ) -> None:
         self.parameters, self.dialect, self.report = parameters, dialect, report
-        self.settings = settings or Settings.of(parameters)
+        self.settings = settings or Settings.of(parameters, dialect.defaults)
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
         self.speed = self.settings.speed

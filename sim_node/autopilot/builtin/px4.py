@@ -106,6 +106,7 @@ PX4 = DIALECTS.add("px4")(
             fence_breached="Geofence violation: {what}",
             mission_finished="Mission finished, loitering",
         ),
+        defaults={},
         bytewise=True,
         takeoff_mode=Mode.TAKEOFF,
         goto_mode=Mode.HOLD,

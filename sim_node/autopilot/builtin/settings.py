@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from enum import IntEnum
 from typing import Any
 
@@ -57,9 +57,10 @@ class Settings:
     max_speed: float = 12.0
 
     @classmethod
-    def of(cls, parameters: VehicleParameters) -> Settings:
-        """Return the settings that a vehicle starts with."""
-        return cls(parameters.speed, parameters.acceleration, parameters.landing_speed, max_speed=parameters.max_speed)
+    def of(cls, parameters: VehicleParameters, defaults: Mapping[str, float]) -> Settings:
+        """Return the settings that a vehicle starts with. defaults: those of its dialect."""
+        made = cls(parameters.speed, parameters.acceleration, parameters.landing_speed, max_speed=parameters.max_speed)
+        return replace(made, **defaults)  # type: ignore[arg-type]
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Set all quantities from `asdict` of other settings."""
