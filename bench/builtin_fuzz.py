@@ -214,7 +214,7 @@ def _fuzz(
         running.flown(height)
         running.command(176, 1, float(ARDUPILOT.modes[Mode.GUIDED].custom))
         running.command(400, 1)
-        running.command(22, 0, 0, 0, 0, 0, 0, height)
+        running.command(22, 0, 0, 0, 0, 0, 0, math.nan)
         running.asked(2 * done + 1)
         for _ in range(BURST):
             try:

@@ -32,7 +32,7 @@ def test_a_state_that_is_none_leaves_the_last_one(fields: dict[str, object]) -> 
     running = Running()
     try:
         running.flown(5.0)
-        running.command(176, 1, 4)
+        running.command(176, 1, 4)  # GUIDED
         running.command(400, 1)
         running.command(22, 0, 0, 0, 0, 0, 0, 5.0)
         running.asked(1)

@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as name:
     did("position")
     console.ask("setyaw 210 0 0", r"COMMAND_ACK: CONDITION_YAW: ACCEPTED")
     did("yaw")
-    console.ask("wp load mission.txt", r"Loaded \d+ waypoint|Sent all \d+ waypoints|MISSION_ACK|WP upload.*OK")
+    console.ask("wp load mission.txt", r"MISSION_ACK: TYPE_MISSION: ACCEPTED")
     console.ask("wp list", r"16 3 \S+ \S+ 6\.0")
     did("mission transfer")
     console.ask("wp set 1", "")

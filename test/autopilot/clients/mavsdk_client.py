@@ -87,9 +87,7 @@ async def fly(address: str, port: int) -> None:
     did("takeoff")
 
     at = await first(drone.telemetry.position())
-    await drone.action.goto_location(
-        at.latitude_deg + 9e-5, at.longitude_deg, at.absolute_altitude_m + 2.0, 90.0
-    )
+    await drone.action.goto_location(at.latitude_deg + 9e-5, at.longitude_deg, at.absolute_altitude_m + 2.0, 90.0)
     did("goto", latitude=at.latitude_deg + 9e-5, longitude=at.longitude_deg, height=at.absolute_altitude_m + 2.0)
     await drone.action.hold()
     await mode(drone, "HOLD")
@@ -124,7 +122,9 @@ async def fly(address: str, port: int) -> None:
     await drone.mission.set_return_to_launch_after_mission(False)
     await drone.mission.upload_mission(mission.MissionPlan(plan))
     back = await drone.mission.download_mission()
-    did("mission transfer", items=[[i.latitude_deg, i.longitude_deg, i.relative_altitude_m] for i in back.mission_items])
+    did(
+        "mission transfer", items=[[i.latitude_deg, i.longitude_deg, i.relative_altitude_m] for i in back.mission_items]
+    )
     await drone.mission.start_mission()
     await first(drone.mission.mission_progress(), lambda progress: progress.current == progress.total == 2)
     finished = await drone.mission.is_mission_finished()
