@@ -25,9 +25,9 @@ from pymavlink.dialects.v20 import all as dialect
 
 from bench.lockstep_fuzz import BURST, FLAT, HANG, mutated
 from sim_node.autopilot.builtin import mission, mission_protocol, parameters, setpoints
+from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
 from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
 from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
 from sim_node.autopilot.builtin.dialect import Dialect, Mode
 from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.world import parameters_in
@@ -72,8 +72,8 @@ def fuzz_ground(frames: int, seed: int = 1) -> int:
         return whole if chance.random() < 0.7 else mutated(chance.choice((sound, whole)), chance)
 
     done = 0
-    for dialect in (PX4, ARDUPILOT):
-        with _running(dialect) as autopilot:
+    for like in (PX4, ARDUPILOT):
+        with _running(like) as autopilot:
             done += _fuzz(autopilot, hostile, autopilot.say, frames // 2, seed)
     return done
 

@@ -1,4 +1,4 @@
-"""Makes .venv/peers/NAME for each requirements/peers/NAME.txt: clients of others, which the tests fly the autopilot with.
+"""Makes .venv/peers/NAME for each requirements/peers/NAME.txt: clients of others, with which tests fly the autopilot.
 
 Each has an environment of its own, since they pin packages that contradict each other's. One that cannot be installed
 is named and left out; its tests are skipped then.
