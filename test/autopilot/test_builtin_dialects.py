@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -150,9 +151,13 @@ def test_what_cannot_be_set_is_answered(station: Station) -> None:
         found = station.wait("PARAM_ERROR")
         assert (found.param_id, found.error) == (parameter, error)
         if error != 1:
-            station.wait("PARAM_VALUE", lambda m, parameter=parameter: m.param_id == parameter)
+            station.wait("PARAM_VALUE", partial(_named, parameter))
     station.send(station.mav.param_request_read_encode(1, 1, b"", 999))
     assert station.wait("PARAM_ERROR").error == 1
+
+
+def _named(name: str, message: Any) -> bool:
+    return bool(message.param_id == name)
 
 
 # What QGroundControl sends when it connects, and what it waits for.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from sim_node.autopilot.builtin.commands import COMMANDS
 from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilot.builtin.commands import COMMANDS
 from sim_node.autopilot.builtin.dialect import Mode
 from sim_node.autopilot.builtin.mission import DO_JUMP, ITEMS, SKIPPED
 from sim_node.autopilot.builtin.px4 import PX4

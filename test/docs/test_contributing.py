@@ -309,7 +309,7 @@ def wave(entry, flight): return None
 from sim_node.autopilot.builtin.commands import COMMANDS
 from sim_node.autopilot.builtin.mission import ITEMS
 from sim_node.autopilot.builtin.streams import MESSAGES, Streams
-assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].tell(None) == {"seq": 7}
+assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].make(None) == {"seq": 7}
 assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is None
 """,
     ),

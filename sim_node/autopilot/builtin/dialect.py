@@ -81,7 +81,8 @@ class Dialect:
         modes: the modes of the flight logic that exist here.
         mode_of: returns the mode of DO_SET_MODE's param2 and param3; raises Refused.
         parameters: by name, in the order of their indices.
-        defaults: of `Settings`, where they are not those of all. bytewise: whether integer parameters are sent as their bytes in a float, and not as a rounded float.
+        defaults: of `Settings`, where they are not those of all.
+        bytewise: whether integer parameters are sent as their bytes in a float, and not as a rounded float.
         takeoff_mode: the mode that a take-off is flown in. goto_mode: the mode in which DO_REPOSITION is flown.
         takes_off_when_armed: whether a take-off that is commanded before arming begins with it.
         takes_off_in: the modes from which NAV_TAKEOFF is accepted; empty for all.
