@@ -16,11 +16,11 @@ from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
 from sim_node.autopilot.builtin.flight import Flight, rehearse
 from sim_node.autopilot.builtin.memory import Memory, restore
 from sim_node.autopilot.builtin.mission_protocol import MissionProtocol
-from sim_node.autopilot.builtin.parameters import answer_parameters
+from sim_node.autopilot.builtin.parameters import ParameterLists, answer_parameters
 from sim_node.autopilot.builtin.setpoints import Setpoints
 from sim_node.autopilot.builtin.settings import Settings
 from sim_node.autopilot.builtin.simulator import PAUSE_S, SimulatorLink
-from sim_node.autopilot.builtin.streams import DATA_STREAMS, MESSAGES, Streams
+from sim_node.autopilot.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection
@@ -58,7 +58,7 @@ class BuiltinAutopilot:
     ) -> None:
         self.parameters, self.dialect, self.system = parameters, dialect, system
         self.connections, self._quiet = list(connections), set(quiet)
-        self.streams = Streams(dialect.name)
+        self.streams, self.parameter_lists = Streams(dialect.name), ParameterLists()
         self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed)
         self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
@@ -180,6 +180,7 @@ class BuiltinAutopilot:
         self._setpoints.watch(self, now_ns)
         self.flight.failsafe.watch_link(self.flight, now_ns)
         self._missions.tick(now_ns)
+        self.parameter_lists.tick(self)
         self.beat_if_changed()
         if now_ns - self._beat_ns >= HEARTBEAT_NS:
             self._beat_ns = now_ns
@@ -329,7 +330,7 @@ class BuiltinAutopilot:
         asked = DATA_STREAMS.values() if fields.req_stream_id == 0 else [DATA_STREAMS.get(fields.req_stream_id, ())]
         for name in (name for names in asked for name in names):
             if MESSAGES[name].dialect in ("", self.dialect.name):
-                self.streams.set_rate(name, float(fields.req_message_rate) if fields.start_stop else 0.0)
+                self.streams.set_rate(name, min(fields.req_message_rate, MAX_DATA_RATE) if fields.start_stop else 0.0)
 
 
 def _asks(fields: Any) -> bool:

@@ -20,7 +20,30 @@ NAMES = frozenset({"PARAM_REQUEST_LIST", "PARAM_REQUEST_READ", "PARAM_SET"})
 # PX4's checksum of all parameters, by which ground stations know whether what they have kept still holds.
 _HASH, _UINT32 = "_HASH_CHECK", 5
 _NO_INDEX = 65535
+_AT_A_TIME, _MAX_LISTS = 10, 64
 _DOES_NOT_EXIST, _OUT_OF_RANGE, _READ_ONLY = 1, 2, 5  # MAV_PARAM_ERROR
+
+
+class ParameterLists:
+    """Lists of all parameters that are under way: a few at a time, so that no receiver's buffer overflows."""
+
+    def __init__(self) -> None:
+        self._next: dict[tuple[Connection, Address], int] = {}
+
+    def begin(self, connection: Connection, address: Address) -> None:
+        """Begin to send all parameters to a peer; once more from the first, where that is under way."""
+        if len(self._next) < _MAX_LISTS or (connection, address) in self._next:
+            self._next[connection, address] = 0
+
+    def tick(self, autopilot: BuiltinAutopilot) -> None:
+        """Send the next few of each list."""
+        names = list(autopilot.flight.dialect.parameters)
+        for (connection, address), first in list(self._next.items()):
+            for name in names[first : first + _AT_A_TIME]:
+                autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
+            self._next[connection, address] = first + _AT_A_TIME
+            if first + _AT_A_TIME >= len(names):
+                del self._next[connection, address]
 
 
 def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection: Connection, address: Address) -> None:
@@ -36,15 +59,14 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
         autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
 
     def refuse(name: str, error: int, why: str) -> None:
-        autopilot.say(NOTICE, f"parameter {name}: {why}")
+        autopilot.say(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
         to = {"target_system": message.system, "target_component": message.component}
         index = names.index(name) if name in parameters else -1
         what = {"param_id": name[:16], "param_index": index, "error": error}
         autopilot.answer("PARAM_ERROR", to | what, connection, address)
 
     if message.name == "PARAM_REQUEST_LIST":
-        for name in names:
-            send(name)
+        autopilot.parameter_lists.begin(connection, address)
         return
     if message.name == "PARAM_REQUEST_READ" and fields.param_index >= 0:
         if fields.param_index < len(names):

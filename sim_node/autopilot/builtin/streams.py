@@ -15,6 +15,8 @@ Fields = Mapping[str, Any]
 Makes = Callable[["BuiltinAutopilot"], "Fields | None"]
 SECOND_US = 1_000_000
 MAX_RATE = 1000.0  # Hz
+# Of REQUEST_DATA_STREAM, Hz: the range of ArduPilot's stream rates.
+MAX_DATA_RATE = 50.0
 # MAV_DATA_STREAM, which REQUEST_DATA_STREAM asks for: the messages of each.
 DATA_STREAMS = {
     1: ("HIGHRES_IMU",),

@@ -13,7 +13,7 @@ from sim_node.world.readers.numbers import as_number
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping as Node
 from sim_node.world.readers.yaml_nodes import Scalar
-from sim_node.world.readers.yaml_values import NULL, Table, Value
+from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 
 Fields = Mapping[str, Any]
 WPL = "QGC WPL"
@@ -135,7 +135,7 @@ def _fence(table: Table) -> Iterator[Fields]:
         places = [] if corners is None else [place for corner in corners.items() if (place := corner.vector(2))]
         if corners is not None and len(places) < _MIN_VERTICES:
             corners.error(f"a polygon has {_MIN_VERTICES} corners at least, found {len(places)}")
-        command = _POLYGON_IN if _inside(inner) else _POLYGON_OUT
+        command = _POLYGON_IN if boolean(inner, "inclusion", True) else _POLYGON_OUT
         for latitude, longitude in places:
             yield _fields(command, _RELATIVE, [float(len(places)), 0.0, 0.0, 0.0], (latitude, longitude, 0.0), True)
     for entry in [] if circles is None else circles.items():
@@ -147,7 +147,7 @@ def _fence(table: Table) -> Iterator[Fields]:
         centre, radius = inner.get("center"), inner.get("radius")
         place = None if centre is None else centre.vector(2)
         if place is not None and radius is not None:
-            command = _CIRCLE_IN if _inside(outer) else _CIRCLE_OUT
+            command = _CIRCLE_IN if boolean(outer, "inclusion", True) else _CIRCLE_OUT
             params = [radius.number(0.1, 1e6), 0.0, 0.0, 0.0]
             yield _fields(command, _RELATIVE, params, (place[0], place[1], 0.0), True)
 
@@ -182,11 +182,6 @@ def _scaled(value: float, scale: float) -> int:
 def _table(value: Value, required: tuple[str, ...] = ()) -> Table:
     """A mapping with any keys: ground stations write down much that no vehicle is told."""
     return value.table(value.node.entries if isinstance(value.node, Node) else required, required)
-
-
-def _inside(table: Table) -> bool:
-    inclusion = table.get("inclusion")
-    return inclusion is None or inclusion.text() == "true"
 
 
 def _is_null(value: Value) -> bool:
