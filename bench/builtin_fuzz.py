@@ -33,7 +33,7 @@ from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.autopilot.codec import EncodeError, frame_bytes
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.parser import Parser
 from sim_node.world import load
 
@@ -98,7 +98,7 @@ class Running:
         self._ground.settimeout(HANG)
         world = load("guided")
         craft = replace(parameters_in(world, world.vehicles[0]), mission=None)
-        connection = Connection(link_to(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
+        connection = Connection(endpoint_of(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
         self.told: list[str] = []
         simulator = self._server.getsockname()
         self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep)

@@ -71,8 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
     from sim_node.autopilot.builtin.memory import Memory
     from sim_node.autopilot.builtin.simulator import FIRST_PORT
     from sim_node.autopilot.connection import Connection, Identity
-    from sim_node.autopilot.links import LinkFault, link_to
-    from sim_node.autopilot.links.udpout import UdpOut
+    from sim_node.autopilot.links import EndpointFault, endpoint_of
+    from sim_node.autopilot.links.udp import UdpOut
 
     instance = arguments.instance
     if not 0 <= instance < MAX_INSTANCES:
@@ -83,8 +83,8 @@ def run(arguments: argparse.Namespace) -> int:
     here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
     station = f"127.0.0.1:{STATION_PORT}"
     try:
-        links = [link_to(url) for url in arguments.mavlink or craft.links]
-    except LinkFault as fault:
+        links = [endpoint_of(url) for url in arguments.mavlink or craft.links]
+    except EndpointFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
     quiet = []
     if not arguments.mavlink:
@@ -146,12 +146,12 @@ def _signing(arguments: argparse.Namespace, link_id: int) -> Signing | None:
 
 
 def _simulator(url: str) -> tuple[str, int]:
-    from sim_node.autopilot.links import LinkFault, link_to
+    from sim_node.autopilot.links import EndpointFault, endpoint_of
     from sim_node.autopilot.links.tcp import Tcp
 
     try:
-        link = link_to(url)
-    except LinkFault as fault:
+        link = endpoint_of(url)
+    except EndpointFault as fault:
         raise UsageError(f"--sim {fault}") from None
     if not isinstance(link, Tcp):
         raise UsageError(f"--sim {url!r}: the simulator link is tcp:HOST:PORT")

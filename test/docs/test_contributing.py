@@ -315,8 +315,8 @@ assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is Non
     ),
     "a kind of link": Example(
         """
-from sim_node.autopilot.links.link import link
-@link("nobody")
+from sim_node.autopilot.links.endpoint import endpoint
+@endpoint("nobody")
 class Nobody:
     datagrams, connecting = True, False
     def __init__(self, url, rest): self.url = url
@@ -327,7 +327,7 @@ class Nobody:
     def read(self): return []
     def write(self, data, to): ...
 """,
-        "from sim_node.autopilot.links import link_to\nassert link_to('nobody:there').url == 'nobody:there'",
+        "from sim_node.autopilot.links import endpoint_of\nassert endpoint_of('nobody:there').url == 'nobody:there'",
     ),
     "a storage of bags": Example(
         """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.links.tcp import Tcp
-from sim_node.autopilot.links.udp import UdpLink
+from sim_node.autopilot.links.udp import UdpEndpoint
 from sim_node.autopilot.lockstep import AUTOPILOTS
 from sim_node.world import Autopilot, World, WorldError, lay_out, load
 from sim_node.world.autopilot_checks import link_fault
@@ -48,8 +48,8 @@ def test_links_are_on_this_machine_unless_a_host_is_named(write: Callable[..., P
     assert world.vehicles[0].autopilot is not None
     assert world.vehicles[0].autopilot.links == urls
     lay_out(world)
-    links = [link_to(url) for url in urls]
-    assert [link.address for link in links if isinstance(link, (UdpLink, Tcp))] == [
+    links = [endpoint_of(url) for url in urls]
+    assert [link.address for link in links if isinstance(link, (UdpEndpoint, Tcp))] == [
         ("127.0.0.1", 14550),
         ("127.0.0.1", 14551),
         ("localhost", 14552),
