@@ -71,16 +71,12 @@ class RigidBodyEngine:
         self.data = mujoco.MjData(self.model)
         # A copy of the state, to be evaluated or integrated on: the run's own goes on from what it holds.
         self._ahead = mujoco.MjData(self.model)
-        self._write_poses = partial(
-            write_link_poses, self._ahead.xpos, self._ahead.xquat, compiled.links, compiled.mounts
-        )
+        placed = self._ahead.xpos, self._ahead.xquat
+        self._write_poses = partial(write_link_poses, *placed, compiled.links, compiled.mounts)
         self._kinematics = partial(mujoco.mj_kinematics, self.model, self._ahead)
         # All that it depends on, as bytes: numpy's own copy would take three times as long.
-        self._positions = [
-            (memoryview(getattr(self._ahead, name)).cast("B"), memoryview(getattr(self.data, name)).cast("B"))
-            for name in ("qpos", "mocap_pos", "mocap_quat")
-            if getattr(self.data, name).size
-        ]
+        parts = [part for part in ("qpos", "mocap_pos", "mocap_quat") if getattr(self.data, part).size]
+        self._positions = [[memoryview(getattr(d, p)).cast("B") for d in (self._ahead, self.data)] for p in parts]
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -102,11 +98,7 @@ class RigidBodyEngine:
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data)
-        flown = [
-            force_element.vehicles
-            for force_element in self._force_elements.values()
-            if isinstance(force_element, Flown)
-        ]
+        flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
