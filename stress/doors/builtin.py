@@ -114,7 +114,7 @@ class Simulator(Ground):
 class Running:
     """An autopilot in a thread, and both of its other ends: a ground station, and a simulator that stands still."""
 
-    def __init__(self, dialect: Dialect = ARDUPILOT) -> None:
+    def __init__(self, dialect: Dialect = ARDUPILOT, *, quiet: bool = False) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._ground = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._ground.bind(("127.0.0.1", 0))
@@ -124,7 +124,8 @@ class Running:
         connection = Connection(endpoint_of(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
         self.told: list[str] = []
         simulator = self._server.getsockname()
-        self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep)
+        listeners = [connection] if quiet else ()
+        self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep, listeners)
         self.failure: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

@@ -26,8 +26,8 @@ STANDS = 0.13
 class Station(Running):
     """A ground station that asks one thing after the other."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        super().__init__(dialect)
+    def __init__(self, dialect: Dialect, *, quiet: bool = False) -> None:
+        super().__init__(dialect, quiet=quiet)
         self.mav = mavlink.MAVLink(None, 255, 190)
         self.mav.robust_parsing = True
         self.received: list[Any] = []
@@ -271,3 +271,18 @@ def test_take_off_is_flown_when_it_is_armed_or_refused(station: Station) -> None
     assert min(station.flown(STANDS, 5)[:4]) > 0.1
     assert flight.airborne
     assert flight.mode is station.autopilot.dialect.takeoff_mode is not Mode.HOLD
+
+
+def test_a_port_where_nobody_answers_gets_heartbeats_alone() -> None:
+    """As 14550 of this machine, on which a ground station may listen or not."""
+    station = Station(PX4, quiet=True)
+    try:
+        station.flown(STANDS, 300)
+        station.wait("HEARTBEAT")
+        assert {message.get_type() for message in station.received} == {"HEARTBEAT"}
+        station.send(station.mav.heartbeat_encode(6, 8, 0, 0, 0))
+        station.asked(1)
+        station.flown(STANDS, 300)
+        station.wait("ATTITUDE")
+    finally:
+        station.stop()

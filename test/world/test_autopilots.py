@@ -99,6 +99,14 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
             "imu, magnetometer, barometer, gps are missing",
         ),
         (
+            ["{name: v, model: iris, autopilot: {type: mavlink_builtin, like: ardupilott}}"],
+            "vehicles[0].autopilot.like: found 'ardupilott'; allowed: px4, ardupilot; did you mean ardupilot?",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4, like: ardupilot}}"],
+            "vehicles[0].autopilot.like: px4 is like itself; only mavlink_builtin can be like another",
+        ),
+        (
             ["{name: v, model: iris, autopilot: {type: px4, links: ['udpout:14550']}}"],
             "3:5: vehicles[0].autopilot.links: px4 takes no links",
         ),

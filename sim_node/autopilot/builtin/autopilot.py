@@ -28,7 +28,7 @@ from sim_node.autopilot.links import Address
 from sim_node.geometry.arrays import FloatArray
 
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
-# Nothing came from a simulator that is connected for so long: told once.
+# A connected simulator that sends nothing for so long is reported once.
 SILENT_NS = 2_000_000_000
 _TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
@@ -96,9 +96,9 @@ class BuiltinAutopilot:
         with suppress(OSError):
             self._wake_write.send(b"\0")
 
-    # What parts of it say
+    # What its parts send
 
-    def say(self, severity: int, text: str) -> None:
+    def report(self, severity: int, text: str) -> None:
         """STATUSTEXT, in chunks where it is long."""
         self._show(text)
         data = text.encode()[: _TEXT * _MAX_CHUNKS]
@@ -191,7 +191,7 @@ class BuiltinAutopilot:
 
         if self.link.invalid and not self._reported_invalid:
             self._reported_invalid = True
-            self.say(WARNING, "the simulator sends invalid positions, rotations or rates: ignored")
+            self.report(WARNING, "the simulator sends invalid positions, rotations or rates: ignored")
 
     def _complain(self, connection: Connection) -> None:
         if connection.openings == 0:
@@ -240,7 +240,7 @@ class BuiltinAutopilot:
             self.send_to_all(name)
 
     def _new_flight(self, settings: Settings | None = None) -> Flight:
-        flight = Flight(self.parameters, self.dialect, self.say, settings)
+        flight = Flight(self.parameters, self.dialect, self.report, settings)
         flight.settings.system = float(self.system)
         flight.changed = lambda: self._memory.keep(flight)
         return flight
@@ -258,7 +258,7 @@ class BuiltinAutopilot:
         flight = self._new_flight(now.settings)
         self._restart(flight)
         self.streams = Streams(self.dialect.name)
-        self.say(WARNING, "rebooted")
+        self.report(WARNING, "rebooted")
 
     def _restart(self, flight: Flight) -> None:
         before, self.flight = self.flight, flight
@@ -292,7 +292,7 @@ class BuiltinAutopilot:
                     self._handle(message, connection, address, now_ns)
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # A value that nobody thought of must not end the flight.
-                    self.say(WARNING, f"{message.name} ignored: {error}")
+                    self.report(WARNING, f"{message.name} ignored: {error}")
 
     def _handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
         name, fields = message.name, message.fields
@@ -322,7 +322,7 @@ class BuiltinAutopilot:
             try:
                 self.enter(self.flight.dialect.mode_of_custom(fields.custom_mode))
             except Refused as refusal:
-                self.say(WARNING, f"mode: {refusal}")
+                self.report(WARNING, f"mode: {refusal}")
             self.beat_if_changed()
 
     def _set_data_stream(self, fields: Any) -> None:

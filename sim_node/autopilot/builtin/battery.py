@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from sim_node.autopilot.builtin.settings import Settings
 from sim_node.control import Airframe
 from sim_node.geometry.arrays import FloatArray
@@ -32,17 +30,16 @@ class Battery:
         hover = min(1.0, airframe.mass * gravity / lift) if lift > 0.0 else 1.0
         self._hover = max(hover**1.5, 1e-6)
         self.remaining = 1.0
-        self._load = IDLE
+        self._load, self._endurance = IDLE, 1200.0
 
     def drain(self, commands: FloatArray, seconds: float, settings: Settings) -> None:
         """Take what the rotors use in some seconds at their commands (R,), 0 to 1."""
-        self._load = float(np.mean(commands**3)) / self._hover + IDLE
+        cubes = [command * command * command for command in commands.tolist()]
+        self._load = sum(cubes) / (len(cubes) * self._hover) + IDLE
         used = self._load * seconds / settings.battery_endurance
         floor = min(self.remaining, settings.battery_floor)
         self.remaining = max(floor, self.remaining - used)
         self._endurance = settings.battery_endurance
-
-    _endurance = 1200.0
 
     @property
     def current(self) -> float:

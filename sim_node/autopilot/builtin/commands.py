@@ -67,7 +67,7 @@ def obey(autopilot: BuiltinAutopilot, message: Message, connection: Connection, 
         except Refused as refusal:
             result = _RESULTS.get(type(refusal), TEMPORARILY_REJECTED)
             name = enum_name("MAV_CMD", fields.command).removeprefix("MAV_CMD_").lower().replace("_", " ")
-            autopilot.say(WARNING, f"{name}: {refusal}")
+            autopilot.report(WARNING, f"{name}: {refusal}")
     answer = {"command": fields.command, "result": result}
     answer |= {"target_system": message.system, "target_component": message.component}
     autopilot.answer("COMMAND_ACK", answer, connection, address)

@@ -44,7 +44,8 @@ class Failsafe:
         for _, text, action in thresholds[self._level : level]:
             self._act(flight, action, text)
         self._level = level
-        what = flight.fence.violation(*flight.position[:2].tolist()) if flight.airborne else ""
+        fenced = flight.airborne and flight.fence.items
+        what = flight.fence.violation(*flight.position[:2].tolist()) if fenced else ""
         if what and not self._outside:
             self._act(flight, settings.fence_action, texts.fence_breached.format(what=what))
         self._outside = bool(what)

@@ -17,13 +17,12 @@ from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE, GeoReference
 from sim_node.autopilot.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.settings import Parameter, Settings
+from sim_node.autopilot.builtin.state import observe
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel import kernel
-from sim_node.geometry.pose_kernels import axes
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
@@ -377,31 +376,6 @@ class Flight:
         x, y, z, w = state[3:7].tolist()
         self.reference[:] = 0.0
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
-
-
-@kernel(nogil=True, error_model="numpy")
-def observe(
-    position: FloatArray,
-    attitude: FloatArray,
-    velocity: FloatArray,
-    rate: FloatArray,
-    centre: FloatArray,
-    state: FloatArray,
-) -> None:
-    """Writes state (13,), of the centre of mass at `centre` (3,) in the body, from what `Flight.step` is given."""
-    x, y, z, w = attitude
-    rows = axes(x, y, z, w)
-    arm = np.empty(3)
-    for i in range(3):
-        a, b, c = rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]
-        arm[i] = a * centre[0] + b * centre[1] + c * centre[2]
-        state[10 + i] = a * rate[0] + b * rate[1] + c * rate[2]
-    wx, wy, wz = state[10], state[11], state[12]
-    state[0], state[1], state[2] = position[0] + arm[0], position[1] + arm[1], position[2] + arm[2]
-    state[3], state[4], state[5], state[6] = x, y, z, w
-    state[7] = velocity[0] + wy * arm[2] - wz * arm[1]
-    state[8] = velocity[1] + wz * arm[0] - wx * arm[2]
-    state[9] = velocity[2] + wx * arm[1] - wy * arm[0]
 
 
 def rehearse(parameters: VehicleParameters) -> None:

@@ -60,7 +60,7 @@ class MissionProtocol:
         if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
             return
         if self._tries >= MAX_TRIES:
-            self._autopilot.say(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
+            self._autopilot.report(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
             self._acknowledge(self._peer, _CANCELLED, self._type)
             self._peer = None
         else:
@@ -133,7 +133,7 @@ class MissionProtocol:
             return  # sent twice: the answer to the first is on its way
         wrong = self._fault(item)
         if wrong:
-            self._autopilot.say(WARNING, f"mission item {fields.seq}: {wrong}")
+            self._autopilot.report(WARNING, f"mission item {fields.seq}: {wrong}")
             known = self._type != _MISSION or item["command"] in {*ITEMS, *SKIPPED}
             self._acknowledge(peer, _INVALID if known and "not supported" not in wrong else _UNSUPPORTED, self._type)
             self._peer = None
@@ -146,7 +146,7 @@ class MissionProtocol:
         self._peer = None
         wrong = fence_fault(self._items) if self._type == FENCE else ""
         if wrong:
-            self._autopilot.say(WARNING, f"geofence: {wrong}")
+            self._autopilot.report(WARNING, f"geofence: {wrong}")
             self._acknowledge(peer, _INVALID, self._type)
             return
         self._replace(self._items, self._type)
@@ -171,7 +171,7 @@ class MissionProtocol:
                 position = position._replace(x=float("nan"))
             flight.go_to(flight.places.locate(position, flight.position))
         except Refused as refusal:
-            self._autopilot.say(WARNING, f"go to: {refusal}")
+            self._autopilot.report(WARNING, f"go to: {refusal}")
             self._acknowledge(peer, _ERROR, _MISSION)
         else:
             self._acknowledge(peer, _ACCEPTED, _MISSION)
@@ -186,7 +186,7 @@ class MissionProtocol:
         try:
             self._autopilot.flight.fly_item(fields.seq)
         except Refused as refusal:
-            self._autopilot.say(WARNING, str(refusal))
+            self._autopilot.report(WARNING, str(refusal))
         self._autopilot.send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:

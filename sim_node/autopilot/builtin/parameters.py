@@ -59,7 +59,7 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
         autopilot.answer("PARAM_VALUE", _value(autopilot, name), connection, address)
 
     def refuse(name: str, error: int, why: str) -> None:
-        autopilot.say(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
+        autopilot.report(NOTICE, f"parameter {name if name.isprintable() else ascii(name)}: {why}")
         to = {"target_system": message.system, "target_component": message.component}
         index = names.index(name) if name in parameters else -1
         what = {"param_id": name[:16], "param_index": index, "error": error}
@@ -97,15 +97,15 @@ def answer_parameters(autopilot: BuiltinAutopilot, message: Message, connection:
 def _value(autopilot: BuiltinAutopilot, name: str) -> dict[str, Any]:
     dialect, settings = autopilot.flight.dialect, autopilot.flight.settings
     names = list(dialect.parameters)
-    told: dict[str, Any] = {"param_id": name, "param_count": len(names)}
+    fields: dict[str, Any] = {"param_id": name, "param_count": len(names)}
     if name == _HASH:
         value = _as_float("<I", _hash(autopilot))
-        return told | {"param_value": value, "param_type": _UINT32, "param_index": _NO_INDEX}
+        return fields | {"param_value": value, "param_type": _UINT32, "param_index": _NO_INDEX}
     parameter = dialect.parameters[name]
     value = parameter.read(settings)
     if dialect.bytewise and parameter.kind == INT32:
         value = _as_float("<i", int(value))
-    return told | {"param_value": value, "param_type": parameter.kind, "param_index": names.index(name)}
+    return fields | {"param_value": value, "param_type": parameter.kind, "param_index": names.index(name)}
 
 
 def _decoded(autopilot: BuiltinAutopilot, fields: Any, parameter: Parameter) -> float:

@@ -56,7 +56,7 @@ class Setpoints:
             task = _READ[name](autopilot, fields)
         except Refused as refusal:
             if str(refusal) != self._refused:
-                autopilot.say(WARNING, f"setpoint ignored: {refusal}")
+                autopilot.report(WARNING, f"setpoint ignored: {refusal}")
             self._refused = str(refusal)
             return
         self._latest, self._time_us, self._now_ns, self._refused = task, flight.time_us, now_ns, ""
@@ -88,7 +88,7 @@ class Setpoints:
         elif not self.is_streaming(autopilot, now_ns):
             self._streams = False
             if flight.airborne:
-                autopilot.say(NOTICE, flight.dialect.texts.setpoints_lost)
+                autopilot.report(NOTICE, flight.dialect.texts.setpoints_lost)
             flight.guide(Hold())
             if flight.mode is not flight.dialect.stream_end:
                 flight.set_mode(flight.dialect.stream_end)

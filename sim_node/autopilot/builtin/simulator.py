@@ -1,4 +1,4 @@
-"""The simulator link: connects as PX4 does, hears of the vehicle, answers each HIL_SENSOR with motor commands."""
+"""The simulator link: connects as PX4 does, receives the state, answers each HIL_SENSOR with motor commands."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Measurements:
 
 
 class SimulatorLink:
-    """One connection to a simulator. measurements: what it told last; steps: how often it asked.
+    """One connection to a simulator. measurements: the latest of it; steps: how often it sent one.
 
     invalid: how many states and rates were none, and left the last ones as they were.
     after: what is done, at a time (us), once the simulator has its answer and goes on.

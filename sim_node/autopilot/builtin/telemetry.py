@@ -74,7 +74,7 @@ def highres_imu(autopilot: BuiltinAutopilot) -> Fields | None:
 
 @message("GPS_RAW_INT", 5.0)
 def gps_raw(autopilot: BuiltinAutopilot) -> Fields | None:
-    """What the receiver tells: its altitude is above the ellipsoid."""
+    """The receiver's fix: its altitude is above the ellipsoid."""
     fix = autopilot.link.measurements.fix
     if fix is None:
         return None

@@ -20,7 +20,7 @@ _WAYPOINT, _TAKEOFF, _LAND, _SPEED = 16, 22, 21, 178
 
 
 def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> VehicleParameters:
-    """rate: of the readings that it is told of, Hz."""
+    """Return the parameters of a vehicle in a run. rate: of the measurements that it gets, Hz."""
     flown, pilot = simulation.vehicles[vehicle.name], vehicle.pilot or Pilot()
     world = simulation.world
     assert world.origin is not None, "a vehicle with a gps is somewhere on Earth"

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# Where bytes came from on a link that hears several peers; None where there is one.
+# Where bytes came from on an endpoint with several peers; None where there is one.
 Address = tuple[str, int] | None
 LOOPBACK = "127.0.0.1"
 READ_SIZE = 65536
@@ -73,7 +73,7 @@ def endpoint_of(url: str) -> Endpoint:
 
 
 class Watched:
-    """A link of another package. What it reads is looked at, so that a mistake is told as its own."""
+    """An endpoint of another package. What it reads is checked, so that a mistake is reported as its own."""
 
     def __init__(self, scheme: str, link: Endpoint) -> None:
         self._scheme, self._link = scheme, link

@@ -12,7 +12,7 @@ _RECEIVE_BUFFER = 4 << 20
 
 
 class UdpEndpoint:
-    """A link over one datagram socket; how it is opened, and who is heard, is each kind's own."""
+    """An endpoint with one datagram socket; how it is opened, and whose datagrams it reads, is each kind's own."""
 
     datagrams = True
     connecting = False
@@ -67,7 +67,7 @@ def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
 
 @endpoint("udpin")
 class UdpIn(UdpEndpoint):
-    """A bound socket; it sends to nobody that it has not heard."""
+    """A bound socket; it sends to those that it has received from."""
 
     def open(self) -> None:
         """Binds. Raises OSError where somebody else has the port."""
@@ -84,7 +84,7 @@ class UdpIn(UdpEndpoint):
         return [] if self._socket is None else received(self._socket)
 
     def write(self, data: bytes, to: Address) -> None:
-        """To one who was heard."""
+        """Send to a peer that something was received from."""
         if self._socket is not None and to is not None:
             sent(self._socket, data, to)
 

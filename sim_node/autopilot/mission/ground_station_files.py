@@ -180,7 +180,7 @@ def _scaled(value: float, scale: float) -> int:
 
 
 def _table(value: Value, required: tuple[str, ...] = ()) -> Table:
-    """A mapping with any keys: ground stations write down much that no vehicle is told."""
+    """A mapping with any keys: ground stations store much that no vehicle needs."""
     return value.table(value.node.entries if isinstance(value.node, Node) else required, required)
 
 

@@ -110,7 +110,7 @@ def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot:
 
 
 def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
-    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is told by its number."""
+    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is given by its number."""
     return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
 
 
@@ -120,7 +120,7 @@ def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
-    """The items with a place for every landing: PX4 takes a latitude and longitude of 0 for what they say."""
+    """The items with a place for every landing: PX4 reads a latitude and longitude of 0 as a position."""
     items = []
     latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
     for item in plan.items:

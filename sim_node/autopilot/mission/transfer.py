@@ -19,22 +19,22 @@ MAX_ITEMS = 5000
 
 
 class Transfer(Transaction):
-    """What the three share: they take turns, they repeat, and a MISSION_ACK with an error ends them."""
+    """One at a time: requests are repeated, and a MISSION_ACK with an error ends it."""
 
     key = "mission"
 
     def __init__(self) -> None:
-        self._heard_ns = self._sent_ns = 0
+        self._received_ns = self._sent_ns = 0
         self._tries = 0
         self._last: list[Outgoing] = []
 
-    def say(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
-        """Sends something that is to be answered."""
+    def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
+        """Send something that has to be answered."""
         self._last, self._sent_ns, self._tries = [outgoing], now_ns, 1
         return self._last
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Says it again, or gives up."""
+        """Send it again, or give up."""
         if now_ns - self._sent_ns < RETRY_NS:
             return []
         if self._tries >= MAX_TRIES:
@@ -69,9 +69,9 @@ class Upload(Transfer):
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """Announce how many items there are."""
-        self._heard_ns, self._asked = now_ns, -1
+        self._received_ns, self._asked = now_ns, -1
         kind, items = self._lists[0]
-        return self.say(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
+        return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """Send the item that is requested, be it for the second time; then the next list."""
@@ -82,7 +82,7 @@ class Upload(Transfer):
             seq = message.fields.seq
             if not 0 <= seq < len(items):
                 return []
-            self._heard_ns = now_ns
+            self._received_ns = now_ns
             if seq > self._asked:
                 self._asked = seq
                 self.report(f"{seq + 1} of {len(items)} items")
@@ -96,7 +96,7 @@ class Upload(Transfer):
         """Announce again until the first item is requested; then it is the autopilot that repeats."""
         if self._asked < 0:
             return super().tick(now_ns)
-        if now_ns - self._heard_ns > SILENCE_NS:
+        if now_ns - self._received_ns > SILENCE_NS:
             left = f"after item {self._asked + 1} of {len(self._lists[0][1])}"
             return self.end(False, f"the autopilot stopped asking {left}")
         return []
@@ -114,7 +114,7 @@ class Download(Transfer):
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """How many are there?"""
-        return self.say(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
+        return self.request(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """The count, then each item in its order."""
@@ -134,7 +134,7 @@ class Download(Transfer):
 
     def _next(self, now_ns: int) -> list[Outgoing]:
         if len(self._items) < self._count:
-            return self.say(("MISSION_REQUEST_INT", {"seq": len(self._items), "mission_type": MISSION}), now_ns)
+            return self.request(("MISSION_REQUEST_INT", {"seq": len(self._items), "mission_type": MISSION}), now_ns)
         self.end(True, f"{self._count} items", self._items)
         return [("MISSION_ACK", {"type": ACCEPTED, "mission_type": MISSION})]
 
@@ -146,7 +146,7 @@ class Clear(Transfer):
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """The request."""
-        return self.say(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
+        return self.request(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """Its acknowledgement."""
