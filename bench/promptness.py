@@ -81,12 +81,12 @@ def starts_and_ends(report: Report, folder: Path, rounds: int) -> None:
     bag, yard = folder / "bag", folder / "yard.yaml"
     record = [*COMMAND, "run", "orbit", "--no-ros", "--speed", "max", "--duration", "5", "--record", str(bag)]
     subprocess.run(record, check=True, stdout=subprocess.DEVNULL)
-    yard.write_text(f"world: yard\nrecipes: {{p: {{command: [{sys.executable}, -c, '{STUBBORN}'], log: log}}}}\n")
+    yard.write_text(f"world: yard\nprocesses: {{p: {{command: [{sys.executable}, -c, '{STUBBORN}'], log: log}}}}\n")
     cases = {
         "run orbit": (["run", "orbit"], "Ctrl-C", 2.0),
         "run orbit --no-ros": (["run", "orbit", "--no-ros"], "13 frames", 2.0),
         "run guided, with its autopilot": (["run", "guided", "--no-ros"], "in lockstep", 2.0),
-        "run --recipes, one of them deaf for 2 s": (["run", str(yard), "--no-ros", "--recipes"], "started", 3.0),
+        "run --processes, one of them deaf for 2 s": (["run", str(yard), "--no-ros", "--processes"], "started", 3.0),
         "replay --loop": (["replay", str(bag), "--loop"], "Ctrl-C", 2.0),
         "view --port 0": (["view", "orbit", "--port", "0"], "viewer: http", 2.0),
         "bridge": (["bridge", "--url", "udpin:127.0.0.1:14559"], "Ctrl-C", 2.0),

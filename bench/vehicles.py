@@ -72,11 +72,11 @@ def measure(pairs: Pairs, name: str, world: World, duration: float) -> float:
     timesteps = round(duration / model.opt.timestep)
     # Bodies, rotors and pilots go back to the start of each turn; sensors read on, their noise is not drawn again.
     moved = (n for n in simulation.columns if not n.startswith(("sensor/", "noise/")))
-    memory, qpos = simulation.columns.memory(moved), np.array(engine.data.qpos)
-    begin = memory.take()
+    memory, qpos = simulation.columns.checkpoint(moved), np.array(engine.data.qpos)
+    begin = memory.save()
 
     def ours() -> None:
-        memory.put(begin)
+        memory.restore(begin)
         simulation.run(duration)
 
     def bare() -> None:

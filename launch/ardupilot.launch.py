@@ -32,7 +32,7 @@ def generate_launch_description() -> LaunchDescription:
             description="Its executable, where it is not the one that was built there",
         ),
         DeclareLaunchArgument(
-            "world", default_value="ardupilot", description="A world with recipes for its autopilots"
+            "world", default_value="ardupilot", description="A world with processes for its autopilots"
         ),
         DeclareLaunchArgument(
             "real_time_factor", default_value="1.0", description="Simulated seconds per second, 0: as fast as possible"
@@ -52,7 +52,7 @@ def generate_launch_description() -> LaunchDescription:
         name="simulation",
         output="screen",
         emulate_tty=True,
-        # What the world's recipes go by.
+        # Variables in the world's processes.
         additional_env={
             "ARDUPILOT_DIR": LaunchConfiguration("ardupilot_dir"),
             "ARDUPILOT_BINARY": LaunchConfiguration("ardupilot_binary"),
@@ -62,7 +62,7 @@ def generate_launch_description() -> LaunchDescription:
             {
                 "world": ParameterValue(LaunchConfiguration("world"), value_type=str),
                 "real_time_factor": ParameterValue(LaunchConfiguration("real_time_factor"), value_type=float),
-                "recipes": True,
+                "processes": True,
             },
         ],
     )

@@ -31,7 +31,7 @@ def generate_launch_description() -> LaunchDescription:
             default_value=EnvironmentVariable("PX4_BINARY", default_value=""),
             description="PX4's executable, where it is not the one that was built there",
         ),
-        DeclareLaunchArgument("world", default_value="px4", description="A world with recipes for its autopilots"),
+        DeclareLaunchArgument("world", default_value="px4", description="A world with processes for its autopilots"),
         DeclareLaunchArgument(
             "real_time_factor", default_value="1.0", description="Simulated seconds per second, 0: as fast as possible"
         ),
@@ -50,7 +50,7 @@ def generate_launch_description() -> LaunchDescription:
         name="simulation",
         output="screen",
         emulate_tty=True,
-        # What the world's recipes go by.
+        # Variables in the world's processes.
         additional_env={
             "PX4_DIR": LaunchConfiguration("px4_dir"),
             "PX4_BINARY": LaunchConfiguration("px4_binary"),
@@ -60,7 +60,7 @@ def generate_launch_description() -> LaunchDescription:
             {
                 "world": ParameterValue(LaunchConfiguration("world"), value_type=str),
                 "real_time_factor": ParameterValue(LaunchConfiguration("real_time_factor"), value_type=float),
-                "recipes": True,
+                "processes": True,
             },
         ],
     )

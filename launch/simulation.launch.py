@@ -49,7 +49,7 @@ def generate_launch_description() -> LaunchDescription:
             "allow_network",
             default_value="false",
             choices=["true", "false"],
-            description="Let the world's autopilots and recipes use other addresses than loopback",
+            description="Let the world's autopilots and processes use other addresses than loopback",
         ),
         DeclareLaunchArgument("rviz", default_value="false", choices=["true", "false"], description="Start rviz2 too"),
         DeclareLaunchArgument(

@@ -43,8 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
             moving = int(np.count_nonzero(~layout.frames.static))
             reading = f", {counted(sensors, 'sensor')}" if sensors else ""
             print(f"{file}: valid, {counted(len(layout.frames), 'frame')}, {moving} moving{reading}")
-            for recipe in world.recipes:
-                print(f"  recipe {shown(recipe)}")
+            for process in world.processes:
+                print(f"  process {shown(process)}")
     if faults:
         print(counted(faults, "error"), file=sys.stderr)
     return 2 if faults else 0

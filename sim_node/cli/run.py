@@ -22,7 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_network(parser)
     add_randomised(parser)
     add_view(parser)
-    parser.add_argument("--recipes", action="store_true", help="also start the programs of the world's recipes")
+    parser.add_argument(
+        "--processes",
+        "--recipes",
+        action="store_true",
+        help="also start the world's processes",
+    )
     parser.add_argument("--no-ros", action="store_true", help="simulate without publishing anything")
     add_record(parser)
     parser.epilog = (

@@ -28,7 +28,7 @@ def run_alone(world: World, duration_ns: int | None, arguments: argparse.Namespa
         record=arguments.record,
         recording=settings_of(arguments),
         view=view_of(arguments),
-        recipes=arguments.recipes,
+        processes=arguments.processes,
         network=arguments.allow_network,
         sinks=(ProgressSink(duration_ns),),
         report=partial(print, flush=True),

@@ -47,7 +47,7 @@ def _parameters(arguments: argparse.Namespace) -> dict[str, Any]:
         "seed": arguments.seed,
         "real_time_factor": arguments.speed,
         "randomised": arguments.randomised or None,
-        "recipes": arguments.recipes or None,
+        "processes": arguments.processes or None,
         "allow_network": arguments.allow_network or None,
     }
     parameters: dict[str, Any] = {name: value for name, value in given.items() if value is not None}

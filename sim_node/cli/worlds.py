@@ -36,8 +36,8 @@ def add_allow(parser: argparse.ArgumentParser) -> None:
 
 
 def add_network(parser: argparse.ArgumentParser) -> None:
-    """Add --allow-network, for worlds whose autopilots or recipes leave this machine."""
-    what = "let the world's autopilots and recipes use other addresses than this machine's loopback"
+    """Add --allow-network, for worlds whose autopilots or processes leave this machine."""
+    what = "let the world's autopilots and processes use other addresses than this machine's loopback"
     parser.add_argument("--allow-network", action="store_true", help=what)
 
 

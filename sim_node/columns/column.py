@@ -1,4 +1,4 @@
-"""A Column: the rows of an array, the meaning of its numbers, and who claimed them."""
+"""A Column: the meaning of an array's rows and numbers, and the owners of the rows."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 Rows = npt.NDArray[np.int64]
-# Gives rows (K, R, ...) of a column at K instants in ns, for rows that are functions of time.
+# Returns rows (K, R, ...) of a column at K instants in ns, for rows that are functions of time.
 AtInstants = Callable[[npt.NDArray[np.int64]], Array]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The layout of an array: what its rows are, and what its numbers mean.
+    """The layout of an array: what its rows belong to, and what its numbers mean.
 
     Attributes:
         name: Unique in a run, such as `qpos` or `conveyor/travel`.
-        entities: What each row belongs to, or None where the number of rows changes, as in a queue.
-        shape: The shape of a row; () is one number per row.
+        entities: What each row belongs to, or None if the number of rows changes, as in a queue.
+        shape: The shape of a row; () for one number per row.
         dtype: The type of the numbers.
         unit: Their unit; empty if they have none.
-        meaning: One line for people.
-        state: Whether the future of the run depends on it. A State keeps these columns.
+        meaning: A description in one line.
+        state: Whether the future of the run depends on it. A State contains these columns.
         shared: Whether several owners each claim some of its rows, as engines do with `pose`.
     """
 
@@ -40,7 +40,14 @@ class Column:
     shared: bool = False
 
     def misfit(self, array: Array) -> str:
-        """Say why an array is not of this layout; empty if it is."""
+        """Compare an array with this layout.
+
+        Args:
+            array: The array.
+
+        Returns:
+            Why the array does not have this layout; empty if it has.
+        """
         wanted = (-1 if self.entities is None else len(self.entities), *self.shape)
         fits = array.ndim == len(wanted) and all(n in (-1, m) for n, m in zip(wanted, array.shape, strict=True))
         if fits and array.dtype == np.dtype(self.dtype):
@@ -51,7 +58,7 @@ class Column:
 
 @dataclass(slots=True, eq=False)
 class Group:
-    """Columns that are made when they are read, and put back together."""
+    """Columns that are computed and restored together."""
 
     names: tuple[str, ...]
     get: Callable[[], Sequence[Array]]
@@ -60,7 +67,7 @@ class Group:
 
 @dataclass(slots=True)
 class Entry:
-    """A column at work: its array or its group, and who claimed which of its rows at which place of the claim."""
+    """A column of a run: its array or its group, and for each claimed row the claim and its index there."""
 
     column: Column
     owner: str
@@ -69,7 +76,7 @@ class Entry:
     claims: dict[int, tuple[Claim, int]] = field(default_factory=dict)
 
     def now(self) -> Array:
-        """The array, made now where it is a computed one."""
+        """Return the array, computing it if necessary."""
         if self.array is not None:
             return self.array
         assert self.group is not None
@@ -78,7 +85,7 @@ class Entry:
 
 @dataclass(slots=True, eq=False)
 class Claim:
-    """Who claimed rows, and what gives them at any instants if they are functions of time."""
+    """The owner of claimed rows, and a function that evaluates them at any instants if they are functions of time."""
 
     owner: str
     instants: Callable[[Rows], AtInstants] | None
@@ -86,33 +93,50 @@ class Claim:
 
 @dataclass(slots=True)
 class Table:
-    """What all views of the columns of a run share."""
+    """The data that all views of a run's columns share."""
 
     entries: dict[str, Entry] = field(default_factory=dict)
     needed: dict[str, str] = field(default_factory=dict)
 
 
-class Memory:
-    """Some columns of state as bytes, for those who look ahead and go back many times in a run."""
+class Checkpoint:
+    """Copies of some columns of state as bytes, for engines that look ahead and go back many times in a run.
+
+    Columns make one by `checkpoint`.
+
+    Args:
+        entries: The columns.
+
+    Raises:
+        ValueError: An array is not contiguous.
+    """
 
     def __init__(self, entries: list[Entry]) -> None:
         arrays = [entry.array for entry in entries if entry.array is not None and entry.array.size]
         if not all(array.flags.c_contiguous for array in arrays):
-            raise ValueError("what is taken and put back often must be contiguous")
-        # Memory views are copied several times as fast as small arrays.
+            raise ValueError("columns in a checkpoint must be contiguous")
+        # Checkpoint views are copied several times as fast as small arrays.
         self._views = [memoryview(array.data).cast("B") for array in arrays]
         self._groups = list(dict.fromkeys(entry.group for entry in entries if entry.group is not None))
 
-    def take(self) -> list[bytes]:
-        """Return all of it, to compare or to put back."""
-        taken = [bytes(view) for view in self._views]
-        for group in self._groups:
-            taken += [array.tobytes() for array in group.get()]
-        return taken
+    def save(self) -> list[bytes]:
+        """Copy all of it.
 
-    def put(self, taken: Sequence[bytes]) -> None:
-        """Put back what `take` returned."""
-        rest = iter(taken)
+        Returns:
+            The bytes of each array, to compare or to restore.
+        """
+        saved = [bytes(view) for view in self._views]
+        for group in self._groups:
+            saved += [array.tobytes() for array in group.get()]
+        return saved
+
+    def restore(self, saved: Sequence[bytes]) -> None:
+        """Restore a copy.
+
+        Args:
+            saved: A result of `save`.
+        """
+        rest = iter(saved)
         for view in self._views:
             view[:] = next(rest)
         for group in self._groups:
@@ -121,7 +145,7 @@ class Memory:
 
 
 def arrays_of(entries: Iterable[Entry]) -> dict[str, Array]:
-    """The arrays of entries by name; each group is made once."""
+    """Return the arrays of entries by name. Each group is computed once."""
     found: dict[str, Array] = {}
     for entry in entries:
         name = entry.column.name

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.columns.column import Array, AtInstants, Claim, Column, Entry, Group, Memory, Rows, Table, arrays_of
+from sim_node.columns.column import Array, AtInstants, Checkpoint, Claim, Column, Entry, Group, Rows, Table, arrays_of
 from sim_node.text import did_you_mean
 
 
 class Columns(Mapping[str, Array]):
     """The columns of a run by name, as live arrays.
 
-    Engines, force elements and sensors declare columns when they are opened. They give their own memory, or have it
-    allocated. Reading a column gives the array itself: no copy, and it changes as the run goes on. Columns that are
-    computed when they are read, such as `pose`, say so where they are declared.
+    Engines, force elements and sensors declare columns when they are opened. They provide their own memory, or have it
+    allocated. Reading a column returns the array itself: it is not copied, and it changes as the run proceeds. Columns
+    such as `pose` are computed when they are read; they are declared by `compute`.
 
-    owner: who declares and claims through this object, for error messages; see `owned_by`.
+    Args:
+        owner: Who declares and claims through this object, for error messages; see `owned_by`.
+        table: The data to share with other views of the same columns; None for new columns.
     """
 
     def __init__(self, owner: str = "the simulation", table: Table | None = None) -> None:
@@ -27,18 +29,32 @@ class Columns(Mapping[str, Array]):
         self._added: list[str] = []
 
     def owned_by(self, owner: str) -> Columns:
-        """Return the same columns, for another owner to declare and claim."""
+        """Return a view of the same columns for another owner.
+
+        Args:
+            owner: Who declares and claims through the view.
+
+        Returns:
+            The view.
+        """
         return Columns(owner, self._table)
 
     def add(self, column: Column, array: Array | None = None) -> Array:
-        """Declare a column and return its array: the given one, not copied, or a new one of zeros.
+        """Declare a column.
+
+        Args:
+            column: Its layout.
+            array: Its memory, which is not copied; None to allocate zeros.
+
+        Returns:
+            The array.
 
         Raises:
-            ValueError: The name is taken (the message names both owners), or the array has another shape or type.
+            ValueError: The name is in use (the message names both owners), or the array has another shape or type.
         """
         if array is None:
             if column.entities is None:
-                raise ValueError(f"column {column.name!r}: rows that come and go need an array, or `compute`")
+                raise ValueError(f"column {column.name!r}: a changing number of rows needs an array, or `compute`")
             array = np.zeros((len(column.entities), *column.shape), column.dtype)
         if misfit := column.misfit(array):
             raise ValueError(f"column {column.name!r}: {misfit}")
@@ -51,37 +67,40 @@ class Columns(Mapping[str, Array]):
         get: Callable[[], Sequence[Array]],
         put: Callable[[Sequence[Array]], None] | None = None,
     ) -> None:
-        """Declare columns whose arrays are made when they are read.
+        """Declare columns whose arrays are computed when they are read.
 
         Args:
             columns: One or more.
             get: Returns their arrays, in their order.
-            put: Takes them when a State is restored. Columns of state need it.
+            put: Receives the arrays when a State is restored. Required for columns of state.
 
         Raises:
-            ValueError: A name is taken.
+            ValueError: A name is in use, or only some of the columns are state.
         """
         columns = (columns,) if isinstance(columns, Column) else tuple(columns)
         if len({column.state for column in columns}) > 1:
-            raise ValueError(f"column {columns[0].name!r}: of columns computed together, either all are state or none")
+            raise ValueError(f"column {columns[0].name!r}: state cannot be computed together with other columns")
         if put is None and columns[0].state:
-            raise ValueError(f"column {columns[0].name!r}: what a State keeps needs `put`")
+            raise ValueError(f"column {columns[0].name!r}: a column of state needs `put`")
         group = Group(tuple(column.name for column in columns), get, put)
         for column in columns:
             self._enter(Entry(column, self._owner, None, group))
 
     def claim(self, name: str, entities: Sequence[str], instants: Callable[[Rows], AtInstants] | None = None) -> Rows:
-        """Claim rows of a shared column and return their indices: this owner writes them and nobody else does.
+        """Claim rows of a shared column: only this owner writes them.
 
         Args:
-            name: Of the column.
-            entities: Whose rows.
-            instants: For rows that are functions of time: takes places in `entities` and returns a function that
-                gives these rows at any instants.
+            name: The column.
+            entities: The entities whose rows to claim.
+            instants: For rows that are functions of time: maps indices into `entities` to a function that evaluates
+                these rows at any instants.
+
+        Returns:
+            The indices of the rows (R,).
 
         Raises:
-            KeyError: There is no such column, or no such entity in it; the message names the nearest.
-            ValueError: A row is claimed already, or the column is not shared; the message names both owners.
+            KeyError: The column, or an entity in it, does not exist; the message names the nearest.
+            ValueError: A row is already claimed, or the column is not shared; the message names both owners.
         """
         entry = self._entry(name)
         rows = self.rows(name, entities)
@@ -101,22 +120,50 @@ class Columns(Mapping[str, Array]):
         """Declare that this owner reads columns of others. `check_needs` refuses a run that lacks one.
 
         Read them with `columns[name]` in `reset` or later, when all engines have been opened.
+
+        Args:
+            names: The columns.
         """
         for name in names:
             self._table.needed.setdefault(name, self._owner)
 
     def check_needs(self) -> None:
-        """Raise ValueError for the first column that an owner reads and nobody declares."""
+        """Check that every needed column is declared.
+
+        Raises:
+            ValueError: Names the first one that is missing, and its reader.
+        """
         for name, owner in self._table.needed.items():
             if name not in self:
                 raise ValueError(f"{owner} reads column {name!r}, which this run lacks{did_you_mean(name, self)}")
 
     def column(self, name: str) -> Column:
-        """Return the layout of a column. Raises KeyError, which names the nearest."""
+        """Return the layout of a column.
+
+        Args:
+            name: The column.
+
+        Returns:
+            The layout.
+
+        Raises:
+            KeyError: The column does not exist; the message names the nearest.
+        """
         return self._entry(name).column
 
     def rows(self, name: str, entities: Sequence[str]) -> Rows:
-        """Return the rows of entities in a column. Raises KeyError, which names the nearest."""
+        """Return the rows of entities in a column.
+
+        Args:
+            name: The column.
+            entities: The entities.
+
+        Returns:
+            The indices of the rows (R,).
+
+        Raises:
+            KeyError: The column, or an entity in it, does not exist; the message names the nearest.
+        """
         known = {entity: row for row, entity in enumerate(self.column(name).entities or ())}
         for entity in entities:
             if entity not in known:
@@ -124,17 +171,41 @@ class Columns(Mapping[str, Array]):
         return np.array([known[entity] for entity in entities], dtype=np.int64)
 
     def owner(self, name: str, row: int) -> str:
-        """Return who claimed a row of a shared column; empty if nobody did."""
+        """Return the owner of a claimed row of a shared column.
+
+        Args:
+            name: The column.
+            row: The index of the row.
+
+        Returns:
+            The owner; empty if nobody claimed the row.
+        """
         claim = self._entry(name).claims.get(row)
         return claim[0].owner if claim else ""
 
     def timed(self, name: str, rows: Sequence[int]) -> bool:
-        """Whether these rows are functions of time: claimed with `instants`."""
+        """Return whether rows are functions of time: claimed with `instants`.
+
+        Args:
+            name: The column.
+            rows: The indices of the rows.
+
+        Returns:
+            Whether all of them are.
+        """
         claims = self._entry(name).claims
         return all(row in claims and claims[row][0].instants is not None for row in rows)
 
     def instants(self, name: str, rows: Sequence[int]) -> AtInstants:
-        """Return a function that gives rows (K, R, ...) at K instants (ns). All of them must be `timed`."""
+        """Return a function that evaluates rows at instants.
+
+        Args:
+            name: The column.
+            rows: The indices of R rows, all of them `timed`.
+
+        Returns:
+            A function of K instants in ns that returns an array (K, R, ...).
+        """
         entry = self._entry(name)
         found: dict[Claim, list[tuple[int, int]]] = {}
         for out, row in enumerate(rows):
@@ -158,19 +229,41 @@ class Columns(Mapping[str, Array]):
 
     @property
     def added(self) -> tuple[str, ...]:
-        """The names of the columns that were declared through this very object."""
+        """The names of the columns that were declared through this object."""
         return tuple(self._added)
 
-    def memory(self, names: Iterable[str]) -> Memory:
-        """Return the state among some columns, to be taken and put back often."""
-        return Memory([entry for name in names if (entry := self._entry(name)).column.state])
+    def checkpoint(self, names: Iterable[str]) -> Checkpoint:
+        """Make a checkpoint of columns, to save and restore often.
 
-    def kept(self) -> dict[str, Array]:
-        """Return a copy of every column of state, by name."""
+        Args:
+            names: The columns; those that are not state are left out.
+
+        Returns:
+            The checkpoint.
+
+        Raises:
+            KeyError: A column does not exist.
+        """
+        return Checkpoint([entry for name in names if (entry := self._entry(name)).column.state])
+
+    def state(self) -> dict[str, Array]:
+        """Copy every column of state.
+
+        Returns:
+            The arrays by name.
+        """
         return {name: np.array(array) for name, array in arrays_of(self._states()).items()}
 
     def misfits(self, arrays: Mapping[str, Array], entities: Mapping[str, tuple[str, ...] | None]) -> list[str]:
-        """Say what keeps arrays, kept from a run with such entities, from being put into this one."""
+        """Compare the arrays of a State with this run.
+
+        Args:
+            arrays: Arrays by name, as `state` returns them.
+            entities: The entities of their rows by name.
+
+        Returns:
+            A message for each reason why they cannot be restored; empty if they can.
+        """
         mine = {entry.column.name: entry.column for entry in self._states()}
         found = [f"{name!r} is missing" for name in mine if name not in arrays]
         found += [f"{name!r} is not of this world{did_you_mean(name, mine)}" for name in arrays if name not in mine]
@@ -184,8 +277,12 @@ class Columns(Mapping[str, Array]):
                     found.append(f"{name!r} has rows of {', '.join(map(repr, odd[:3] or ['others']))}")
         return found
 
-    def put(self, arrays: Mapping[str, Array]) -> None:
-        """Put every column of state back to what `kept` gave. Check `misfits` before."""
+    def restore(self, arrays: Mapping[str, Array]) -> None:
+        """Restore every column of state. Check `misfits` first.
+
+        Args:
+            arrays: Arrays by name, as `state` returns them.
+        """
         for entry in self._states():
             if entry.array is not None:
                 entry.array[...] = arrays[entry.column.name]

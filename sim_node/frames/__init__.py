@@ -1,4 +1,4 @@
-"""Coordinate conventions ENU, NED, FLU, FRD, ECEF and LLA: what they mean, and the way from each to the others."""
+"""Coordinate conventions ENU, NED, FLU, FRD, ECEF and LLA, and conversions between them."""
 
 from sim_node.frames.altitudes import (
     VerticalDatum,
@@ -11,10 +11,10 @@ from sim_node.frames.conventions import (
     AttitudeRequired,
     Convention,
     Frame,
+    FrameKind,
     FrameMismatch,
     GeoidUnavailable,
     InvalidCoordinates,
-    Kind,
     OriginRequired,
 )
 from sim_node.frames.conversions import (
@@ -35,10 +35,10 @@ __all__ = [
     "AttitudeRequired",
     "Convention",
     "Frame",
+    "FrameKind",
     "FrameMismatch",
     "GeoidUnavailable",
     "InvalidCoordinates",
-    "Kind",
     "Orientation",
     "OriginRequired",
     "Position",

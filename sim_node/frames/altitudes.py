@@ -27,14 +27,23 @@ _FILE = "egm96-5.pgm"
 
 
 def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
-    """Return the height in metres of the EGM96 geoid, which is mean sea level, above the WGS84 ellipsoid.
+    """Return the height of the EGM96 geoid (mean sea level) above the WGS84 ellipsoid.
 
-    latitude, longitude: degrees, any shapes that broadcast. The grid has 5 arc minutes and is interpolated
-    bilinearly, which stays within 0.14 m of EGM96; EGM96 itself is good to about 1 m.
+    The grid has a spacing of 5 arc minutes and is interpolated bilinearly, which stays within 0.14 m of EGM96. EGM96
+    itself is accurate to about 1 m. The grid comes from the PyPI package egm96, or from GeographicLib's file
+    egm96-5.pgm, which MAVROS uses too: in $GEOGRAPHICLIB_GEOID_PATH, $GEOGRAPHICLIB_DATA/geoids or
+    [/usr/local]/share/GeographicLib/geoids.
 
-    The grid is the one of the PyPI package egm96, or GeographicLib's file egm96-5.pgm, which is also MAVROS': in
-    $GEOGRAPHICLIB_GEOID_PATH, $GEOGRAPHICLIB_DATA/geoids or [/usr/local]/share/GeographicLib/geoids.
-    Raises GeoidUnavailable where there is neither, InvalidCoordinates for a latitude or longitude out of range.
+    Args:
+        latitude: Degrees, of any shape that broadcasts with `longitude`.
+        longitude: Degrees.
+
+    Returns:
+        Heights in metres, of the broadcast shape; NaN where latitude or longitude is NaN.
+
+    Raises:
+        GeoidUnavailable: No grid is installed.
+        InvalidCoordinates: A latitude or longitude is out of range.
     """
     latitudes, longitudes = np.broadcast_arrays(
         np.asarray(latitude, dtype=np.float64), np.asarray(longitude, dtype=np.float64)
@@ -60,8 +69,8 @@ def _model() -> _Model:
             return found
     raise GeoidUnavailable(
         "altitudes above mean sea level and above the ellipsoid differ by up to 107 m and no geoid model is "
-        f"installed: pip install 'egm96>=0.2' (Python 3.12 or newer), or give GeographicLib's {_FILE}, as MAVROS' "
-        "install_geographiclib_datasets.sh installs it, and name its folder in GEOGRAPHICLIB_GEOID_PATH"
+        f"installed: pip install 'egm96>=0.2' (Python 3.12 or newer), or install GeographicLib's {_FILE}, as MAVROS' "
+        "install_geographiclib_datasets.sh does, and set GEOGRAPHICLIB_GEOID_PATH to its folder"
     )
 
 
@@ -83,7 +92,7 @@ def _file() -> _Model | None:
 
 
 def _folders() -> list[Path]:
-    """Where GeographicLib looks: Geoid::DefaultGeoidPath."""
+    """Return the folders that GeographicLib searches (Geoid::DefaultGeoidPath)."""
     named = [os.environ.get("GEOGRAPHICLIB_GEOID_PATH"), os.environ.get("GEOGRAPHICLIB_DATA")]
     folders = [Path(named[0])] if named[0] else []
     folders += [Path(named[1]) / "geoids"] if named[1] else []
@@ -91,7 +100,7 @@ def _folders() -> list[Path]:
 
 
 class _PgmGrid:
-    """A geoid as GeographicLib stores it: a 16 bit PGM picture, rows from the north pole, columns east from 0.
+    """A geoid in GeographicLib's file format: a 16-bit PGM image, rows from the north pole, columns eastward from 0.
 
     Format: https://geographiclib.sourceforge.io/C++/doc/geoid.html#geoidformat
     """
@@ -108,7 +117,7 @@ class _PgmGrid:
             shape = line.split()
             depth = file.readline().strip()
             if magic != b"P5" or depth != b"65535" or len(shape) != 2 or not {"Offset", "Scale"} <= header.keys():
-                raise ValueError(f"{path}: no geoid in GeographicLib's PGM format")
+                raise ValueError(f"{path}: not a geoid in GeographicLib's PGM format")
             self._columns, self._rows = int(shape[0]), int(shape[1])
             self._pixels: Any = np.memmap(
                 path, dtype=">u2", mode="r", offset=file.tell(), shape=(self._rows, self._columns)
@@ -128,7 +137,7 @@ class _PgmGrid:
 
 
 class VerticalDatum(Enum):
-    """What an altitude counts from."""
+    """The reference surface of an altitude."""
 
     ELLIPSOID = "the WGS84 ellipsoid"  # LLA, NavSatFix, MAVROS' global_position/global
     MEAN_SEA_LEVEL = "mean sea level"  # MAVLink's GLOBAL_POSITION_INT, HIL_GPS, HOME_POSITION; charts
@@ -144,15 +153,29 @@ def convert_altitude(
     latitude: npt.ArrayLike,
     longitude: npt.ArrayLike,
 ) -> FloatArray:
-    """Return altitudes in metres above `source` as metres above `target`, at the places given in degrees.
+    """Convert altitudes between the WGS84 ellipsoid and mean sea level.
 
-    The difference is EGM96's geoid undulation. Raises GeoidUnavailable where no grid of it is installed, rather
-    than take one altitude for the other.
+    The difference is the geoid undulation of EGM96.
+
+    Args:
+        values: Altitudes in metres above `source`, of any shape that broadcasts with `latitude` and `longitude`.
+        source: The datum of `values`.
+        target: The datum of the result.
+        latitude: Degrees.
+        longitude: Degrees.
+
+    Returns:
+        Altitudes in metres above `target`.
+
+    Raises:
+        GeoidUnavailable: No geoid model is installed.
+        InvalidCoordinates: A latitude or longitude is out of range.
+        TypeError: `source` or `target` is not a VerticalDatum.
     """
     altitudes = np.asarray(values, dtype=np.float64)
     for datum in (source, target):
         if not isinstance(datum, VerticalDatum):
-            raise TypeError(f"{datum!r} is no VerticalDatum; needs ELLIPSOID or MEAN_SEA_LEVEL")
+            raise TypeError(f"{datum!r} is not a VerticalDatum; needs ELLIPSOID or MEAN_SEA_LEVEL")
     if source is target:
         return np.array(altitudes)
     undulation = geoid_undulation(latitude, longitude)
@@ -160,12 +183,38 @@ def convert_altitude(
 
 
 def altitude_ellipsoid(altitude_msl: npt.ArrayLike, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
-    """Return metres above the WGS84 ellipsoid for metres above mean sea level; see convert_altitude."""
+    """Convert altitudes above mean sea level to altitudes above the WGS84 ellipsoid.
+
+    Args:
+        altitude_msl: Metres above mean sea level.
+        latitude: Degrees.
+        longitude: Degrees.
+
+    Returns:
+        Metres above the ellipsoid.
+
+    Raises:
+        GeoidUnavailable: No geoid model is installed.
+        InvalidCoordinates: A latitude or longitude is out of range.
+    """
     return convert_altitude(altitude_msl, VerticalDatum.MEAN_SEA_LEVEL, VerticalDatum.ELLIPSOID, latitude, longitude)
 
 
 def altitude_msl(altitude_ellipsoid: npt.ArrayLike, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
-    """Return metres above mean sea level for metres above the WGS84 ellipsoid; see convert_altitude."""
+    """Convert altitudes above the WGS84 ellipsoid to altitudes above mean sea level.
+
+    Args:
+        altitude_ellipsoid: Metres above the ellipsoid.
+        latitude: Degrees.
+        longitude: Degrees.
+
+    Returns:
+        Metres above mean sea level.
+
+    Raises:
+        GeoidUnavailable: No geoid model is installed.
+        InvalidCoordinates: A latitude or longitude is out of range.
+    """
     return convert_altitude(
         altitude_ellipsoid, VerticalDatum.ELLIPSOID, VerticalDatum.MEAN_SEA_LEVEL, latitude, longitude
     )

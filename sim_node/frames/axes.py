@@ -1,4 +1,4 @@
-"""How the axes of two frames lie to each other: a reordering with signs, or a rotation that depends on the place."""
+"""Rotations between the axes of two frames: a reordering with signs, or a rotation that depends on the position."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.conventions import AttitudeRequired, Frame, Kind, checked_origin
+from sim_node.frames.conventions import AttitudeRequired, Frame, FrameKind, checked_origin
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-# Each frame's rotation in ENU or FLU, the half turns written out since cos(pi/2) in doubles is not 0: NED is
-# Rz(pi/2) Rx(pi), FRD Rx(pi). Of the two signs of FRD's this one makes convert_orientation's signs MAVROS'.
-_IN_HOUSE = {
+# Each frame's rotation in ENU or FLU. Half turns are written out, because cos(pi/2) in doubles is not 0: NED is
+# Rz(pi/2) Rx(pi), FRD is Rx(pi). This sign of FRD's quaternion gives convert_orientation the signs of MAVROS.
+_IN_ROS_AXES = {
     Frame.ENU: (0.0, 0.0, 0.0, 1.0),
     Frame.NED: (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0),
     Frame.FLU: (0.0, 0.0, 0.0, 1.0),
@@ -22,9 +22,9 @@ _IN_HOUSE = {
 
 
 def reordered(vectors: FloatArray, source: Frame, target: Frame) -> FloatArray:
-    """Swap and negate the components of vectors (..., 3): exact, and NaN stays in its own component.
+    """Swap and negate the components of vectors (..., 3). Exact; NaN stays in its own component.
 
-    Only for two frames between which `reordering` is not None.
+    Only for frames between which `reordering` is not None.
     """
     order, signs = _reorderings[source, target]
     out = vectors.take(order, axis=-1)
@@ -35,26 +35,26 @@ def reordered(vectors: FloatArray, source: Frame, target: Frame) -> FloatArray:
 def reordering(source: Frame, target: Frame) -> tuple[IntArray, FloatArray] | None:
     """Return (order, signs): component i in `target` is signs[i] times component order[i] in `source`.
 
-    None where the two are no such reordering of each other, which is where ECEF is one of them.
+    Return None if the frames are not a reordering of each other, as for ECEF and any other.
     """
     return _reorderings.get((source, target))
 
 
 def rotation(source: Frame, target: Frame, origin: npt.ArrayLike | None) -> FloatArray:
-    """Return the quaternion (4,) that takes components in `source` to components in `target`.
+    """Return the quaternion (4,) that rotates components in `source` to components in `target`.
 
-    `origin` is the LLA of the local frame, needed where ECEF meets ENU or NED.
-    Raises OriginRequired, and what `check_directions` raises.
+    `origin` is the LLA of the local frame's origin. It is needed between ECEF and ENU or NED.
+    Raises OriginRequired, and the exceptions of `check_directions`.
     """
     check_directions(source, target)
     if source is target:
-        return np.array(_IN_HOUSE[Frame.ENU])
-    into_house = _in_house(source, source, target, origin)
-    return quaternions.multiply(quaternions.conjugate(_in_house(target, source, target, origin)), into_house)
+        return np.array(_IN_ROS_AXES[Frame.ENU])
+    into_ros_axes = _in_ros_axes(source, source, target, origin)
+    return quaternions.multiply(quaternions.conjugate(_in_ros_axes(target, source, target, origin)), into_ros_axes)
 
 
 def rotation_matrix(source: Frame, target: Frame, origin: npt.ArrayLike | None) -> FloatArray:
-    """Return the matrix (3, 3) of `rotation`, exactly 0 and 1 where it is so at multiples of 90 degrees."""
+    """Return the matrix (3, 3) of `rotation`. Entries that are 0 or 1 at multiples of 90 degrees are exact."""
     check_directions(source, target)
     if Frame.ECEF not in (source, target) or source is target:
         order, signs = _reorderings.get((source, target), _reorderings[Frame.ENU, Frame.ENU])
@@ -66,28 +66,28 @@ def rotation_matrix(source: Frame, target: Frame, origin: npt.ArrayLike | None) 
 
 
 def check_directions(source: Frame, target: Frame) -> None:
-    """Raise AttitudeRequired between world and body, ValueError for LLA, TypeError for what is no Frame."""
+    """Raise AttitudeRequired between world and body frames, ValueError for LLA, TypeError for anything but a Frame."""
     for frame in (source, target):
         if not isinstance(frame, Frame):
-            raise TypeError(f"{frame!r} is no Frame; Frame.named() finds one by its name")
+            raise TypeError(f"{frame!r} is not a Frame; Frame.named() finds one by its name")
         if frame is Frame.LLA:
             raise ValueError(
-                "LLA has no axes: degrees per second are no velocity. Receivers give velocities, courses and "
+                "LLA has no axes: degrees per second are not a velocity. Receivers give velocities, courses and "
                 "covariances in NED or ENU at the fix; use those with the fix as origin"
             )
-    if (source.kind is Kind.BODY) != (target.kind is Kind.BODY):
+    if (source.kind is FrameKind.BODY) != (target.kind is FrameKind.BODY):
         raise AttitudeRequired(
             f"{source} to {target} depends on the vehicle's attitude: rotate with it, as Orientation.rotate and "
             "Orientation.unrotate do, or sim_node.geometry.quaternions.rotate"
         )
 
 
-def _in_house(frame: Frame, source: Frame, target: Frame, origin: npt.ArrayLike | None) -> FloatArray:
-    """The rotation of `frame` in ENU or FLU."""
+def _in_ros_axes(frame: Frame, source: Frame, target: Frame, origin: npt.ArrayLike | None) -> FloatArray:
+    """Return the rotation of `frame` in ENU or FLU."""
     if frame is Frame.ECEF:
         latitude, longitude, _ = checked_origin(origin, source, target)
         return quaternions.conjugate(_enu_in_ecef(latitude, longitude))
-    return np.array(_IN_HOUSE[frame])
+    return np.array(_IN_ROS_AXES[frame])
 
 
 def _enu_in_ecef(latitude: float, longitude: float) -> FloatArray:
@@ -122,5 +122,5 @@ _reorderings = {
     (source, target): _reordering(source, target)
     for source in Frame
     for target in Frame
-    if source.kind is target.kind and source.kind is not Kind.GLOBAL
+    if source.kind is target.kind and source.kind is not FrameKind.GLOBAL
 }

@@ -12,30 +12,30 @@ from sim_node.text import did_you_mean
 
 
 class FrameMismatch(TypeError):
-    """Two values, or a value and the code that takes it, do not speak of the same frame. The message names both."""
+    """Two values, or a value and the code that uses it, are in different frames. The message names both."""
 
 
 class OriginRequired(ValueError):
-    """A local frame meets a global one, and nobody said where the local frame lies on Earth."""
+    """A conversion between a local and a global frame needs the position of the local frame on Earth."""
 
 
 class AttitudeRequired(ValueError):
-    """A world frame meets a body frame: how the vehicle is turned, or where it is, decides the answer."""
+    """A conversion between a world and a body frame needs the pose of the vehicle."""
 
 
 class InvalidCoordinates(ValueError):
-    """Numbers that are no place on Earth: a latitude beyond a pole, a point at Earth's centre."""
+    """Numbers that are not a position on Earth, such as a latitude beyond a pole or a point at Earth's centre."""
 
 
 class GeoidUnavailable(RuntimeError):
-    """Heights above the ellipsoid and above mean sea level meet, and no geoid model is installed."""
+    """A conversion between heights above the ellipsoid and mean sea level needs a geoid model; none is installed."""
 
 
 def checked_origin(origin: npt.ArrayLike | None, source: Frame, target: Frame) -> tuple[float, float, float]:
     """Return `origin` as three floats.
 
-    Raises OriginRequired where there is none, ValueError where it is not one point, InvalidCoordinates where it
-    is no place on Earth.
+    Raises OriginRequired if it is None, ValueError if it is not one point, InvalidCoordinates if it is not a position
+    on Earth.
     """
     if origin is None:
         raise OriginRequired(
@@ -54,8 +54,8 @@ def checked_origin(origin: npt.ArrayLike | None, source: Frame, target: Frame) -
     return latitude, longitude, altitude
 
 
-class Kind(Enum):
-    """What a frame is fixed to."""
+class FrameKind(Enum):
+    """What a frame is fixed to: the ground, a vehicle or the Earth."""
 
     LOCAL = "local"  # to the ground, its origin somewhere on Earth
     BODY = "body"  # to a vehicle
@@ -64,17 +64,23 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Convention:
-    """What the three numbers of a frame mean.
+    """The meaning of the three numbers of a frame.
 
-    signed_axes: where each axis points in the house's frame of the same kind (ENU or FLU), counted from 1 and
-    negative where it points the other way; None for a global frame, whose relation to ENU depends on the place.
-    handedness: of the three axes; none for angles.
+    Attributes:
+        full_name: Such as East-North-Up.
+        axes: Names of the components.
+        units: Units of the components.
+        kind: What the frame is fixed to.
+        handedness: Of the axes; None for angles.
+        signed_axes: For each axis, the axis of ENU or FLU that it points along, counted from 1 and negative if it
+            points the other way; None for a global frame, whose relation to ENU depends on the position.
+        users: Formats and programs that use the convention.
     """
 
     full_name: str
     axes: tuple[str, str, str]
     units: tuple[str, str, str]
-    kind: Kind
+    kind: FrameKind
     handedness: str | None
     signed_axes: tuple[int, int, int] | None
     users: tuple[str, ...]
@@ -84,13 +90,13 @@ _METRES = ("m", "m", "m")
 
 
 class Frame(Enum):
-    """A coordinate convention. ENU and FLU are the ones used inside sim_node (REP 103)."""
+    """A coordinate convention. sim_node uses ENU and FLU internally (REP 103)."""
 
     ENU = Convention(
         "East-North-Up",
         ("east", "north", "up"),
         _METRES,
-        Kind.LOCAL,
+        FrameKind.LOCAL,
         "right",
         (1, 2, 3),
         ("ROS 2 world frames (REP 103)", "Gazebo", "sim_node inside"),
@@ -99,7 +105,7 @@ class Frame(Enum):
         "North-East-Down",
         ("north", "east", "down"),
         _METRES,
-        Kind.LOCAL,
+        FrameKind.LOCAL,
         "right",
         (2, 1, -3),
         ("MAVLink", "PX4", "ArduPilot"),
@@ -108,7 +114,7 @@ class Frame(Enum):
         "Forward-Left-Up",
         ("forward", "left", "up"),
         _METRES,
-        Kind.BODY,
+        FrameKind.BODY,
         "right",
         (1, 2, 3),
         ("ROS 2 base_link (REP 103)", "sim_node inside"),
@@ -117,7 +123,7 @@ class Frame(Enum):
         "Forward-Right-Down",
         ("forward", "right", "down"),
         _METRES,
-        Kind.BODY,
+        FrameKind.BODY,
         "right",
         (1, -2, -3),
         ("MAVLink body", "PX4 body", "ArduPilot body"),
@@ -126,7 +132,7 @@ class Frame(Enum):
         "Earth-Centred Earth-Fixed",
         ("x", "y", "z"),
         _METRES,
-        Kind.GLOBAL,
+        FrameKind.GLOBAL,
         "right",
         None,
         ("GNSS solutions", "the ROS 2 earth frame (REP 105)"),
@@ -135,7 +141,7 @@ class Frame(Enum):
         "Latitude-Longitude-Altitude",
         ("latitude", "longitude", "altitude"),
         ("deg", "deg", "m above the WGS84 ellipsoid"),
-        Kind.GLOBAL,
+        FrameKind.GLOBAL,
         None,
         None,
         ("sensor_msgs/NavSatFix", "GNSS receivers", "map data"),
@@ -156,13 +162,23 @@ class Frame(Enum):
         return self.value.axes
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FrameKind:
         """Whether the frame is fixed to the ground, to a vehicle or to the whole Earth."""
         return self.value.kind
 
     @classmethod
     def named(cls, name: str) -> Frame:
-        """Return the frame called `name`, in any case. Raises ValueError with the known names."""
+        """Find a frame by its name.
+
+        Args:
+            name: In any case, such as "ned".
+
+        Returns:
+            The frame.
+
+        Raises:
+            ValueError: There is no such frame; the message lists all names.
+        """
         try:
             return cls[name.strip().upper()]
         except KeyError:

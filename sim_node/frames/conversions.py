@@ -11,21 +11,32 @@ from sim_node.frames.positions import convert_position
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray, as_rows
 
-FramePair = tuple[Frame, Frame]  # (world, body): an orientation maps body components to world components
+FramePair = tuple[Frame, Frame]  # (world, body): an orientation rotates body components into world components
 
 
 def convert_orientation(
     values: npt.ArrayLike, source: FramePair, target: FramePair, origin: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Return quaternions (..., 4) [x, y, z, w], given for the (world, body) pair `source`, for the pair `target`.
+    """Convert orientations from one (world, body) pair of frames to another.
 
-    (NED, FRD) to (ENU, FLU) is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, signs included: the level attitude
-    that looks north comes out with w < 0. There and back gives q, not -q. ECEF as a world needs `origin`, the
-    LLA of the place (its altitude does not matter). The norm is neither needed nor changed.
-
-    Raises OriginRequired; AttitudeRequired where a world frame stands in one pair and a body frame in the same
-    place of the other; ValueError for LLA, which has no axes.
+    (NED, FRD) to (ENU, FLU) is MAVROS' NED_ENU_Q * q * AIRCRAFT_BASELINK_Q, signs included: the level attitude that
+    faces north gets w < 0. A round trip returns q, not -q. The norm is neither checked nor changed.
     Source: mavros/src/lib/ftf_frame_conversions.cpp; REP 103, REP 105 and REP 147 for the conventions.
+
+    Args:
+        values: Quaternions (..., 4) [x, y, z, w] that rotate components in the body frame into the world frame.
+        source: The (world, body) pair of `values`.
+        target: The (world, body) pair of the result.
+        origin: Position (latitude, longitude, altitude) in degrees and metres; needed if one of the world frames is
+            ECEF and the other is not. The altitude has no effect.
+
+    Returns:
+        Quaternions (..., 4).
+
+    Raises:
+        OriginRequired: ECEF is involved and `origin` is None.
+        AttitudeRequired: One pair has a world frame in a place where the other has a body frame.
+        ValueError: A frame is LLA, which has no axes, or the shape is wrong.
     """
     q = as_rows(values, 4, "orientation")
     left = rotation(source[0], target[0], origin)
@@ -34,33 +45,61 @@ def convert_orientation(
 
 
 def yaw_enu_from_ned(yaw_ned: npt.ArrayLike) -> FloatArray:
-    """Return pi/2 - yaw_ned, in [-pi, pi]: from clockwise off north to counterclockwise off east. Radians."""
+    """Convert a yaw from NED, clockwise from north, to ENU, counterclockwise from east: pi/2 - yaw_ned.
+
+    Args:
+        yaw_ned: Radians, of any shape.
+
+    Returns:
+        Radians in [-pi, pi].
+    """
     return _wrapped(np.pi / 2 - np.asarray(yaw_ned, dtype=np.float64))
 
 
 def yaw_ned_from_enu(yaw_enu: npt.ArrayLike) -> FloatArray:
-    """Return pi/2 - yaw_enu, in [-pi, pi]: from counterclockwise off east to clockwise off north. Radians."""
+    """Convert a yaw from ENU, counterclockwise from east, to NED, clockwise from north: pi/2 - yaw_enu.
+
+    Args:
+        yaw_enu: Radians, of any shape.
+
+    Returns:
+        Radians in [-pi, pi].
+    """
     return _wrapped(np.pi / 2 - np.asarray(yaw_enu, dtype=np.float64))
 
 
 def _sandwich(left: FloatArray, right: FloatArray) -> FloatArray:
-    """The matrix (4, 4) of q -> left q right, which is linear in q."""
+    """Return the matrix (4, 4) of q -> left q right, which is linear in q."""
     return np.transpose(quaternions.multiply(quaternions.multiply(left, np.eye(4)), right))
 
 
 def _wrapped(angle: FloatArray) -> FloatArray:
-    """Add whole turns where needed; an angle that is in [-pi, pi] already keeps its bits."""
+    """Add whole turns where needed. Angles that are already in [-pi, pi] are returned unchanged, to the bit."""
     return np.asarray(angle - 2 * np.pi * np.rint(angle / (2 * np.pi)))
 
 
 def convert_transform(
     values: npt.ArrayLike, source: FramePair, target: FramePair, origin: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Return poses (..., 7) [x y z qx qy qz qw], given for the pair `source`, for the pair `target`.
+    """Convert poses from one (parent, child) pair of frames to another.
 
-    A pair is (parent, child): (NED, FRD) to (ENU, FLU) turns an autopilot's pose into the house's, (FRD, FRD) to
-    (FLU, FLU) a sensor's mounting. The position goes through convert_position, the rotation through
-    convert_orientation; what they raise, this raises.
+    (NED, FRD) to (ENU, FLU) converts an autopilot's pose to ROS conventions, (FRD, FRD) to (FLU, FLU) the mounting of
+    a sensor. Positions are converted by convert_position, rotations by convert_orientation.
+
+    Args:
+        values: Poses (..., 7) [x y z qx qy qz qw] of the child in the parent, m.
+        source: The (parent, child) pair of `values`.
+        target: The (parent, child) pair of the result.
+        origin: LLA of the local frame's origin; needed between ECEF and a local frame.
+
+    Returns:
+        Poses (..., 7).
+
+    Raises:
+        OriginRequired: As in convert_position.
+        AttitudeRequired: As in convert_orientation.
+        InvalidCoordinates: As in convert_position.
+        ValueError: A frame is LLA, or the shape is wrong.
     """
     poses = as_rows(values, 7, "pose")
     converted = np.empty(poses.shape)
@@ -72,13 +111,24 @@ def convert_transform(
 def convert_velocity(
     values: npt.ArrayLike, source: Frame, target: Frame, origin: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Return vectors (..., 3), given by their components in `source`, by their components in `target`.
+    """Convert the components of vectors from the axes of one frame to those of another.
 
-    Lengths stay as they are, so any unit will do. ENU to NED and FLU to FRD swap and negate: exact, and NaN stays
-    in its own component. ECEF against ENU or NED needs `origin`, the LLA of the local frame (its altitude does
-    not matter).
+    Lengths do not change, so the vectors may have any unit. ENU to NED and FLU to FRD swap and negate: they are exact,
+    and NaN stays in its own component.
 
-    Raises OriginRequired; AttitudeRequired between a world and a body frame; ValueError for LLA.
+    Args:
+        values: Vectors (..., 3) along the axes of `source`.
+        source: The frame of `values`.
+        target: The frame of the result.
+        origin: LLA of the local frame's origin; needed between ECEF and ENU or NED. The altitude has no effect.
+
+    Returns:
+        Vectors (..., 3) along the axes of `target`.
+
+    Raises:
+        OriginRequired: ECEF is involved and `origin` is None.
+        AttitudeRequired: One frame is a world frame, the other a body frame.
+        ValueError: A frame is LLA, or the shape is wrong.
     """
     vectors = as_rows(values, 3, "velocity")
     check_directions(source, target)
@@ -98,24 +148,33 @@ def convert_covariance(
     target: Frame | tuple[Frame, ...],
     origin: npt.ArrayLike | None = None,
 ) -> FloatArray:
-    """Return T C T^T for covariances C (..., 3, 3), (..., 6, 6) or (..., 9, 9), T turning each block of three.
+    """Convert covariances C to T C T^T, where T rotates each block of three components.
 
-    The blocks are position, orientation (rotations about the fixed axes, as geometry_msgs has it) and whatever
-    the sender adds, all in the same frame as in MAVROS, or each in its own: source=(NED, FRD),
-    target=(ENU, FLU) for a 6x6 whose attitude errors are about body axes.
+    The blocks are position, orientation (rotations about the fixed axes, as in geometry_msgs) and, for 9x9, a third of
+    the sender's choice. An unknown entry (NaN) makes exactly those entries unknown that depend on it; between ENU and
+    NED, and FLU and FRD, NaN moves with its entry. Rotations from or to ECEF treat infinite entries as unknown, too.
 
-    An unknown entry (NaN) makes unknown exactly the entries that it takes part in, so between ENU and NED or FLU
-    and FRD, which swap and negate exactly, NaN moves with its entry. A rotation from or to ECEF takes infinite
-    entries for unknown too.
+    Args:
+        values: Covariances (..., 3, 3), (..., 6, 6) or (..., 9, 9).
+        source: The frame of `values`: one for all blocks, as in MAVROS, or one for each, as in (NED, FRD) for a 6x6
+            matrix whose attitude errors are about body axes.
+        target: The frame of the result, in the same form.
+        origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
 
-    Raises ValueError for another shape, the row-major 9, 36 or 81 numbers of ROS messages among them, and for LLA
-    (NavSatFix gives metres in ENU at the fix); OriginRequired; AttitudeRequired.
+    Returns:
+        Covariances of the same shape.
+
+    Raises:
+        ValueError: The shape is wrong, as for the 9, 36 or 81 row-major numbers of ROS messages, or a frame is LLA
+            (NavSatFix has metres in ENU at the fix).
+        OriginRequired: ECEF is involved and `origin` is None.
+        AttitudeRequired: A block has a world frame in one argument and a body frame in the other.
     """
     covariance = np.asarray(values, dtype=np.float64)
     size = covariance.shape[-1] if covariance.ndim else 0
     if covariance.ndim < 2 or covariance.shape[-2] != size or size not in _SIZES:
         side = next((n for n in _SIZES if size == n * n), None)
-        hint = f"; row-major numbers want reshape(..., {side}, {side}) first" if side else ""
+        hint = f"; reshape row-major numbers to (..., {side}, {side}) first" if side else ""
         raise ValueError(f"covariance: shape is {covariance.shape}, needs (..., n, n) with n 3, 6 or 9{hint}")
     pairs = list(zip(_per_block(source, size), _per_block(target, size), strict=True))
     for there, here in pairs:
@@ -157,14 +216,33 @@ _AT_THE_ORIGIN = (0.0, 0.0, 0.0)
 
 
 def goto_to_ned(target_enu: npt.ArrayLike, home_ned: npt.ArrayLike = _AT_THE_ORIGIN) -> FloatArray:
-    """Return the setpoint (..., 3) in the autopilot's local NED for a target in ENU metres relative to home.
+    """Convert a goto target from ENU relative to home to the autopilot's local NED.
 
-    home_ned: home in that same local frame, the x, y, z of MAVLink's HOME_POSITION. It is not (0, 0, 0) as a
-    rule: local NED starts where the estimator did, home is where the vehicle armed or what the pilot set.
+    Args:
+        target_enu: Targets (..., 3) in ENU, m, relative to home.
+        home_ned: Home (3,) in local NED, m: x, y and z of MAVLink's HOME_POSITION. It is often not (0, 0, 0): local NED
+            starts where the estimator started, home is where the vehicle was armed or where the pilot set it.
+
+    Returns:
+        Setpoints (..., 3) in local NED, m.
+
+    Raises:
+        ValueError: The shape is wrong.
     """
     return np.asarray(as_rows(home_ned, 3, "home") + convert_position(target_enu, Frame.ENU, Frame.NED))
 
 
 def goto_from_ned(position_ned: npt.ArrayLike, home_ned: npt.ArrayLike = _AT_THE_ORIGIN) -> FloatArray:
-    """Return a position (..., 3) in the autopilot's local NED as ENU metres relative to home; see goto_to_ned."""
+    """Convert a position from the autopilot's local NED to ENU relative to home.
+
+    Args:
+        position_ned: Positions (..., 3) in local NED, m.
+        home_ned: Home (3,) in local NED, m; see goto_to_ned.
+
+    Returns:
+        Positions (..., 3) in ENU, m, relative to home.
+
+    Raises:
+        ValueError: The shape is wrong.
+    """
     return convert_position(as_rows(position_ned, 3, "position") - as_rows(home_ned, 3, "home"), Frame.NED, Frame.ENU)

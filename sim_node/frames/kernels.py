@@ -1,13 +1,12 @@
-"""The compiled inner loops between LLA, ECEF and a local frame, accurate to the last bits of a double.
+"""Compiled inner loops of conversions between LLA, ECEF and a local frame, accurate to the last bits of a double.
 
-A double holds Earth's radius to 1 nm, so six conversions in a row stay within 10 nm only when no step adds more
-than its result's own rounding. Three things see to that: angles stay in degrees until they are small, products
-that would round go through fused multiply-add, and the local axes are kept as the sum of two doubles.
+A double holds Earth's radius to 1 nm. Six conversions in a row stay within 10 nm only if no step adds more than the
+rounding of its result. For that, angles stay in degrees until they are small, products that would round use fused
+multiply-add, and the local axes are kept as the sum of two doubles.
 
-The loops come last, as they are compiled where they stand. They take points as flat contiguous arrays
-[a0 b0 c0 a1 b1 c1 ...] and fill `out`; they return the index of the first point that they refuse, or -1.
-Importing this module imports numba, and compiles for about two seconds where the cache is cold: callers do so on
-first use.
+The loops come last, because they are compiled where they are defined. They read points as flat contiguous arrays
+[a0 b0 c0 a1 b1 c1 ...] and write to `out`. They return the index of the first invalid point, or -1.
+Importing this module imports numba, and compiles for about two seconds if the cache is cold. Import it on first use.
 """
 
 # numba infers the types; the functions below have none to write down.
@@ -31,10 +30,10 @@ from sim_node.frames.altitudes import (
 )
 from sim_node.geometry.kernel import kernel
 
-# Closer to Earth's centre than this, in metres, latitude loses its accuracy and soon its meaning.
+# Closer to Earth's centre than this, in metres, latitude is inaccurate and soon undefined.
 INNERMOST = 1.0e6
 
-# pi / 180 and 180 / pi, each as the nearest double and the nearest double to what that leaves over.
+# pi / 180 and 180 / pi, each as the nearest double and the nearest double to the remainder.
 _RADIANS, _RADIANS_REST = math.pi / 180.0, 2.9486522708701687e-19
 _DEGREES, _DEGREES_REST = 180.0 / math.pi, -1.9878495670576283e-15
 
@@ -47,7 +46,7 @@ _compiled = kernel(**_OPTIONS)
 
 @_compiled
 def _off_earth(latitude, longitude):
-    """Whether no place has these degrees. NaN, an unknown place, passes."""
+    """Return whether the degrees are out of range. NaN, an unknown position, passes."""
     return abs(latitude) > 90.0 or abs(longitude) > 360.0
 
 
@@ -68,12 +67,12 @@ def _ecef_of(latitude, longitude, altitude):
 
 @_compiled
 def _lla_of(x, y, z):
-    """Two of Bowring's iterations, started so that heights far from the ground converge as fast.
+    """Compute LLA from ECEF by two of Bowring's iterations, with a start that converges far above the ground, too.
 
     Bowring, Transformation from spatial to geographical coordinates, Survey Review 23 (1976), for the iteration;
-    The accuracy of geodetic latitude and height equations, Survey Review 28 (1985), for the start. They leave
-    a few nm from 1000 km off Earth's centre outwards. The height is the distance to the point's foot on the
-    ellipsoid along the normal, which an error in latitude changes only in second order.
+    The accuracy of geodetic latitude and height equations, Survey Review 28 (1985), for the start. The error is a few
+    nm from 1000 km off Earth's centre outwards. The height is the distance to the point's foot on the ellipsoid along
+    the normal; an error in latitude changes it only in second order.
     """
     p = math.sqrt(x * x + y * y)
     r = math.sqrt(p * p + z * z)
@@ -92,7 +91,7 @@ def _lla_of(x, y, z):
 
 @_compiled
 def _normal(p, z, sin_reduced, cos_reduced):
-    """The ellipsoid's normal through (p, z), unscaled, from an estimate of the reduced latitude."""
+    """Return the ellipsoid's normal through (p, z), unscaled, from an estimate of the reduced latitude."""
     up = z + SECOND_ECCENTRICITY_SQUARED * SEMI_MINOR_AXIS * sin_reduced * sin_reduced * sin_reduced
     out = p - ECCENTRICITY_SQUARED * SEMI_MAJOR_AXIS * cos_reduced * cos_reduced * cos_reduced
     return up, out
@@ -103,10 +102,10 @@ def _normal(p, z, sin_reduced, cos_reduced):
 
 @_compiled
 def _local_frame(latitude, longitude, altitude, down):
-    """The origin in ECEF, and the rows east north up (north east down where `down`) as nine doubles and their rest.
+    """Return the origin in ECEF, and the rows east north up (north east down if `down`) as nine doubles and remainders.
 
-    EPSG method 9837, Guidance Note 7-2, section 4.1.2. The two parts together are orthonormal to 1e-31: what they
-    lack in angle, both ways of a round trip share.
+    EPSG method 9837, Guidance Note 7-2, section 4.1.2. The two parts together are orthonormal to 1e-31. Both
+    directions of a round trip share their error in angle.
     """
     s, c = _sin_cos(latitude)
     t, u = _sin_cos(longitude)
@@ -127,7 +126,7 @@ def _local_frame(latitude, longitude, altitude, down):
 
 @_compiled
 def _into(origin, axes, rest, x, y, z):
-    """ECEF to local: axes (point - origin)."""
+    """Convert ECEF to local: axes (point - origin)."""
     x, dx = _difference(x, origin[0])
     y, dy = _difference(y, origin[1])
     z, dz = _difference(z, origin[2])
@@ -143,7 +142,7 @@ def _into(origin, axes, rest, x, y, z):
 
 @_compiled
 def _out_of(origin, axes, rest, a, b, d):
-    """Local to ECEF: origin + transposed axes times the point."""
+    """Convert local to ECEF: origin + transposed axes times the point."""
     return (
         _dot(axes[0], axes[3], axes[6], a, b, d, origin[0] + _dot(rest[0], rest[3], rest[6], a, b, d, 0.0)),
         _dot(axes[1], axes[4], axes[7], a, b, d, origin[1] + _dot(rest[1], rest[4], rest[7], a, b, d, 0.0)),
@@ -168,7 +167,7 @@ def _dot(a, b, c, x, y, z, start):
 
 @_compiled
 def _difference(a, b):
-    """Return a - b and what its rounding left out. Knuth, The Art of Computer Programming 2, theorem 4.2.2B."""
+    """Return a - b and its rounding error. Knuth, The Art of Computer Programming 2, theorem 4.2.2B."""
     d = a - b
     e = d - a
     return d, (a - (d - e)) - (b + e)
@@ -176,7 +175,7 @@ def _difference(a, b):
 
 @_compiled
 def _times(a, b):
-    """The product of two double-doubles."""
+    """Return the product of two double-doubles."""
     p = a[0] * b[0]
     rest = _fma(a[0], b[0], -p) + (a[0] * b[1] + a[1] * b[0])
     total = p + rest
@@ -197,14 +196,14 @@ def _direction(s, c):
 
 @_compiled
 def _unit(s, c):
-    """Scale an almost unit (s, c) by a last correction, so that rounding its components is all that it lacks."""
+    """Correct an almost unit (s, c), so that only the rounding of its components remains."""
     lack = 0.5 * _fma(-s, s, _fma(-c, c, 1.0))
     return _fma(s, lack, s), _fma(c, lack, c)
 
 
 @_compiled
 def _unit_pair(s, c):
-    """As _unit, with the corrections kept apart as the second parts of two double-doubles."""
+    """Correct as _unit does, with the corrections as the second parts of two double-doubles."""
     square_s, square_c = s * s, c * c
     left = (1.0 - max(square_s, square_c)) - min(square_s, square_c)  # in this order without rounding
     lack = 0.5 * (left - (_fma(s, s, -square_s) + _fma(c, c, -square_c)))
@@ -213,7 +212,7 @@ def _unit_pair(s, c):
 
 @_compiled
 def _sin_cos(degrees):
-    """Sine and cosine, exact at multiples of 90: the quadrant comes off in degrees, where that is exact."""
+    """Return sine and cosine, exact at multiples of 90: the quadrant is subtracted in degrees, where that is exact."""
     quarter = np.rint(degrees / 90.0)
     small = degrees - 90.0 * quarter
     angle = small * _RADIANS
@@ -232,7 +231,7 @@ def _sin_cos(degrees):
 
 @_compiled
 def _atan2(y, x):
-    """The angle of (x, y) in degrees, in [-180, 180], and 0 where there is none."""
+    """Return the angle of (x, y) in degrees, in [-180, 180]; 0 for (0, 0)."""
     ay, ax = abs(y), abs(x)
     if ay > ax:
         angle = math.atan(ax / ay)
@@ -249,7 +248,7 @@ def _atan2(y, x):
 
 # ----------------------------------------------------------------------------------------------------- the loops
 
-# Points count as read-only, so that one signature takes those that are and those that are not.
+# Points are typed as read-only, so that one signature accepts read-only and writable arrays.
 _POINTS, _OUT, _NUMBER = types.Array(types.float64, 1, "C", readonly=True), types.float64[::1], types.float64
 _globally = kernel(types.int64(_POINTS, _OUT), **_OPTIONS)
 _locally = kernel(types.int64(_POINTS, _OUT, _NUMBER, _NUMBER, _NUMBER, types.boolean), **_OPTIONS)
@@ -257,7 +256,7 @@ _locally = kernel(types.int64(_POINTS, _OUT, _NUMBER, _NUMBER, _NUMBER, types.bo
 
 @_globally
 def lla_to_ecef(points, out):
-    """Degrees, degrees, metres to metres; refuses what is off Earth."""
+    """Convert degrees, degrees, metres to metres. Stop at a point off Earth."""
     for i in range(0, points.size, 3):
         latitude, longitude, altitude = points[i], points[i + 1], points[i + 2]
         if _off_earth(latitude, longitude):
@@ -268,7 +267,7 @@ def lla_to_ecef(points, out):
 
 @_globally
 def ecef_to_lla(points, out):
-    """Metres to degrees, degrees, metres; refuses what is near Earth's centre."""
+    """Convert metres to degrees, degrees, metres. Stop at a point near Earth's centre."""
     for i in range(0, points.size, 3):
         x, y, z = points[i], points[i + 1], points[i + 2]
         if _too_deep(x, y, z):
@@ -279,7 +278,7 @@ def ecef_to_lla(points, out):
 
 @_locally
 def lla_to_local(points, out, latitude, longitude, altitude, down):
-    """LLA to ENU about the given origin, or to NED where `down`; refuses what is off Earth."""
+    """Convert LLA to ENU about the given origin, or to NED if `down`. Stop at a point off Earth."""
     origin, axes, rest = _local_frame(latitude, longitude, altitude, down)
     for i in range(0, points.size, 3):
         if _off_earth(points[i], points[i + 1]):
@@ -291,7 +290,7 @@ def lla_to_local(points, out, latitude, longitude, altitude, down):
 
 @_locally
 def ecef_to_local(points, out, latitude, longitude, altitude, down):
-    """ECEF to ENU about the given origin, or to NED where `down`."""
+    """Convert ECEF to ENU about the given origin, or to NED if `down`."""
     origin, axes, rest = _local_frame(latitude, longitude, altitude, down)
     for i in range(0, points.size, 3):
         out[i], out[i + 1], out[i + 2] = _into(origin, axes, rest, points[i], points[i + 1], points[i + 2])
@@ -300,7 +299,7 @@ def ecef_to_local(points, out, latitude, longitude, altitude, down):
 
 @_locally
 def local_to_ecef(points, out, latitude, longitude, altitude, down):
-    """ENU about the given origin, or NED where `down`, to ECEF."""
+    """Convert ENU about the given origin, or NED if `down`, to ECEF."""
     origin, axes, rest = _local_frame(latitude, longitude, altitude, down)
     for i in range(0, points.size, 3):
         out[i], out[i + 1], out[i + 2] = _out_of(origin, axes, rest, points[i], points[i + 1], points[i + 2])
@@ -309,7 +308,7 @@ def local_to_ecef(points, out, latitude, longitude, altitude, down):
 
 @_locally
 def local_to_lla(points, out, latitude, longitude, altitude, down):
-    """ENU about the given origin, or NED where `down`, to LLA; refuses what is near Earth's centre."""
+    """Convert ENU about the given origin, or NED if `down`, to LLA. Stop at a point near Earth's centre."""
     origin, axes, rest = _local_frame(latitude, longitude, altitude, down)
     for i in range(0, points.size, 3):
         x, y, z = _out_of(origin, axes, rest, points[i], points[i + 1], points[i + 2])

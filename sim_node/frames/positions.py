@@ -1,4 +1,4 @@
-"""Positions from one frame to another."""
+"""Conversion of positions between frames."""
 
 from __future__ import annotations
 
@@ -10,23 +10,34 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.frames.axes import reordered
-from sim_node.frames.conventions import AttitudeRequired, Frame, InvalidCoordinates, Kind, checked_origin
+from sim_node.frames.conventions import AttitudeRequired, Frame, FrameKind, InvalidCoordinates, checked_origin
 from sim_node.geometry.arrays import FloatArray, as_rows
 
 
 def convert_position(
     values: npt.ArrayLike, source: Frame, target: Frame, origin: npt.ArrayLike | None = None
 ) -> FloatArray:
-    """Return positions (..., 3), given in `source`, in `target`.
+    """Convert positions from one frame to another.
 
-    LLA is degrees, degrees, metres above the WGS84 ellipsoid; longitudes come out in [-180, 180]. `origin` is the
-    LLA of the local frame's origin, needed where ENU or NED meets ECEF or LLA and left aside elsewhere. NaN stays
-    NaN. Round trips stay within 1e-8 m up to 2000 km above and 5000 km below the ellipsoid, wherever the origin
-    is; ENU to NED is exact. The first call in a process loads the compiled kernels.
+    LLA is degrees, degrees, and metres above the WGS84 ellipsoid. Round trips stay within 1e-8 m up to 2000 km above
+    and 5000 km below the ellipsoid, for any origin. ENU to NED is exact. NaN stays NaN. The first call in a process
+    loads the compiled kernels. Sources of the formulas: sim_node/frames/kernels.py.
 
-    Raises OriginRequired; AttitudeRequired between a world and a body frame; InvalidCoordinates for a latitude
-    beyond 90, a longitude beyond 360 degrees or an ECEF point within 1000 km of Earth's centre; ValueError for a
-    last axis that is not 3 long. Sources of the formulas: sim_node/frames/kernels.py.
+    Args:
+        values: Positions (..., 3) in `source`.
+        source: The frame of `values`.
+        target: The frame of the result.
+        origin: LLA of the local frame's origin; needed between ENU or NED and ECEF or LLA, ignored elsewhere.
+
+    Returns:
+        Positions (..., 3) in `target`; longitudes are in [-180, 180].
+
+    Raises:
+        OriginRequired: `origin` is needed and None.
+        AttitudeRequired: One frame is a world frame, the other a body frame.
+        InvalidCoordinates: A latitude is beyond 90 degrees, a longitude beyond 360 degrees, or an ECEF point within
+            1000 km of Earth's centre.
+        ValueError: The last axis does not have length 3.
     """
     points = as_rows(values, 3, "position")
     try:
@@ -51,7 +62,7 @@ def _globally(kernel: str, source: Frame, points: FloatArray, origin: npt.ArrayL
     converted = np.empty(points.shape)
     refused = _compiled(kernel)(points.ravel(), converted.ravel())
     if refused >= 0:
-        raise _no_place(points, refused, source)
+        raise _invalid(points, refused, source)
     return converted
 
 
@@ -62,13 +73,13 @@ def _locally(
     converted = np.empty(points.shape)
     refused = _compiled(kernel)(points.ravel(), converted.ravel(), latitude, longitude, altitude, down)
     if refused >= 0:
-        raise _no_place(points, refused, source)
+        raise _invalid(points, refused, source)
     return converted
 
 
 @cache
 def _compiled(kernel: str) -> Callable[..., int]:
-    """Import numba no earlier than the first conversion that needs it."""
+    """Import numba only when a conversion needs it."""
     from sim_node.frames import kernels
 
     return getattr(kernels, kernel)  # type: ignore[no-any-return]
@@ -95,15 +106,15 @@ _ROUTES = _routes()
 def _refusal(source: object, target: object) -> Exception:
     for frame in (source, target):
         if not isinstance(frame, Frame):
-            return TypeError(f"{frame!r} is no Frame; Frame.named() finds one by its name")
-    body, world = (source, target) if source.kind is Kind.BODY else (target, source)  # type: ignore[attr-defined]
+            return TypeError(f"{frame!r} is not a Frame; Frame.named() finds one by its name")
+    body, world = (source, target) if source.kind is FrameKind.BODY else (target, source)  # type: ignore[attr-defined]
     return AttitudeRequired(
-        f"a position in {source} is in {target} only for one pose of the vehicle: take the pose of {body} in {world} "
-        "through convert_transform, then move points with sim_node.geometry.poses.apply"
+        f"a position in {source} is in {target} only for one pose of the vehicle: convert the pose of {body} in "
+        f"{world} by convert_transform, then move points with sim_node.geometry.poses.apply"
     )
 
 
-def _no_place(points: FloatArray, refused: int, source: Frame) -> InvalidCoordinates:
+def _invalid(points: FloatArray, refused: int, source: Frame) -> InvalidCoordinates:
     index = tuple(int(i) for i in np.unravel_index(refused, points.shape[:-1]))
     a, b, c = points[index]
     which = f"position{list(index) if index else ''} in {source} is ({a:.10g}, {b:.10g}, {c:.10g})"
@@ -111,4 +122,4 @@ def _no_place(points: FloatArray, refused: int, source: Frame) -> InvalidCoordin
         return InvalidCoordinates(
             f"{which}: latitude must be in [-90, 90] and longitude in [-360, 360] degrees; are they swapped, or scaled?"
         )
-    return InvalidCoordinates(f"{which}: within 1000 km of Earth's centre there is no latitude")
+    return InvalidCoordinates(f"{which}: latitude is undefined within 1000 km of Earth's centre")

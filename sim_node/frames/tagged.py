@@ -1,7 +1,7 @@
-"""Values that carry their frame's name from the door they came through to where they are converted.
+"""Values that carry the name of their frame, from where they enter to where they are converted.
 
-Inside the house everything is ENU and FLU and travels as plain arrays. Between a door (an autopilot link, a GNSS
-driver, a file) and that conversion a value is tagged, and code that takes it says what it expects:
+Inside sim_node everything is ENU and FLU, in plain arrays. Between an interface (an autopilot link, a GNSS driver, a
+file) and the conversion, a value is tagged, and the code that uses it states the frame that it expects:
 
     position = Position(message_xyz, Frame.NED)
     position.to(Frame.ENU).in_frame(Frame.ENU)      # the array
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.frames.altitudes import VerticalDatum, convert_altitude
-from sim_node.frames.conventions import Frame, FrameMismatch, Kind
+from sim_node.frames.conventions import Frame, FrameKind, FrameMismatch
 from sim_node.frames.conversions import FramePair, convert_orientation, convert_velocity
 from sim_node.frames.positions import convert_position
 from sim_node.geometry import quaternions
@@ -29,28 +29,62 @@ Origin = tuple[float, float, float]
 
 @dataclass(frozen=True, eq=False)
 class Position:
-    """Positions (..., 3) in `frame`; a local frame may say where on Earth its origin is (LLA)."""
+    """Positions in a frame.
+
+    Args:
+        values: Array-like (..., 3): m, or degrees, degrees and m for LLA. It is copied.
+        frame: The frame.
+        origin: LLA of the origin of a local frame, if known.
+
+    Raises:
+        TypeError: `frame` is not a Frame.
+        ValueError: The shape is wrong.
+    """
 
     values: FloatArray
     frame: Frame
     origin: Origin | None
-    __array_ufunc__ = None  # so that array + position is refused too
+    __array_ufunc__ = None  # so that array + position raises TypeError, too
 
     def __init__(self, values: npt.ArrayLike, frame: Frame, origin: Iterable[float] | None = None) -> None:
-        object.__setattr__(self, "values", _kept(values, 3, "position", frame))
+        object.__setattr__(self, "values", _frozen(values, 3, "position", frame))
         object.__setattr__(self, "frame", frame)
         object.__setattr__(self, "origin", None if origin is None else tuple(float(number) for number in origin))
 
     def to(self, frame: Frame, origin: Sequence[float] | None = None) -> Position:
-        """Convert; `origin` is needed where neither the position nor the caller has said it yet."""
+        """Convert to another frame.
+
+        Args:
+            frame: The frame to convert to.
+            origin: LLA of the local frame's origin; needed between local and global frames if the position has none.
+
+        Returns:
+            The converted position. It keeps the origin if the frame is local.
+
+        Raises:
+            FrameMismatch: The position has another origin.
+            OriginRequired: As in convert_position, and its other exceptions.
+        """
         if self.origin is not None and origin is not None and tuple(origin) != self.origin:
-            raise FrameMismatch(f"position in {_place(self)} meets {frame} about {origin}: go through ECEF or LLA")
+            raise FrameMismatch(
+                f"position in {_place(self)} meets {frame} about {origin}; convert to ECEF or LLA first"
+            )
         about = self.origin if origin is None else origin
         values = convert_position(self.values, self.frame, frame, about)
-        return Position(values, frame, about if frame.kind is Kind.LOCAL else None)
+        return Position(values, frame, about if frame.kind is FrameKind.LOCAL else None)
 
     def in_frame(self, frame: Frame) -> FloatArray:
-        """Return the array, if it is in `frame`. Raises FrameMismatch."""
+        """Return the array if it is in `frame`.
+
+        Args:
+            frame: The expected frame.
+
+        Returns:
+            The positions (..., 3), read-only.
+
+        Raises:
+            FrameMismatch: The position is in another frame.
+        """
         return _expected(self, self.frame, frame)
 
     def __sub__(self, other: Position) -> FloatArray:
@@ -60,28 +94,58 @@ class Position:
         if (self.frame, self.origin) != (other.frame, other.origin):
             raise FrameMismatch(f"position in {_place(self)} and position in {_place(other)}")
         if self.frame is Frame.LLA:
-            raise FrameMismatch("the difference of two positions in LLA is no displacement in metres; convert to ECEF")
+            raise FrameMismatch("the difference of positions in LLA is not a displacement in metres; convert to ECEF")
         return np.asarray(self.values - other.values)
 
 
 @dataclass(frozen=True, eq=False)
 class Velocity:
-    """Velocities (..., 3) by their components along the axes of `frame`."""
+    """Velocities by their components along the axes of a frame.
+
+    Args:
+        values: Array-like (..., 3), usually in m/s. It is copied.
+        frame: The frame.
+
+    Raises:
+        TypeError: `frame` is not a Frame.
+        ValueError: The shape is wrong.
+    """
 
     values: FloatArray
     frame: Frame
     __array_ufunc__ = None
 
     def __init__(self, values: npt.ArrayLike, frame: Frame) -> None:
-        object.__setattr__(self, "values", _kept(values, 3, "velocity", frame))
+        object.__setattr__(self, "values", _frozen(values, 3, "velocity", frame))
         object.__setattr__(self, "frame", frame)
 
     def to(self, frame: Frame, origin: Origin | None = None) -> Velocity:
-        """Convert, as convert_velocity does."""
+        """Convert to the axes of another frame, as convert_velocity does.
+
+        Args:
+            frame: The frame to convert to.
+            origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
+
+        Returns:
+            The converted velocity.
+
+        Raises:
+            OriginRequired: As in convert_velocity, and its other exceptions.
+        """
         return Velocity(convert_velocity(self.values, self.frame, frame, origin), frame)
 
     def in_frame(self, frame: Frame) -> FloatArray:
-        """Return the array, if it is in `frame`. Raises FrameMismatch."""
+        """Return the array if it is in `frame`.
+
+        Args:
+            frame: The expected frame.
+
+        Returns:
+            The velocities (..., 3), read-only.
+
+        Raises:
+            FrameMismatch: The velocity is in another frame.
+        """
         return _expected(self, self.frame, frame)
 
     def __add__(self, other: Velocity) -> Velocity:
@@ -97,42 +161,99 @@ class Velocity:
 
 @dataclass(frozen=True, eq=False)
 class Orientation:
-    """Quaternions (..., 4) [x, y, z, w] that map components in `frames[1]`, the body, to `frames[0]`, the world."""
+    """Orientations of a body frame in a world frame.
+
+    Args:
+        values: Quaternions (..., 4) [x, y, z, w] that rotate components in the body frame into the world frame. Copied.
+        frames: The pair (world, body).
+
+    Raises:
+        TypeError: `frames` has an element that is not a Frame.
+        ValueError: The shape is wrong.
+    """
 
     values: FloatArray
     frames: FramePair
     __array_ufunc__ = None
 
     def __init__(self, values: npt.ArrayLike, frames: FramePair) -> None:
-        object.__setattr__(self, "values", _kept(values, 4, "orientation", *frames))
+        object.__setattr__(self, "values", _frozen(values, 4, "orientation", *frames))
         object.__setattr__(self, "frames", frames)
 
     def to(self, world: Frame, body: Frame, origin: Origin | None = None) -> Orientation:
-        """Convert, as convert_orientation does."""
+        """Convert to another pair of frames, as convert_orientation does.
+
+        Args:
+            world: The world frame to convert to.
+            body: The body frame to convert to.
+            origin: LLA of the local frame's origin; needed between ECEF and ENU or NED.
+
+        Returns:
+            The converted orientation.
+
+        Raises:
+            OriginRequired: As in convert_orientation, and its other exceptions.
+        """
         frames = (world, body)
         return Orientation(convert_orientation(self.values, self.frames, frames, origin), frames)
 
     def in_frames(self, world: Frame, body: Frame) -> FloatArray:
-        """Return the array, if it is of `body` in `world`. Raises FrameMismatch."""
+        """Return the array if it is the orientation of `body` in `world`.
+
+        Args:
+            world: The expected world frame.
+            body: The expected body frame.
+
+        Returns:
+            The quaternions (..., 4), read-only.
+
+        Raises:
+            FrameMismatch: The orientation is of other frames.
+        """
         if self.frames != (world, body):
             found = f"{self.frames[1]} in {self.frames[0]}"
             raise FrameMismatch(f"orientation is of {found}, {body} in {world} was expected")
         return self.values
 
     def rotate(self, velocity: Velocity) -> Velocity:
-        """Return a velocity in body axes in world axes. Raises FrameMismatch."""
+        """Rotate a velocity from body axes into world axes.
+
+        Args:
+            velocity: In the body frame.
+
+        Returns:
+            The velocity in the world frame.
+
+        Raises:
+            FrameMismatch: The velocity is in another frame.
+        """
         world, body = self.frames
         return Velocity(quaternions.rotate(self.values, velocity.in_frame(body)), world)
 
     def unrotate(self, velocity: Velocity) -> Velocity:
-        """Return a velocity in world axes in body axes. Raises FrameMismatch."""
+        """Rotate a velocity from world axes into body axes.
+
+        Args:
+            velocity: In the world frame.
+
+        Returns:
+            The velocity in the body frame.
+
+        Raises:
+            FrameMismatch: The velocity is in another frame.
+        """
         world, body = self.frames
         return Velocity(quaternions.rotate(quaternions.conjugate(self.values), velocity.in_frame(world)), body)
 
 
 @dataclass(frozen=True, eq=False)
 class Altitude:
-    """Altitudes (...) in metres above `datum`."""
+    """Altitudes above a vertical datum.
+
+    Args:
+        values: Metres above `datum`, of any shape. It is copied.
+        datum: The reference surface.
+    """
 
     values: FloatArray
     datum: VerticalDatum
@@ -143,11 +264,34 @@ class Altitude:
         object.__setattr__(self, "datum", datum)
 
     def to(self, datum: VerticalDatum, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Altitude:
-        """Convert at a place in degrees, as convert_altitude does."""
+        """Convert to another datum, as convert_altitude does.
+
+        Args:
+            datum: The datum to convert to.
+            latitude: Degrees.
+            longitude: Degrees.
+
+        Returns:
+            The converted altitude.
+
+        Raises:
+            GeoidUnavailable: No geoid model is installed.
+            InvalidCoordinates: A latitude or longitude is out of range.
+        """
         return Altitude(convert_altitude(self.values, self.datum, datum, latitude, longitude), datum)
 
     def above(self, datum: VerticalDatum) -> FloatArray:
-        """Return the array, if it counts from `datum`. Raises FrameMismatch."""
+        """Return the array if its datum is `datum`.
+
+        Args:
+            datum: The expected datum.
+
+        Returns:
+            The altitudes in metres, read-only.
+
+        Raises:
+            FrameMismatch: The altitude has another datum.
+        """
         if self.datum is not datum:
             raise FrameMismatch(f"altitude is above {self.datum.value}, above {datum.value} was expected")
         return self.values
@@ -204,14 +348,14 @@ def _place(position: Position) -> str:
     return f"{position.frame} about {position.origin}" if position.origin else f"{position.frame}"
 
 
-def _kept(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> FloatArray:
+def _frozen(values: npt.ArrayLike, width: int, what: str, *frames: Frame) -> FloatArray:
     for frame in frames:
         if not isinstance(frame, Frame):
-            raise TypeError(f"{frame!r} is no Frame; Frame.named() finds one by its name")
+            raise TypeError(f"{frame!r} is not a Frame; Frame.named() finds one by its name")
     return _locked(np.array(as_rows(values, width, what)))
 
 
 def _locked(values: FloatArray) -> FloatArray:
-    """A tagged value is frozen, and so are its numbers: they are its own copy."""
+    """Make an array read-only. It is the tagged value's own copy."""
     values.flags.writeable = False
     return values

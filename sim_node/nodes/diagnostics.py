@@ -103,7 +103,7 @@ class Diagnostics:
         return DiagnosticStatus(
             level=DiagnosticStatus.WARN if running.ended.is_set() else DiagnosticStatus.OK,
             name=f"{self._node.get_fully_qualified_name()}: program {running.program.name}",
-            message=running.said(),
+            message=running.status(),
             hardware_id="sim_node",
             values=[KeyValue(key="starts", value=str(running.starts))],
         )

@@ -66,11 +66,10 @@ SPECS = {
     "randomised": Spec(
         False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
     ),
-    "recipes": Spec(
-        False, "Start the programs that the world's recipes describe, and end them with the node.", fixed=True
-    ),
+    "processes": Spec(False, "Start the processes of the world with the node, and stop them with it.", fixed=True),
+    "recipes": Spec(False, "Former name of processes.", fixed=True),
     "allow_network": Spec(
-        False, "Let the world's autopilots and recipes use other addresses than loopback.", fixed=True
+        False, "Let the world's autopilots and processes use other addresses than loopback.", fixed=True
     ),
     "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
     "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),

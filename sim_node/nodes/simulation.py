@@ -140,7 +140,7 @@ class SimulationNode(LoopNode):
             record=values["record"] or None,
             recording=recording_settings(values) if values["record"] else None,
             view=view,
-            recipes=values["recipes"],
+            processes=values["processes"] or values["recipes"],
             bridged=values["bridge"],
             network=values["allow_network"],
             sinks=sinks,

@@ -90,7 +90,7 @@ class RigidBodyEngine:
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
         wrench = declare_state(columns, self.model, self.data, pushed=bool(self._force_elements))
-        self._memory = columns.memory(("wrench", *declared) if self._force_elements else ())
+        self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
@@ -274,7 +274,7 @@ class RigidBodyEngine:
             self._mujoco.mj_step1(model, data)
             self._act()
             done = self._velocity_stage
-            self._memory.put(now[1:])
+            self._checkpoint.restore(now[1:])
         self._mujoco.mj_forwardSkip(model, data, done, 1)
         self._mujoco.mj_rnePostConstraint(model, data)
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
@@ -282,7 +282,7 @@ class RigidBodyEngine:
     def _state_now(self) -> list[bytes]:
         """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the force elements."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return [self._buffer.tobytes(), *self._memory.take()]
+        return [self._buffer.tobytes(), *self._checkpoint.save()]
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""

@@ -1,9 +1,9 @@
-"""The process around a supervised program: it ends the program, and all that this started, once we are gone.
+"""The guard process around a supervised program: ends the program and its descendants when the supervisor is gone.
 
     python -I -S guard.py PATIENCE_S EXECUTABLE ARGUMENT0 ARGUMENT1 ...
 
-Its standard input is a pipe whose other end the supervisor holds: however the supervisor ends, SIGKILL included, the
-pipe ends too. Its output is the program's log. Knows nothing of the rest of the package, so that it is small and quick.
+The supervisor holds the other end of the pipe on standard input. The pipe closes when the supervisor ends, even by
+SIGKILL. Output goes to the program's log. The module imports nothing of the package, to start fast and stay small.
 """
 
 import contextlib
@@ -17,30 +17,30 @@ import time
 # sys/prctl.h
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 NOT_STARTED = 127
-# Somebody else may hold a copy of the pipe's other end; a new parent tells the same (s).
-LOOK_S = 1.0
+# How often (s) to check for a new parent, in case another process holds a copy of the pipe's other end.
+PARENT_CHECK_S = 1.0
 
 
 def main() -> int:
-    """Runs the program until it or the pipe ends. Returns its exit code, 128 + N where signal N ended it."""
+    """Run the program until it or the pipe ends. Return its exit code, or 128 + N if signal N ended it."""
     patience_s, executable, arguments = float(sys.argv[1]), sys.argv[2], sys.argv[3:]
     parent = os.getppid()
-    # A terminal's Ctrl-C is not for the program: the supervisor ends it, after what it serves.
+    # Ignore a terminal's Ctrl-C: the supervisor ends the program, after the parts of the run that depend on it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # So is the SIGHUP of one that is closed, which under nohup is nobody's.
+    # Likewise the SIGHUP of a closed terminal. Under nohup it is ignored already.
     hangup = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    asked_read, asked_write = os.pipe()
+    stop_read, stop_write = os.pipe()
     died_read, died_write = os.pipe()
-    for end in (asked_write, died_write):
+    for end in (stop_write, died_write):
         os.set_blocking(end, False)
-    # What detaches itself from the program is adopted by this process, which waits for it too.
+    # This process adopts descendants that detach themselves from the program, and waits for them too.
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
     program = os.fork()
     if program == 0:
         _become(executable, arguments, hangup)
-    signal.signal(signal.SIGTERM, lambda number, frame: _tell(asked_write))
-    signal.signal(signal.SIGCHLD, lambda number, frame: _tell(died_write))
-    status = _wait(program, parent, asked_read, died_read)
+    signal.signal(signal.SIGTERM, lambda number, frame: _wake(stop_write))
+    signal.signal(signal.SIGCHLD, lambda number, frame: _wake(died_write))
+    status = _wait(program, parent, stop_read, died_read)
     deadline = time.monotonic() + patience_s
     if status is None or _lives(program):
         _signal(program, signal.SIGTERM)
@@ -55,17 +55,17 @@ def main() -> int:
         while status is None:
             status = _reap(program, status)
             time.sleep(0.005)
-    assert status is not None, "it is waited for until it has ended"
+    assert status is not None, "the loop above waits until the program has ended"
     return status
 
 
 def _become(executable: str, arguments: list[str], hangup: object) -> None:
-    """In the child: the program, in a session and process group of its own."""
+    """Execute the program in the child, in a session and process group of its own."""
     try:
         os.setsid()
-        # Were the guard itself killed, the kernel would end the program.
+        # If the guard itself is killed, the kernel ends the program.
         _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        for number in (signal.SIGINT, signal.SIGPIPE):  # ignored up to here, which a program would inherit
+        for number in (signal.SIGINT, signal.SIGPIPE):  # a program would inherit that they are ignored
             signal.signal(number, signal.SIG_DFL)
         if hangup != signal.SIG_IGN:
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -78,12 +78,12 @@ def _become(executable: str, arguments: list[str], hangup: object) -> None:
         os._exit(NOT_STARTED)
 
 
-def _wait(program: int, parent: int, asked: int, died: int) -> int | None:
-    """The program's exit code once it has ended, None once it is to be ended."""
+def _wait(program: int, parent: int, stop: int, died: int) -> int | None:
+    """Return the program's exit code once it has ended, or None once it has to be ended."""
     status = _reap(program, None)
     while status is None:
-        ready, _, _ = select.select([0, asked, died], [], [], LOOK_S)
-        if 0 in ready or asked in ready or os.getppid() != parent:
+        ready, _, _ = select.select([0, stop, died], [], [], PARENT_CHECK_S)
+        if 0 in ready or stop in ready or os.getppid() != parent:
             return _reap(program, None)
         if died in ready:
             _drain(died)
@@ -92,7 +92,7 @@ def _wait(program: int, parent: int, asked: int, died: int) -> int | None:
 
 
 def _reap(program: int, status: int | None) -> int | None:
-    """Waits for all children that have ended; the program's exit code where it is or was among them."""
+    """Reap all children that have ended. Return the program's exit code if it has ended, now or before."""
     with contextlib.suppress(ChildProcessError):
         while True:
             pid, ended = os.waitpid(-1, os.WNOHANG)
@@ -109,7 +109,7 @@ def _lives(group: int) -> bool:
         os.killpg(group, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # it has become somebody else's
+    except PermissionError:  # the group runs as another user
         return True
     return True
 
@@ -119,7 +119,7 @@ def _signal(group: int, number: int) -> None:
         os.killpg(group, number)
 
 
-def _tell(pipe: int) -> None:
+def _wake(pipe: int) -> None:
     with contextlib.suppress(BlockingIOError):
         os.write(pipe, b"\0")
 
@@ -130,7 +130,7 @@ def _drain(pipe: int) -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    """Linux only; elsewhere the pipe alone has to do."""
+    """Call prctl on Linux. Other systems rely on the pipe alone."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 

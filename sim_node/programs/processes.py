@@ -1,4 +1,4 @@
-"""The processes of a world, from its file to programs with their environment."""
+"""The processes of a world as programs: their variables expanded, started on demand."""
 
 from __future__ import annotations
 
@@ -12,28 +12,36 @@ from sim_node.programs.program import Program, ProgramFault, state_folder
 from sim_node.programs.supervisor import Supervisor
 from sim_node.world import World, WorldError
 from sim_node.world.problems import Problem
-from sim_node.world.recipes import Recipe
+from sim_node.world.processes import Process
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class VariableFault(ValueError):
-    """A text whose variables cannot be filled in; says which and why."""
+    """A text has variables that cannot be expanded. The message gives the variable and the reason."""
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
-    """A text with the values of its variables; ~/ at its beginning, and a value's, is the home folder.
+def expanded(text: str, values: Mapping[str, str]) -> str:
+    """Expand the variables of a text, and `~/` at its beginning and at the beginning of a value.
 
-    A default takes the place of a variable that is not set or empty, and may have variables of its own. Raises
-    VariableFault for a variable without a value or a default, and for a $ that begins none.
+    Args:
+        text: May contain `${NAME}`, `${NAME:-DEFAULT}` and `$$`. The default replaces a variable that is unset or
+            empty, and may contain variables itself.
+        values: The values of the variables by name.
+
+    Returns:
+        The expanded text.
+
+    Raises:
+        VariableFault: A variable has neither a value nor a default, or a `$` does not begin a variable.
     """
-    expanded, rest = _expand(text, values, inside=False)
-    assert not rest, "only inside braces does the text end early"
-    return _at_home(expanded)
+    result, rest = _expand(text, values, inside=False)
+    assert not rest, "the text ends early only inside braces"
+    return _at_home(result)
 
 
 def _expand(text: str, values: Mapping[str, str], inside: bool) -> tuple[str, str]:
-    """The expanded text as far as it goes, and what follows: inside braces that is from the closing one on."""
+    """Return the expanded text and the rest: inside braces, the rest begins with the closing brace."""
     parts = []
     while text:
         plain = re.match(r"[^$}]*" if inside else r"[^$]*", text)
@@ -52,18 +60,18 @@ def _expand(text: str, values: Mapping[str, str], inside: bool) -> tuple[str, st
 
 
 def _variable(text: str, values: Mapping[str, str]) -> tuple[str, str]:
-    """The value of the variable that a text begins with, and what follows it."""
+    """Return the value of the variable at the beginning of a text, and the rest of the text."""
     name = _NAME.match(text, 2) if text.startswith("${") else None
     if name is None:
-        raise VariableFault(f"{text[:20]!r} is no variable; ${{NAME}}, ${{NAME:-DEFAULT}} or $$ is needed")
+        raise VariableFault(f"{text[:20]!r} is not a variable; allowed: ${{NAME}}, ${{NAME:-DEFAULT}}, $$")
     default, rest = None, text[name.end() :]
     if rest.startswith(":-"):
         default, rest = _expand(rest[2:], values, inside=True)
     if not rest.startswith("}"):
-        raise VariableFault(f"${{{name[0]} is not closed; ${{NAME}} or ${{NAME:-DEFAULT}} is needed")
+        raise VariableFault(f"${{{name[0]} is not closed; allowed: ${{NAME}}, ${{NAME:-DEFAULT}}")
     value = values.get(name[0]) or default
     if value is None:
-        raise VariableFault(f"{name[0]} is not set, and has no default; set it as in {name[0]}=... sim_node run ...")
+        raise VariableFault(f"{name[0]} is not set and has no default; set it, as in {name[0]}=... sim_node run ...")
     return _at_home(value), rest[1:]
 
 
@@ -71,75 +79,97 @@ def _at_home(text: str) -> str:
     return str(Path.home()) + text[1:] if text == "~" or text.startswith("~/") else text
 
 
-def supervised(world: World, asked: bool, tell: Callable[[str], None]) -> Supervisor:
-    """Starts the programs of a world's recipes where somebody asked for that; else one line tells that there are some.
+def supervised(world: World, start: bool, report: Callable[[str], None]) -> Supervisor:
+    """Start the processes of a world if the user wants it, else report that there are some.
 
-    A world file is data, and starts nothing by itself. Raises WorldError, with nothing started, where one cannot be.
+    A world file is data: it never starts a program by itself.
+
+    Args:
+        world: The world.
+        start: Whether to start its processes.
+        report: Called with one line of text when a process is not started, starts or ends.
+
+    Returns:
+        A supervisor of the started programs.
+
+    Raises:
+        WorldError: One of the processes cannot be started; then none is left running.
     """
-    supervisor = Supervisor(tell)
-    if not asked:
-        if world.recipes:
-            tell(f"not asked to start {', '.join(map(shown, world.recipes))} (--recipes, or recipes:=true, does)")
+    supervisor = Supervisor(report)
+    if not start:
+        if world.processes:
+            names = ", ".join(map(shown, world.processes))
+            report(f"not starting {names}; use --processes or processes:=true to start it")
         return supervisor
     programs = programs_of(world)
-    for recipe, program in zip(world.recipes, programs, strict=True):
+    for process, program in zip(world.processes, programs, strict=True):
         try:
             supervisor.start(program)
-        except ProgramFault as fault:  # noqa: PERF203  the first ends it
+        except ProgramFault as fault:  # noqa: PERF203  stop at the first fault
             supervisor.stop()
-            raise WorldError([_problem(recipe, str(fault))]) from None
+            raise WorldError([_problem(process, str(fault))]) from None
     return supervisor
 
 
 def programs_of(world: World) -> list[Program]:
-    """The programs of a world's recipes. Raises WorldError with all that keeps them from being started."""
+    """Make the programs of a world's processes, without starting them.
+
+    Args:
+        world: The world.
+
+    Returns:
+        A program for each process, in their order.
+
+    Raises:
+        WorldError: Names every process that cannot be started, with the reason.
+    """
     programs, problems = [], []
-    for recipe in world.recipes:
+    for process in world.processes:
         try:
-            program = _program(recipe, world)
+            program = _program(process, world)
             program.executable()
             programs.append(program)
-        except (VariableFault, ProgramFault) as fault:  # noqa: PERF203  all are told
-            problems.append(_problem(recipe, str(fault)))
+        except (VariableFault, ProgramFault) as fault:  # noqa: PERF203  report all faults
+            problems.append(_problem(process, str(fault)))
     if problems:
         raise WorldError(problems)
     return programs
 
 
-def shown(recipe: Recipe) -> str:
-    """`NAME: COMMAND`, as a shell would take it."""
-    return f"{recipe.name}: {' '.join(map(_word, recipe.command))}"
+def shown(process: Process) -> str:
+    """Return `NAME: COMMAND`, quoted for a shell."""
+    return f"{process.name}: {' '.join(map(_word, process.command))}"
 
 
-def _program(recipe: Recipe, world: World) -> Program:
+def _program(process: Process, world: World) -> Program:
     folder = Path(world.source).absolute().parent
-    own = state_folder() / "run" / world.name / recipe.name
+    own = state_folder() / "run" / world.name / process.name
     values = {**os.environ, "WORLD_DIR": str(folder), "STATE_DIR": str(own)}
 
     def fill(text: str) -> str:
-        return filled(text, values)
+        return expanded(text, values)
 
-    cwd = folder / fill(recipe.cwd)
+    cwd = folder / fill(process.cwd)
     if cwd.is_relative_to(own):
         try:
             cwd.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ProgramFault(f"cannot make the folder {cwd}: {error.strerror}") from None
+            raise ProgramFault(f"cannot create the folder {cwd}: {error.strerror}") from None
     return Program(
-        recipe.name,
-        tuple(map(fill, recipe.command)),
+        process.name,
+        tuple(map(fill, process.command)),
         cwd,
-        {name: fill(text) for name, text in recipe.env},
-        recipe.restart,
-        cwd / fill(recipe.log) if recipe.log else None,
-        recipe.delay_s,
+        {name: fill(text) for name, text in process.env},
+        process.restart,
+        cwd / fill(process.log) if process.log else None,
+        process.delay_s,
     )
 
 
-def _problem(recipe: Recipe, message: str) -> Problem:
-    return Problem(recipe.place.where, recipe.place.key, message)
+def _problem(process: Process, message: str) -> Problem:
+    return Problem(process.place.where, process.place.key, message)
 
 
 def _word(word: str) -> str:
-    """Quoted where a shell needs it, but for variables, which are meant to be read."""
+    """Quote a word for a shell if necessary. Variables stay readable."""
     return word if "${" in word and " " not in word else shlex.quote(word)

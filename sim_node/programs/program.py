@@ -1,4 +1,4 @@
-"""A program beside a run: its folder, its log, its command."""
+"""A program that runs beside a simulation: its command, its folder and its log."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from pathlib import Path
 
 
 def state_folder() -> Path:
-    """$XDG_STATE_HOME/sim_node, ~/.local/state/sim_node by default (XDG Base Directory Specification 0.8)."""
+    """Return $XDG_STATE_HOME/sim_node, by default ~/.local/state/sim_node (XDG Base Directory Specification 0.8)."""
     home = os.environ.get("XDG_STATE_HOME", "")
     # "If an implementation encounters a relative path in any of these variables it should ... ignore it."
     return (Path(home) if home.startswith("/") else Path.home() / ".local" / "state") / "sim_node"
 
 
-# Of a log's end: how much is read, and how much of it a person is shown.
+# How many bytes of a log's end are read, and how many lines and characters of them are shown.
 _READ, LINES_SHOWN, MAX_SHOWN = 4096, 2, 300
 
 
 def opened(path: Path) -> int:
-    """A new log to append to; the one that was there gets `.1` behind its name. Raises OSError."""
+    """Open a new log for appending. An existing one is renamed to `NAME.1`. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
         path.replace(path.with_name(path.name + ".1"))
-    # Shared by the program and all that it starts: each write goes to the end.
+    # The program and its children share the file: each write goes to the end.
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
 
 def end_of(path: Path) -> str:
-    """`: LINE | LINE (all of it in PATH)`: the last lines that say something."""
+    """Return `: LINE | LINE (all of it in PATH)`: the last lines of a log that are not empty."""
     try:
         with path.open("rb") as log:
             log.seek(max(0, path.stat().st_size - _READ))
@@ -44,17 +44,21 @@ def end_of(path: Path) -> str:
 
 
 class ProgramFault(Exception):
-    """A program that cannot be started; the message says why."""
+    """A program cannot be started. The message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A program and how it is kept.
+    """A program and how to run it.
 
-    command: the program and its arguments; a program without a slash is looked up on PATH, a relative one in cwd.
-    cwd: where it runs, the present folder where None. env: what its environment has beside ours. restart: never,
-    on-failure (any exit code but 0) or always. log: the file that takes its output, None for log_file(name).
-    delay_s: how long after `Supervisor.start` it is started.
+    Attributes:
+        name: Unique in a supervisor; messages and the default log file use it.
+        command: The program and its arguments. A name without a slash is looked up on PATH, a relative path in `cwd`.
+        cwd: The working folder; None for the current one.
+        env: Environment variables to add to those of this process.
+        restart: When to restart the program: `never`, `on-failure` (any exit code but 0) or `always`.
+        log: The file for its output; None for `NAME.log` in the log folder.
+        delay_s: Time between `Supervisor.start` and the start of the program (s).
     """
 
     name: str
@@ -67,13 +71,20 @@ class Program:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The whole environment of the program."""
+        """All environment variables of the program."""
         return {**os.environ, **self.env}
 
     def executable(self) -> str:
-        """The file that is run. Raises ProgramFault where there is none, or the program's folder is not there."""
+        """Find the file to execute.
+
+        Returns:
+            Its absolute path.
+
+        Raises:
+            ProgramFault: There is no such program, it is not executable, or the working folder does not exist.
+        """
         if self.cwd is not None and not self.cwd.is_dir():
-            raise ProgramFault(f"cannot be run in {self.cwd}: there is no such folder")
+            raise ProgramFault(f"cannot run in {self.cwd}: no such folder")
         name = self.command[0]
         if "/" not in name:
             found = shutil.which(name, path=self.environment.get("PATH", os.defpath))
@@ -84,16 +95,20 @@ class Program:
         if not path.is_file():
             raise ProgramFault(f"no program {path}")
         if not os.access(path, os.X_OK):
-            raise ProgramFault(f"{path} may not be executed")
+            raise ProgramFault(f"{path} is not executable")
         return str(path.absolute())
 
     def log_file(self) -> Path:
-        """Where its output goes."""
+        """Return the file for its output.
+
+        Returns:
+            `log`, or `NAME.log` in the log folder.
+        """
         return self.log or log_folder() / f"{self.name}.log"
 
 
 def log_folder() -> Path:
-    """Where logs go: $ROS_LOG_DIR, $ROS_HOME/log, or `log` in our state folder."""
+    """Return the folder for logs: $ROS_LOG_DIR, $ROS_HOME/log, or `log` in the state folder."""
     for variable, below in (("ROS_LOG_DIR", ""), ("ROS_HOME", "log")):
         if os.environ.get(variable):
             return Path(os.environ[variable]).expanduser() / below

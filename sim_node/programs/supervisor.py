@@ -1,4 +1,4 @@
-"""Starts programs, tells how they end, starts them again where that is wanted, and ends all of them at once."""
+"""Supervision of programs: start them, report how they end, restart them if wanted, and stop all of them at once."""
 
 from __future__ import annotations
 
@@ -14,22 +14,27 @@ from contextlib import suppress
 from sim_node.programs import guard
 from sim_node.programs.program import Program, ProgramFault, end_of, opened
 
-# Between SIGTERM and SIGKILL.
+# Time between SIGTERM and SIGKILL.
 PATIENCE_S = 2.0
-# Between two starts: twice as long each time, until the program has run for STEADY_S.
+# Pause between two starts. It doubles each time, until the program has run for STEADY_S.
 FIRST_PAUSE_S, MAX_PAUSE_S, STEADY_S = 1.0, 30.0, 10.0
 
 
 class Supervisor:
-    """Keeps programs until `stop`, each in a session and process group of its own.
+    """Runs programs until `stop`, each in a session and process group of its own.
 
-    No program outlives this process, whatever ends it: see sim_node.programs.guard. tell: takes one line for people
-    whenever a program is started or has ended; it is called from threads of the supervisor. Used from one thread.
+    No program outlives this process, however it ends: see `sim_node.programs.guard`. Use a supervisor from one thread.
+
+    Args:
+        report: Called with one line of text whenever a program starts or ends, from threads of the supervisor.
+
+    Attributes:
+        running: The programs by name.
     """
 
-    def __init__(self, tell: Callable[[str], None] = lambda line: None) -> None:
+    def __init__(self, report: Callable[[str], None] = lambda line: None) -> None:
         self.running: dict[str, Running] = {}
-        self._tell = tell
+        self._report = report
 
     def __enter__(self) -> Supervisor:
         return self
@@ -38,19 +43,29 @@ class Supervisor:
         self.stop()
 
     def start(self, program: Program) -> Running:
-        """Starts a program, or does so after its delay. Raises ProgramFault where that cannot be."""
+        """Start a program, after its delay if it has one.
+
+        Args:
+            program: The program to start.
+
+        Returns:
+            The running program.
+
+        Raises:
+            ProgramFault: The program cannot be started, or another one has its name.
+        """
         if program.name in self.running:
             raise ProgramFault(f"a second program {program.name!r}")
-        running = self.running[program.name] = Running(program, self._tell)
+        running = self.running[program.name] = Running(program, self._report)
         return running
 
     def ask_to_end(self) -> None:
-        """Ends all programs: SIGTERM, and SIGKILL for those that are still there after PATIENCE_S."""
+        """Send all programs SIGTERM, and SIGKILL to those that still run after PATIENCE_S. Do not wait for them."""
         for running in self.running.values():
             running.ask_to_end()
 
     def stop(self) -> None:
-        """Ends all programs, and waits for that."""
+        """Stop all programs, and wait until they have ended."""
         self.ask_to_end()
         for running in self.running.values():
             running.join()
@@ -58,36 +73,42 @@ class Supervisor:
 
 
 class Running:
-    """A program that is kept running by a thread. pid: of its guard, None while it does not run; starts: how often."""
+    """A program that a thread keeps running.
 
-    def __init__(self, program: Program, tell: Callable[[str], None]) -> None:
+    Attributes:
+        program: The program.
+        starts: How often it has been started.
+        ended: Set once it has ended and will not be restarted.
+    """
+
+    def __init__(self, program: Program, report: Callable[[str], None]) -> None:
         self.program = program
         self.starts = 0
         self.ended = threading.Event()
         self._executable = program.executable()
         self._log = program.log_file()
-        self._tell = tell
+        self._report = report
         self._over = threading.Event()
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._output = self._open_log()
-        self._thread = threading.Thread(target=self._keep, name=f"program {program.name}", daemon=True)
+        self._thread = threading.Thread(target=self._supervise, name=f"program {program.name}", daemon=True)
         self._thread.start()
 
     @property
     def pid(self) -> int | None:
-        """Of the guard, whose only child the program is."""
+        """The process id of the guard, whose only child is the program; None while it does not run."""
         process = self._process
         return None if process is None else process.pid
 
-    def said(self) -> str:
-        """One line on how it stands."""
+    def status(self) -> str:
+        """Describe in one line whether the program runs."""
         if self.pid is not None:
             return f"runs, started {self.starts} times" if self.starts > 1 else "runs"
         return "has ended" if self.ended.is_set() else "waits to be started"
 
     def ask_to_end(self) -> None:
-        """Ends it, without waiting for that."""
+        """Stop the program, without waiting for its end."""
         with self._lock:
             self._over.set()
             process = self._process
@@ -95,7 +116,7 @@ class Running:
             process.stdin.close()
 
     def join(self) -> None:
-        """Waits until it has ended."""
+        """Wait until the program has ended."""
         self._thread.join()
 
     def _open_log(self) -> int:
@@ -104,8 +125,8 @@ class Running:
         except OSError as error:
             raise ProgramFault(f"cannot write its log {self._log}: {error.strerror}") from None
 
-    def _keep(self) -> None:
-        """What the thread does."""
+    def _supervise(self) -> None:
+        """Run the thread: start the program, and restart it as its policy demands."""
         name, restart = self.program.name, self.program.restart
         pause_s = FIRST_PAUSE_S
         try:
@@ -119,7 +140,7 @@ class Running:
                 again = restart == "always" or (restart == "on-failure" and code != 0)
                 pause_s = FIRST_PAUSE_S if lasted >= STEADY_S else pause_s
                 then = f", started again in {pause_s:g} s" if again else ""
-                self._tell(f"{name}: ended with {_shown(code)} after {lasted:.1f} s{then}{end_of(self._log)}")
+                self._report(f"{name}: ended with {_shown(code)} after {lasted:.1f} s{then}{end_of(self._log)}")
                 if not again:
                     return
                 self._over.wait(pause_s)
@@ -129,7 +150,7 @@ class Running:
             os.close(self._output)
 
     def _run(self) -> int | None:
-        """The exit code of one run, None where the end came before it."""
+        """Run the program once. Return its exit code, or None if it was not started."""
         program = self.program
         command = [sys.executable, "-I", "-S", guard.__file__, str(PATIENCE_S), self._executable, *program.command]
         with self._lock:
@@ -146,11 +167,11 @@ class Running:
                     start_new_session=True,
                 )
             except OSError as error:
-                self._tell(f"{program.name}: cannot be started: {error.strerror}")
+                self._report(f"{program.name}: cannot be started: {error.strerror}")
                 return None
             self._process = process
             self.starts += 1
-        self._tell(f"{program.name}: started, its output goes to {self._log}")
+        self._report(f"{program.name}: started, its output goes to {self._log}")
         code = process.wait()
         with self._lock:
             self._process = None
@@ -161,7 +182,7 @@ class Running:
 
 
 def _shown(code: int) -> str:
-    """`exit code 1`, `signal SIGSEGV`."""
+    """Describe an exit code, as in `exit code 1` or `signal SIGSEGV`."""
     number = -code if code < 0 else code - 128
     with suppress(ValueError):
         return f"signal {signal.Signals(number).name}"

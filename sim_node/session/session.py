@@ -47,7 +47,7 @@ class Session:
         record: A new folder for a rosbag2 bag of everything that the run publishes.
         recording: Settings of the recording.
         view: Whether to show the run in the browser, or at which port; see `viewer.url`.
-        recipes: Whether to start the programs of the world's recipes; if False, `report` names those not started.
+        processes: Whether to start the world's processes; if False, `report` names those not started.
         bridged: Whether this process will also run the bridges of the autopilots, whose ports must then be free.
         network: Whether autopilot links of the world may leave this machine.
         sinks: Also receive each tick, after those that publish and record and before the viewer.
@@ -69,7 +69,7 @@ class Session:
         record: str | Path | None = None,
         recording: Settings | None = None,
         view: bool | int = False,
-        recipes: bool | None = None,
+        processes: bool | None = None,
         bridged: bool = False,
         network: bool = False,
         sinks: Sequence[Sink] = (),
@@ -87,7 +87,7 @@ class Session:
         self._publish_rate, self._real_time_factor = publish_rate, real_time_factor
         self._paused, self._duration_ns = paused, duration_ns
         self._record, self._recording = record, recording or Settings()
-        self._view, self._recipes = view, recipes
+        self._view, self._processes = view, processes
         self._bridged, self._network = bridged, network
         self._sinks, self._publishing = tuple(sinks), publishing or Publishing()
         self._report, self._warn = report, warn
@@ -127,7 +127,7 @@ class Session:
         """Open everything except the sinks, which open when time starts.
 
         Raises:
-            WorldError: The world, a vehicle's autopilot or a recipe is invalid.
+            WorldError: The world, a vehicle's autopilot or a process is invalid.
             BagError: The folder of the recording exists.
             PagePortInUse: The viewer's port cannot be opened.
             PortTaken: An autopilot's port is in use.
@@ -154,8 +154,8 @@ class Session:
             for sink in view:
                 sink.steer(loop)
             # Last, when their peers listen. Programs take longest to end, so they are asked first.
-            if self._recipes is not None:
-                self.programs = supervised(self.world, self._recipes, self._report)
+            if self._processes is not None:
+                self.programs = supervised(self.world, self._processes, self._report)
             opened.callback(self.programs.stop)
             opened.callback(loop.stop)
             opened.callback(self.programs.ask_to_end)

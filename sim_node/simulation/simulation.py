@@ -179,7 +179,7 @@ class Simulation:
     @property
     def state(self) -> State:
         """A copy of the run's state, to restore later. It can be pickled."""
-        kept = self.columns.kept()
+        kept = self.columns.state()
         entities = {name: self.columns.column(name).entities for name in kept}
         return State(self.seed, self.steps, kept, entities, self.remainder_ns)
 
@@ -197,7 +197,7 @@ class Simulation:
             raise ValueError(f"the state belongs to another world: column {', column '.join(misfits[:5])}{more}")
         self.seed = state.seed
         self._rewind()
-        self.columns.put(state.columns)
+        self.columns.restore(state.columns)
         self.steps, self.remainder_ns = state.steps, state.remainder_ns
         self._co_simulators.restart(state.steps + 1)
 

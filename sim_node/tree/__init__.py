@@ -1,4 +1,4 @@
-"""The time-indexed transform tree. Importing this room loads the compiled kernels, and numba with them."""
+"""The time-indexed transform tree. Importing this package imports numba and loads the compiled kernels."""
 
 from sim_node.names import SENSOR_PATTERNS
 from sim_node.tree.describe import FrameInfo

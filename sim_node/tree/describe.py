@@ -1,4 +1,4 @@
-"""A tree told to people and tools: records, indented text, a Graphviz graph."""
+"""Descriptions of a tree: records, indented text, a Graphviz graph."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from sim_node.tree.errors import seconds
 
 
 class FrameInfo(NamedTuple):
-    """What is known of a frame. kind is root, dynamic, static or promoted; a root has no parent.
+    """Description of a frame.
 
-    stored: number of transforms; oldest_ns, newest_ns: their stamps, None for a root; rate_hz: mean rate between
-    them, None below two.
+    Attributes:
+        name: The frame.
+        parent: Its parent; None for a root.
+        kind: root, dynamic, static or promoted.
+        stored: Number of stored transforms.
+        oldest_ns: Stamp of the oldest transform; None for a root.
+        newest_ns: Stamp of the newest transform; None for a root.
+        rate_hz: Mean rate of the transforms (Hz); None for fewer than two.
     """
 
     name: str
@@ -26,12 +32,12 @@ class FrameInfo(NamedTuple):
 
 
 def as_dict(frames: Sequence[FrameInfo]) -> dict[str, dict[str, Any]]:
-    """`{name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}`, plain values that JSON and YAML take."""
+    """Return `{name: {parent, kind, stored, oldest_ns, newest_ns, rate_hz}}`, plain values for JSON and YAML."""
     return {frame.name: {key: value for key, value in frame._asdict().items() if key != "name"} for frame in frames}
 
 
 def remark(frame: FrameInfo) -> str:
-    """What there is to say of a frame in a few words."""
+    """Return a short remark on a frame: its kind, or its rate and newest stamp."""
     if frame.kind == "root":
         return ""
     if frame.kind != "dynamic":
@@ -41,10 +47,10 @@ def remark(frame: FrameInfo) -> str:
 
 
 def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = remark) -> str:
-    """One line per frame, children indented below their parent, in the order in which frames came."""
+    """Return one line per frame, children indented below their parent, in the order in which frames were added."""
     lines: list[str] = []
     children = _children(frames)
-    # Without recursion: chains may be deeper than Python's stack.
+    # No recursion: chains may be deeper than Python's stack.
     stack = [(root, "", "") for root in reversed(children[None])]
     while stack:
         frame, lead, indent = stack.pop()
@@ -57,7 +63,7 @@ def as_text(frames: Sequence[FrameInfo], remark: Callable[[FrameInfo], str] = re
 
 
 def as_dot(frames: Sequence[FrameInfo]) -> str:
-    """A graph for Graphviz: `dot -Tsvg`. Static edges are dashed."""
+    """Return a graph for Graphviz (`dot -Tsvg`). Static edges are dashed."""
     return "\n".join(["digraph transforms {", *_dot_lines(frames), "}"])
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong with a transform or a lookup, as exceptions with the numbers in them."""
+"""Exceptions of transforms and lookups, with the numbers as attributes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from sim_node.text import nearest
 
 
 class TransformError(Exception):
-    """Any refusal of the transform tree. The arguments are the attributes, so the exceptions can be pickled."""
+    """Base class of all errors of the transform tree. Its arguments are its attributes, so that it can be pickled."""
 
 
 class UnknownFrame(TransformError):
     """No transform from or to this frame was ever stored.
 
-    frame: the name asked for; nearest: up to three known names that look like it; known: how many there are.
+    Attributes:
+        frame: The name that was looked up.
+        nearest: Up to three similar names.
+        known: Number of frames in the tree.
     """
 
     def __init__(self, frame: str, nearest: tuple[str, ...], known: int) -> None:
@@ -23,7 +26,15 @@ class UnknownFrame(TransformError):
 
     @classmethod
     def among(cls, frame: str, names: tuple[str, ...]) -> UnknownFrame:
-        """Find the nearest of the known names, slashes in front left aside."""
+        """Make the error with the nearest names. Leading slashes are ignored.
+
+        Args:
+            frame: The name that was looked up.
+            names: The frames of the tree.
+
+        Returns:
+            The error.
+        """
         return cls(frame, nearest(frame.lstrip("/"), names, limit=3), len(names))
 
     def __str__(self) -> str:
@@ -32,7 +43,14 @@ class UnknownFrame(TransformError):
 
 
 class Disconnected(TransformError):
-    """The two frames hang below different roots, target_root and source_root."""
+    """The two frames have different roots.
+
+    Attributes:
+        target: The target frame of the lookup.
+        source: The source frame of the lookup.
+        target_root: The root of the target.
+        source_root: The root of the source.
+    """
 
     def __init__(self, target: str, source: str, target_root: str, source_root: str) -> None:
         super().__init__(target, source, target_root, source_root)
@@ -46,10 +64,16 @@ class Disconnected(TransformError):
 
 
 class Extrapolation(TransformError):
-    """The stamp lies outside the history of a frame on the way, and further than the tolerance.
+    """The stamp lies outside the history of a frame in the chain by more than the tolerance.
 
-    target, source: what was looked up; frame: the frame whose history ends; requested_ns, oldest_ns, newest_ns:
-    the stamp and the ends of that history; tolerance_ns: what would have been accepted; by_ns: how far outside.
+    Attributes:
+        target: The target frame of the lookup.
+        source: The source frame of the lookup.
+        frame: The frame whose history does not contain the stamp.
+        requested_ns: The stamp.
+        oldest_ns: Stamp of the oldest transform of `frame`.
+        newest_ns: Stamp of the newest transform of `frame`.
+        tolerance_ns: The tolerance of the lookup.
     """
 
     def __init__(
@@ -69,7 +93,7 @@ class Extrapolation(TransformError):
 
     @property
     def by_ns(self) -> int:
-        """How far outside the history the stamp lies, in nanoseconds, above zero."""
+        """Distance between the stamp and the history, in nanoseconds, positive."""
         return max(self.oldest_ns - self.requested_ns, self.requested_ns - self.newest_ns)
 
     def __str__(self) -> str:
@@ -92,7 +116,15 @@ class FutureExtrapolation(Extrapolation):
 
 
 class Refusal(NamedTuple):
-    """A transform that was not stored: its row in the batch, what it was, and why in words."""
+    """A transform that was not stored.
+
+    Attributes:
+        row: Its row in the batch.
+        parent: Its parent frame.
+        child: Its child frame.
+        stamp_ns: Its stamp.
+        reason: Why it was not stored.
+    """
 
     row: int
     parent: str
@@ -105,9 +137,11 @@ class Refusal(NamedTuple):
 
 
 class InvalidTransform(TransformError, ValueError):
-    """Transforms that cannot be stored, or frames that turned out to form a loop.
+    """Transforms of a batch cannot be stored. The others were stored.
 
-    refusals: what was refused and why; of: how many transforms came in the batch. The others were stored.
+    Attributes:
+        refusals: The transforms that were refused.
+        of: Number of transforms in the batch.
     """
 
     MAX_SHOWN = 5
@@ -123,7 +157,12 @@ class InvalidTransform(TransformError, ValueError):
 
 
 class CyclicTree(TransformError):
-    """Following the parents of `frame` at that time does not end: histories of several frames close a loop."""
+    """The parents of a frame at a time form a loop: the histories of several frames close it together.
+
+    Attributes:
+        frame: The frame.
+        loop: The frames of the loop.
+    """
 
     def __init__(self, frame: str, loop: tuple[str, ...]) -> None:
         super().__init__(frame, loop)
@@ -134,7 +173,7 @@ class CyclicTree(TransformError):
 
 
 def seconds(nanoseconds: int) -> str:
-    """`12.345678901 s` without the zeros at the end; exact, as a float is not at today's dates."""
+    """Format nanoseconds as seconds, as in `12.345678901 s`: exact, without trailing zeros."""
     sign = "-" if nanoseconds < 0 else ""
     whole, rest = divmod(abs(int(nanoseconds)), 1_000_000_000)
     return f"{sign}{whole}.{rest:09d}".rstrip("0").rstrip(".") + " s"

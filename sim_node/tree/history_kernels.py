@@ -1,7 +1,7 @@
-"""One history of a frame, compiled: its ring of transforms, the search for a stamp, interpolation."""
+"""Compiled access to the history of a frame: its ring of transforms, the search for a stamp, interpolation."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
-# The types are numba's: given for each entry point, inferred for what it calls.
+# numba infers the types, except for those of the entry points.
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ENTRY_TYPE = from_dtype(layout.ENTRY)
 
 @kernel()
 def _interpolate(a, b, u):
-    """Positions along the line, orientations along the shorter arc; see sim_node.geometry.interpolation.slerp."""
+    """Interpolate positions linearly and orientations by slerp; see sim_node.geometry.interpolation.slerp."""
     dot = a.qx * b.qx + a.qy * b.qy + a.qz * b.qz + a.qw * b.qw
     cosine = min(abs(dot), 1.0)
     rest = 1.0 - u
@@ -75,23 +75,23 @@ def _entries_at(typing_context: Any, address: Any) -> Any:
 
 @kernel()
 def ring_of(frame):
-    """Return the entries of a frame, wherever the oldest is."""
+    """Return the entries of a frame in memory order, which may start anywhere in the history."""
     return carray(_entries_at(frame.ring), (frame.capacity,))
 
 
 @kernel()
 def slot_of(frame, i):
-    """Return where in its ring a frame has entry i, counted from the oldest."""
+    """Return the index in the ring of entry i, counted from the oldest."""
     slot = frame.first + i
     return slot - frame.capacity if slot >= frame.capacity else slot
 
 
 @kernel()
 def locate(frame, ring, stamp):
-    """Return the index of the last entry stamped at or before `stamp`, where oldest <= stamp < newest.
+    """Return the index of the last entry stamped at or before `stamp`, for oldest <= stamp < newest.
 
-    Entries mostly come at an even rate, so the search starts where an even rate would put the stamp and widens
-    from there in doubling steps: two or three entries are touched, and at worst a logarithm of them.
+    Entries mostly have an even rate. The search starts where an even rate would put the stamp and widens in doubling
+    steps: usually two or three entries are read, in the worst case a logarithm of their number.
     """
     last = frame.count - 1
     guess = int((stamp - frame.oldest) / (frame.newest - frame.oldest) * last)

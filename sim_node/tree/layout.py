@@ -1,4 +1,4 @@
-"""How the tree lies in memory: one record per frame, one ring of records per frame's history."""
+"""Memory layout of the tree: one record per frame, one ring of records per frame's history."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ENTRY = np.dtype(
 # One frame, 56 bytes.
 #   ring      address of the frame's ENTRY array; entry i, counted from the oldest, is at (first + i) % capacity
 #   oldest, newest   stamps of the first and the last entry, ns
-#   since     every entry stamped at or after this has the parent `parent`: below it the entry itself is asked
+#   since     entries stamped at or after this have the parent `parent`; for earlier ones, see the entry itself
 #   parent    parent of the newest entry, or NO_PARENT
-#   kind      EMPTY, DYNAMIC, STATIC (sent as such) or PROMOTED (came as dynamic, is kept as static)
-#   known     1 once a transform from or to the frame was stored
+#   kind      EMPTY, DYNAMIC, STATIC (sent as static) or PROMOTED (sent as dynamic, stored as static)
+#   known     1 once a transform from or to the frame has been stored
 FRAME = np.dtype(
     [(name, np.int64) for name in ("ring", "oldest", "newest", "since")]
     + [(name, np.int32) for name in ("capacity", "first", "count", "parent", "kind", "known")],
@@ -28,29 +28,29 @@ FRAME = np.dtype(
 NO_PARENT = -1
 EMPTY, DYNAMIC, STATIC, PROMOTED = range(4)
 
-# A promoted frame has moved when a component of its pose differs by more, in metres or as a quaternion.
+# A promoted frame has moved if a component of its pose differs by more than this (m, or quaternion).
 STILL = 1e-9
 
-# As a stamp: the latest time that all frames on the way have in common.
+# As a stamp: the latest time that all frames in the chain have in common.
 LATEST = -(2**63)
-# The ends of time: before all stamps, and after them.
+# Before all stamps, and after them.
 ALWAYS = -(2**63)
 NEVER = 2**63 - 1
 
-# What a lookup comes to. FOUND: all data at hand; HELD: an end of the history was held, within the tolerance.
+# Status of a lookup. FOUND: inside all histories; HELD: the nearest end of a history was used, within the tolerance.
 FOUND, HELD, PAST, FUTURE, DISCONNECTED, LOOP, UNKNOWN = range(7)
 
-# Why `store` stopped before the end of a batch: the child's ring is not there or of another kind, is full, or
+# Why `store` stopped before the end of a batch: the child's ring is missing or of another kind, is full, or
 # a promoted frame has moved.
 DONE, RING_MISSING, RING_FULL, PROMOTED_MOVED = range(4)
 
-# What is wrong with a transform.
+# Faults of a transform.
 VALID, NOT_FINITE, NOT_UNIT, SELF_PARENT, CYCLE, EXPIRED, NO_SUCH_FRAME = range(7)
 
-# Cells of the report that a kernel leaves behind. After a lookup: AT is the stamp that was resolved, CULPRIT the
-# frame whose history does not reach it (OLDEST, NEWEST), or the two roots; ROW which of many stamps.
-# After a store: WHY it stopped, how many rows were STORED, whether what was known has CHANGED_PAST (so that
-# cached results are void) and whether a frame got a new parent.
+# Cells of the report that a kernel writes. After a lookup: AT is the resolved stamp, CULPRIT the
+# frame whose history does not contain it (OLDEST, NEWEST), or CULPRIT and OTHER the two roots; ROW the index of the
+# stamp. After a store: WHY it stopped, how many rows were STORED, whether earlier results have CHANGED_PAST (so that
+# cached results are void) and whether a frame has a NEW_PARENT.
 AT, CULPRIT, OTHER, OLDEST, NEWEST, ROW = range(6)
 WHY, STORED, CHANGED_PAST, NEW_PARENT = range(4)
 REPORT_LENGTH = 6

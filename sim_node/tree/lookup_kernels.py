@@ -1,11 +1,11 @@
-"""The compiled lookups: the walk from two frames to what they hang below, and the poses on it.
+"""Compiled lookups: the chain between two frames, and the poses along it.
 
-Poses travel as tuples (x, y, z, qx, qy, qz, qw), so that they stay in registers. No kernel allocates a history
-or raises: each returns a status and leaves the numbers in `report` (see layout.py).
+Poses are passed as tuples (x, y, z, qx, qy, qz, qw), so that they stay in registers. No kernel allocates a history
+or raises: each returns a status and writes numbers to `report` (see layout.py).
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
-# The types are numba's: given for each entry point, inferred for what it calls.
+# numba infers the types, except for those of the entry points.
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from sim_node.geometry.pose_kernels import IDENTITY, as_pose, compose, relative,
 from sim_node.tree import layout
 from sim_node.tree.history_kernels import edge_of, locate, ring_of, slot_of
 
-# Edges that lookup_many evaluates before it hands the lock back: a few milliseconds.
+# Edges that lookup_many evaluates before it releases the lock: a few milliseconds.
 EDGE_BUDGET = 32768
 BLOCK = 512
 
 _FRAMES = types.Array(from_dtype(layout.FRAME), 1, "C")
 _I64, _REPORT, _OUT, _POSES = types.int64, types.int64[::1], types.float64[::1], types.float64[:, ::1]
-# Read-only types take writeable arrays as well.
+# Read-only types accept writeable arrays as well.
 _STAMPS_IN = types.Array(types.int64, 1, "C", readonly=True)
 
 
 @kernel()
 def _write(out, pose):
-    """Write a pose, its quaternion scaled to unit norm where a long chain has worn it."""
+    """Write a pose. Normalise its quaternion if rounding in a long chain has changed the norm."""
     x, y, z, qx, qy, qz, qw = pose
     square = qx * qx + qy * qy + qz * qz + qw * qw
     if abs(square - 1.0) > 1e-15:
@@ -43,7 +43,7 @@ def _write(out, pose):
 
 @kernel()
 def _parent(frame, stamp, tolerance):
-    """Return the index of the frame's parent at `stamp`, or NO_PARENT where its history does not reach there."""
+    """Return the index of the frame's parent at `stamp`, or NO_PARENT if its history does not reach it."""
     if frame.count == 0:
         return layout.NO_PARENT
     if stamp == layout.LATEST or frame.kind >= layout.STATIC:
@@ -60,7 +60,7 @@ def _parent(frame, stamp, tolerance):
 
 @kernel()
 def _depth(frames, frame, stamp, tolerance):
-    """Return (edges up to the root, the root); (-1, frame) where the walk does not end."""
+    """Return (number of edges to the root, root), or (-1, frame) in a loop."""
     depth, at = 0, frame
     while True:
         parent = _parent(frames[at], stamp, tolerance)
@@ -74,7 +74,7 @@ def _depth(frames, frame, stamp, tolerance):
 
 @kernel()
 def _blame(frames, frame, stamp, report):
-    """Report the frame whose history does not reach `stamp`; return PAST or FUTURE."""
+    """Report the frame whose history does not reach `stamp`. Return PAST or FUTURE."""
     report[layout.AT], report[layout.CULPRIT] = stamp, frame
     report[layout.OLDEST], report[layout.NEWEST] = frames[frame].oldest, frames[frame].newest
     return layout.PAST if stamp < frames[frame].oldest else layout.FUTURE
@@ -82,7 +82,7 @@ def _blame(frames, frame, stamp, report):
 
 @kernel()
 def _explain_gap(frames, target, source, stamp, tolerance, report):
-    """Tell why two frames have no common ancestor at `stamp`: none at all, or a history that is too short."""
+    """Find why two frames have no common ancestor at `stamp`: they are disconnected, or a history is too short."""
     _, report[layout.CULPRIT] = _depth(frames, target, stamp, tolerance)
     _, report[layout.OTHER] = _depth(frames, source, stamp, tolerance)
     target_depth, target_root = _depth(frames, target, layout.LATEST, tolerance)
@@ -104,7 +104,7 @@ def _explain_gap(frames, target, source, stamp, tolerance, report):
 
 @kernel()
 def _meet(frames, target, target_depth, source, source_depth, stamp, tolerance):
-    """Return the lowest frame above both, given how deep they lie below their common root."""
+    """Return the lowest common ancestor of two frames, given their depths below a common root."""
     while target_depth > source_depth:
         target = _parent(frames[target], stamp, tolerance)
         target_depth -= 1
@@ -119,7 +119,7 @@ def _meet(frames, target, target_depth, source, source_depth, stamp, tolerance):
 
 @kernel()
 def _common_ancestor(frames, target, source, stamp, tolerance, report):
-    """Return (status, frame): the lowest frame that both hang below at `stamp`."""
+    """Return (status, frame): the lowest common ancestor at `stamp`."""
     target_depth, target_root = _depth(frames, target, stamp, tolerance)
     source_depth, source_root = _depth(frames, source, stamp, tolerance)
     if target_depth < 0 or source_depth < 0:
@@ -146,7 +146,7 @@ def _up(frames, frame, ancestor, stamp, tolerance, report):
 
 @kernel()
 def _latest_common(frames, target, source, report):
-    """Return (status, stamp): the oldest of the newest stamps on the way; layout.LATEST where all of it is static."""
+    """Return (status, stamp): the oldest of the newest stamps in the chain, or layout.LATEST if all of it is static."""
     status, ancestor = _common_ancestor(frames, target, source, layout.LATEST, 0, report)
     common, found = np.int64(2**63 - 1), False
     if status == layout.FOUND:
@@ -198,7 +198,7 @@ def _had_one_parent(frames, frame):
 
 @kernel()
 def _raise_block(frame, stamps, tolerance, poses):
-    """Take poses given in `frame` into its parent, row by row; return (status, row of a failure)."""
+    """Transform poses from `frame` into its parent, row by row. Return (status, row of a failure)."""
     for row in range(len(stamps)):
         status, edge = edge_of(frame, stamps[row], tolerance)
         if status > layout.HELD:
@@ -209,9 +209,9 @@ def _raise_block(frame, stamps, tolerance, poses):
 
 @kernel(_I64(_FRAMES, _I64, _I64, _I64, _I64, _REPORT, _OUT))
 def lookup(frames, target, source, stamp, tolerance, report, out):
-    """Write the pose of `source` in `target` at `stamp` ns (or layout.LATEST) to `out` (7,); return a lookup status.
+    """Write the pose of `source` in `target` at `stamp` ns (or layout.LATEST) to `out` (7,). Return a lookup status.
 
-    Keeps the interpreter's lock: for so short a time, giving it up costs more than it frees.
+    The call keeps the GIL: it is so short that releasing the GIL costs more than it gains.
     """
     for frame in (target, source):
         if frames[frame].known == 0:
@@ -222,7 +222,7 @@ def lookup(frames, target, source, stamp, tolerance, report, out):
 
 @kernel(_I64(_FRAMES, _I64, _I64, _STAMPS_IN, _I64, _I64, _REPORT, _POSES, _POSES), nogil=True)
 def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, scratch):
-    """Write poses for stamps[begin:] to `out` (N, 7) until the budget is spent; return a lookup status.
+    """Write poses for stamps[begin:] to `out` (N, 7) until the budget is spent. Return a lookup status.
 
     report[layout.ROW] is the row after the last one written, or the row that failed. scratch: (BLOCK, 7).
     """
@@ -254,7 +254,7 @@ def lookup_many(frames, target, source, stamps, tolerance, begin, report, out, s
                 side[row, 6] = 1.0
             frame = first
             while frame != ancestor:
-                # Edge after edge over the whole block: one history at a time stays in the cache.
+                # One edge after the other for the whole block: one history at a time stays in the cache.
                 status, row = _raise_block(frames[frame], stamps[begin:end], tolerance, side)
                 if status > layout.HELD:
                     report[layout.ROW] = begin + row

@@ -1,4 +1,4 @@
-"""Sensors that stand still on their robot are kept as static transforms, told by their names."""
+"""Promotion of dynamic frames to static ones: sensors that do not move on their robot, found by their names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sim_node.tree.rings import Rings
 
 
 class Promotion:
-    """Decides which frames that arrive as dynamic are kept as static.
+    """Decides which frames that are sent as dynamic are stored as static.
 
-    A frame is a candidate when the last component of its name fits a pattern, in its case. It is promoted once
-    a frame whose last component is base_link is among its ancestors, unless its history shows that it moves.
+    A frame is a candidate if the last component of its name matches a pattern, case-sensitively. It is promoted once a
+    frame whose last component is base_link is among its ancestors, unless its history shows that it moves.
     """
 
     def __init__(self, patterns: tuple[str, ...]) -> None:
@@ -21,12 +21,12 @@ class Promotion:
         self.candidates: set[int] = set()
 
     def consider(self, frame: int, name: str) -> None:
-        """Note a new frame if its name fits."""
+        """Add a new frame to the candidates if its name matches."""
         if fits(name, self.patterns):
             self.candidates.add(frame)
 
     def apply(self, rings: Rings, names: list[str]) -> list[int]:
-        """Promote the candidates that hang below a base_link by now; return them."""
+        """Promote the candidates that have a base_link among their ancestors. Return them."""
         promoted = []
         for frame in sorted(self.candidates):
             record = rings.frames[frame]

@@ -1,17 +1,17 @@
-"""Remembered lookups at stamps rounded to buckets."""
+"""Cache of lookups at stamps rounded to buckets."""
 
 from __future__ import annotations
 
 from sim_node.geometry.arrays import FloatArray
 
-MAX_REMEMBERED = 16384
+MAX_ENTRIES = 16384
 
 
 class QuantisedCache:
-    """Poses by (target, source, bucket), forgotten together when what they were computed from is rewritten.
+    """Poses by (target, source, bucket). All of them are dropped when the transforms behind them are rewritten.
 
-    bucket_ns: width of a bucket; hits, misses: lookups answered from here, and lookups that had to be computed.
-    With several threads the counts may miss a few.
+    bucket_ns: width of a bucket; hits, misses: lookups answered from the cache, and lookups that had to be computed.
+    With several threads, the counts may be low by a few.
     """
 
     def __init__(self, bucket_ns: int) -> None:
@@ -22,11 +22,11 @@ class QuantisedCache:
         self._rewrites = 0
 
     def bucket(self, stamp_ns: int) -> int:
-        """Return the number of the bucket whose middle, bucket * bucket_ns, is nearest to a stamp."""
+        """Return the number of the bucket whose centre, bucket * bucket_ns, is nearest to a stamp."""
         return (stamp_ns + self.bucket_ns // 2) // self.bucket_ns
 
     def get(self, target: str, source: str, bucket: int, rewrites: int) -> FloatArray | None:
-        """Return the pose remembered, if the tree has not been rewritten since."""
+        """Return the cached pose if the tree has not been rewritten since."""
         if rewrites == self._rewrites:
             pose = self._poses.get((target, source, bucket))
             if pose is not None:
@@ -36,9 +36,9 @@ class QuantisedCache:
         return None
 
     def put(self, target: str, source: str, bucket: int, rewrites: int, pose: FloatArray) -> None:
-        """Remember a pose, read-only from now on. The tree's lock is held."""
-        if rewrites != self._rewrites or len(self._poses) >= MAX_REMEMBERED:
-            # A new dictionary: a reader that holds no lock keeps the old one whole.
+        """Cache a pose, which becomes read-only. The caller holds the tree's lock."""
+        if rewrites != self._rewrites or len(self._poses) >= MAX_ENTRIES:
+            # A new dictionary, so that readers without the lock keep a consistent old one.
             self._poses = {}
             self._rewrites = rewrites
         pose.setflags(write=False)

@@ -11,19 +11,19 @@ from sim_node.tree.layout import ALWAYS, DYNAMIC, ENTRY, FRAME, NO_PARENT, PROMO
 
 Entries = npt.NDArray[Any]
 
-# A frame that never moves again takes no more than this.
+# Capacity of a new ring; frames that never move again need no more.
 FIRST_CAPACITY = 1
-# Room beyond what the rate seen so far needs, so that jitter does not make a full ring grow for ever.
+# Spare room beyond the observed rate, so that jitter does not make a full ring grow for ever.
 SPARE = 1.04
-# A ring that has seen little of its rate grows by no more than this factor at once.
+# A ring grows by no more than this factor at once, because its rate may not be known well yet.
 MAX_GROWTH = 16
 
 
 class Rings:
-    """One record per frame in `frames` (FRAME), and per frame one ring of entries (ENTRY) or none.
+    """One record per frame in `frames` (FRAME), and one ring of entries (ENTRY) or none per frame.
 
-    A frame's record holds the address of its ring; the ring itself is kept alive here. Not thread-safe: the tree
-    holds its lock.
+    A frame's record holds the address of its ring; this object keeps the ring alive. Not thread-safe: the tree holds
+    its lock.
     """
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Rings:
         return self._table.nbytes + sum(ring.nbytes for ring in self._rings if ring is not None)
 
     def add_frames(self, number: int) -> None:
-        """Append records of frames that have no transform yet."""
+        """Append records of frames without transforms."""
         old, new = len(self._rings), len(self._rings) + number
         if new > len(self._table):
             table = np.zeros(max(new, 2 * len(self._table)), FRAME)
@@ -48,25 +48,25 @@ class Rings:
         self.frames["parent"][old:] = NO_PARENT
 
     def make(self, frame: int, kind: int) -> None:
-        """Give the frame an empty ring of that kind; what it held before is gone."""
+        """Give a frame an empty ring of a kind. Its previous history is lost."""
         record = self.frames[frame]
         record["kind"], record["count"], record["first"] = kind, 0, 0
         self._put(frame, np.empty(FIRST_CAPACITY if kind == DYNAMIC else 1, ENTRY))
 
     def grow(self, frames: npt.NDArray[np.int64], history_ns: int) -> None:
-        """Make full rings longer, each as long as `history_ns` takes at the rate seen so far."""
+        """Enlarge full rings to what `history_ns` needs at the observed rate."""
         table = self.frames
         counts = table["count"][frames].astype(np.int64)
         spans = np.maximum(table["newest"][frames] - table["oldest"][frames], 1)
         needed = np.ceil(np.minimum(SPARE * history_ns * (counts - 1) / spans, 1e9)).astype(np.int64) + 2
         capacities = np.minimum(np.maximum(needed, counts + counts // 8 + 4), MAX_GROWTH * counts)
         addresses = np.empty(len(frames), np.int64)
-        # A thousand frames grow in one message: the loop does what numpy cannot do for all at once.
+        # A thousand frames may grow in one message: the loop contains only what numpy cannot do for all at once.
         rows = zip(frames.tolist(), table["first"][frames].tolist(), capacities.tolist(), strict=True)
         for i, (frame, first, capacity) in enumerate(rows):
             old = self._rings[frame]
             assert old is not None
-            # As plain words: numpy copies records field by field.
+            # As plain integers: numpy copies records field by field.
             words = np.empty((capacity, ENTRY.itemsize // 8), np.int64)
             old_words = old.view(np.int64).reshape(len(old), -1)
             words[: len(old) - first] = old_words[first:]
@@ -77,7 +77,7 @@ class Rings:
         table["ring"][frames], table["capacity"][frames], table["first"][frames] = addresses, capacities, 0
 
     def entries(self, frame: int) -> Entries:
-        """Copy out the frame's entries, oldest first."""
+        """Copy a frame's entries, oldest first."""
         record, ring = self.frames[frame], self._rings[frame]
         if ring is None:
             return np.empty(0, ENTRY)
@@ -85,7 +85,7 @@ class Rings:
         return chosen
 
     def refill(self, frame: int, kind: int, entries: Entries) -> None:
-        """Replace the frame's history by `entries`, oldest first."""
+        """Replace a frame's history by `entries`, oldest first."""
         self.make(frame, kind)
         ring = self._rings[frame]
         if ring is None or len(entries) > len(ring):
@@ -102,13 +102,16 @@ class Rings:
                 record["since"] = entries["stamp"][others[-1] + 1]
 
     def promote(self, frame: int) -> None:
-        """Keep the newest pose as a timeless one; the record's oldest and newest say when it was seen."""
+        """Keep only the newest pose, for all times.
+
+        The record's oldest and newest are the stamps between which it was observed.
+        """
         entries = self.entries(frame)
         self.refill(frame, PROMOTED, entries[-1:])
         self.frames[frame]["oldest"] = entries["stamp"][0]
 
     def demote(self, frame: int, history_ns: int) -> None:
-        """Make a promoted frame dynamic again, standing still from when it was first to when it was last seen."""
+        """Make a promoted frame dynamic again, with its pose at the first and the last stamp that it was observed."""
         record = self.frames[frame]
         first, last = int(record["oldest"]), int(record["newest"])
         entries = np.repeat(self.entries(frame), 1 if first == last else 2)
@@ -116,7 +119,7 @@ class Rings:
         self.refill(frame, DYNAMIC, entries)
 
     def forget_after(self, stamp_ns: int, frames: npt.NDArray[np.int64] | None = None) -> None:
-        """Drop dynamic entries stamped after `stamp_ns`, of all frames or of those given."""
+        """Drop dynamic entries stamped after `stamp_ns`, of all frames or of the given ones."""
         table = self.frames
         chosen = np.arange(len(table)) if frames is None else np.unique(frames)
         chosen = chosen[table["newest"][chosen] > stamp_ns]
@@ -131,7 +134,7 @@ class Rings:
             self.refill(frame, DYNAMIC, entries[entries["stamp"] <= stamp_ns])
 
     def clear(self) -> None:
-        """Drop all dynamic entries; static and promoted frames stay."""
+        """Drop all dynamic entries. Static and promoted frames stay."""
         self.frames["count"][self.frames["kind"] == DYNAMIC] = 0
 
     def _put(self, frame: int, ring: Entries) -> None:

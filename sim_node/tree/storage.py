@@ -1,4 +1,4 @@
-"""What a tree holds: names, rings of transforms, and the rules by which a batch of transforms goes in."""
+"""The contents of a tree: names, rings of transforms, and the rules for storing a batch of transforms."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ Indices = npt.NDArray[np.int32]
 Stamps = npt.NDArray[np.int64]
 Faults = npt.NDArray[np.uint8]
 
-# In place of the index of a frame for which there is no room, or whose name is too long.
+# In place of the index of a frame if the tree is full, or if the name is too long.
 NO_ROOM, NAME_TOO_LONG = -2, -3
-# Characters. What the names of a full tree take is bounded too.
+# Characters. The memory for the names of a full tree is bounded, too.
 MAX_NAME = 1024
 
 _log = logging.getLogger(__name__)
@@ -58,8 +58,8 @@ _KINDS = {EMPTY: "root", DYNAMIC: "dynamic", STATIC: "static", PROMOTED: "promot
 class Storage:
     """Names and histories. Not thread-safe: the tree holds its lock around every call.
 
-    generation counts changes of any kind; rewrites counts those that can change what a lookup inside the
-    histories gave before. A newer transform changes nothing before it. max_frames: of all that were ever named, for
+    `generation` counts all changes. `rewrites` counts those that can change the result of an earlier lookup inside the
+    histories; a newer transform changes nothing before it. `max_frames` limits all frames that were ever named, because
     indices stay valid.
     """
 
@@ -83,9 +83,9 @@ class Storage:
         self._report = np.zeros(REPORT_LENGTH, np.int64)
 
     def register(self, name: str) -> int:
-        """Return the row of a frame, a new one if need be. Drops a leading slash.
+        """Return the row of a frame, adding one if necessary. Drop a leading slash.
 
-        NO_PARENT for an empty name, NO_ROOM or NAME_TOO_LONG for one that cannot be kept.
+        Return NO_PARENT for an empty name, NO_ROOM or NAME_TOO_LONG for a name that cannot be stored.
         """
         row = self.rows.get(name)
         if row is None:
@@ -108,18 +108,21 @@ class Storage:
     def _no_room(self, name: str) -> int:
         if not self.is_full:
             self.is_full = True
-            text = "the tree has its %d frames; '%s' and all further ones are refused"
-            _log.warning(text, self.max_frames, printable(name))
+            _log.warning(
+                "the tree is full: max_frames is %d; refusing '%s' and all further frames",
+                self.max_frames,
+                printable(name),
+            )
         return NO_ROOM
 
     def store(
         self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
     ) -> InvalidTransform | None:
-        """Store a batch; what could not be stored comes back as an error to raise. faults: zeros (N,).
+        """Store a batch. Return an error to raise if a transform cannot be stored. faults: zeros (N,).
 
-        A batch may turn a chain round: a transform that closes a loop with what the batch replaces further on is
-        tried again after that. Parents from the root down close no loop that does not stay, so the order of a batch
-        does not matter.
+        A batch may invert a chain: a transform that closes a loop with transforms which the batch replaces later is
+        tried again after them. If parents come from the root down, only permanent loops are closed, so the order of a
+        batch does not matter.
         """
         self._report.fill(0)
         self._store(parents, children, stamps, poses, static, faults)
@@ -139,7 +142,7 @@ class Storage:
     def _store(
         self, parents: Indices, children: Indices, stamps: Stamps, poses: FloatArray, static: bool, faults: Faults
     ) -> None:
-        """Store rows, with room made for them where there is none."""
+        """Store rows, making room for them where necessary."""
         report = self._report
         row, before = 0, int(report[STORED])
         while True:
@@ -156,19 +159,19 @@ class Storage:
                 return
 
     def clear(self) -> None:
-        """Forget all dynamic transforms."""
+        """Drop all dynamic transforms."""
         self.rings.clear()
         self.generation += 1
         self.rewrites += 1
 
     def forget_after(self, stamp_ns: int) -> None:
-        """Forget all dynamic transforms after a stamp."""
+        """Drop all dynamic transforms after a stamp."""
         self.rings.forget_after(stamp_ns)
         self.generation += 1
         self.rewrites += 1
 
     def parent_at(self, row: int, stamp: int) -> int:
-        """Return the row of a frame's parent at a stamp (or LATEST); NO_PARENT for a root or outside its history."""
+        """Return the row of a frame's parent at a stamp (or LATEST), or NO_PARENT for a root or outside the history."""
         record = self.rings.frames[row]
         if record["count"] == 0:
             return NO_PARENT
@@ -180,12 +183,12 @@ class Storage:
         return self._parent_from(row, stamp)
 
     def _parent_from(self, row: int, stamp: int) -> int:
-        """Return the parent of a dynamic frame at a stamp, that of an end of its history outside of it."""
+        """Return the parent of a dynamic frame at a stamp. Outside the history, use the nearest end."""
         entries = self.rings.entries(row)
         return int(entries["parent"][max(0, int(np.searchsorted(entries["stamp"], stamp, "right")) - 1)])
 
     def line(self, row: int, stamp: int) -> list[int]:
-        """Return the rows from a frame up to its root; where they close a loop, once round."""
+        """Return the rows from a frame up to its root. If they form a loop, go round once."""
         line, seen = [row], {row}
         while (row := self.parent_at(row, stamp)) != NO_PARENT:
             line.append(row)
@@ -195,7 +198,7 @@ class Storage:
         return line
 
     def describe(self) -> tuple[FrameInfo, ...]:
-        """Return what is known of each frame."""
+        """Describe each frame."""
         known = ((row, record) for row, record in enumerate(self.rings.frames) if record["known"])
         return tuple(self._info(row, record) for row, record in known)
 
@@ -208,13 +211,16 @@ class Storage:
         return FrameInfo(self.names[row], self.names[record["parent"]], _KINDS[kind], count, oldest, newest, rate)
 
     def _make_room(self, children: Indices, why: int, static: bool) -> None:
-        """Prepare the ring of the first child; if it is full, those of all that follow and are full as well."""
+        """Prepare the ring of the first child.
+
+        If it is full, enlarge those of all following children that are full, too.
+        """
         if why == RING_FULL:
             self.rings.grow(self._full(children), self.history_ns)
             return
         child = int(children[0])
         if why == PROMOTED_MOVED:
-            _log.warning("%s was kept as static because of its name, but it moves", printable(self.names[child]))
+            _log.warning("%s was stored as static because of its name, but it moves", printable(self.names[child]))
             self.rings.demote(child, self.history_ns)
             self._report[CHANGED_PAST] = 1
             return
@@ -234,7 +240,7 @@ class Storage:
         return rows
 
     def _is_jump(self, children: Indices, faults: Faults) -> bool:
-        """Whether some transforms are older than all history, and no other dynamic one was stored."""
+        """Return whether some transforms are older than all history, and no other dynamic transform was stored."""
         if not (faults == EXPIRED).any():
             return False
         real = faults != NO_SUCH_FRAME
@@ -244,7 +250,7 @@ class Storage:
     def _restart(self, children: Indices, stamps: Stamps, faults: Faults) -> None:
         expired = faults == EXPIRED
         back_to = int(stamps[expired].min())
-        _log.warning("time went back to %s: %d frames start anew", seconds(back_to), int(expired.sum()))
+        _log.warning("time went back to %s: restarting %d histories", seconds(back_to), int(expired.sum()))
         self.rings.forget_after(back_to, children[expired].astype(np.int64))
         self._report[:] = 0
         self._report[CHANGED_PAST] = 1
@@ -259,7 +265,7 @@ class Storage:
             fault = int(faults[row])
             missing = min(int(parents[row]), int(children[row]))
             if missing == NO_ROOM:
-                reason = f"the tree has its {self.max_frames} frames already (max_frames)"
+                reason = f"the tree is full with {self.max_frames} frames (max_frames)"
             elif missing == NAME_TOO_LONG:
                 reason = f"the name of a frame is longer than {MAX_NAME} characters"
             elif fault == CYCLE:
@@ -271,13 +277,13 @@ class Storage:
                     SELF_PARENT: "a frame cannot be its own parent",
                     NOT_FINITE: f"the pose {poses[row].tolist()} is not finite",
                     NOT_UNIT: f"the quaternion's norm is {norm:.6g}, a rotation needs 1",
-                    EXPIRED: f"older than the {seconds(self.history_ns)} of history that are kept",
+                    EXPIRED: f"older than the cache duration of {seconds(self.history_ns)}",
                 }[fault]
             refusals.append(Refusal(row, parent, child, stamp, reason))
         return InvalidTransform(tuple(refusals), len(children))
 
     def _loop(self, parent: int, child: int, stamp: int, static: bool) -> str:
-        """Say which loop a refused transform would close: from its child down to its parent, and to the child."""
+        """Describe the loop that a refused transform would close, from child to parent and back."""
         at = store_kernels.closes_loop(self.rings.frames, parent, child, stamp, static)
         chain, row = [child, parent], parent
         while row != child:

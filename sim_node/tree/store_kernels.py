@@ -1,10 +1,10 @@
-"""The compiled stores: transforms into histories, checked, in the order of their stamps.
+"""Compiled stores: check transforms and insert them into histories, ordered by stamp.
 
-No kernel allocates a history or raises: `store` stops where one is missing or full (see layout.py).
+No kernel allocates a history or raises: `store` stops where a history is missing or full (see layout.py).
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls, disable-error-code="untyped-decorator"
-# The types are numba's: given for each entry point, inferred for what it calls.
+# numba infers the types, except for those of the entry points.
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sim_node.geometry.kernel import kernel
 from sim_node.tree import layout
 from sim_node.tree.history_kernels import locate, pose_of, ring_of, slot_of
 
-# tf2 takes a quaternion whose squared norm is this close to 1; it is scaled to 1 on its way in.
+# tf2 accepts a quaternion whose squared norm is this close to 1. It is normalised when it is stored.
 NORM_TOLERANCE = 1e-2
 
 _FRAMES = types.Array(from_dtype(layout.FRAME), 1, "C")
 _I64, _REPORT = types.int64, types.int64[::1]
-# Read-only types take writeable arrays as well.
+# Read-only types accept writeable arrays as well.
 _STAMPS_IN = types.Array(types.int64, 1, "C", readonly=True)
 _ROWS_IN = types.Array(types.int32, 1, "C", readonly=True)
 _POSES_IN = types.Array(types.float64, 2, "C", readonly=True)
@@ -48,7 +48,7 @@ def _fault(n_frames, parent, child, pose):
 
 @kernel()
 def _holds_already(frame, parent, stamp, static):
-    """Whether lookups at any time see the same parent of the frame with this transform as without it."""
+    """Return whether this transform does not change the parent of the frame at any time."""
     if frame.count == 0 or frame.parent != parent:
         return False
     return frame.kind >= layout.STATIC or (static == 0 and stamp >= frame.oldest and stamp >= frame.since)
@@ -56,7 +56,7 @@ def _holds_already(frame, parent, stamp, static):
 
 @kernel()
 def _span(frame, stamp, static):
-    """Return (begin, end): the frame has the parent of a transform that is stored now at `stamp` in [begin, end)."""
+    """Return (begin, end): a transform stored at `stamp` determines the frame's parent for stamps in [begin, end)."""
     if static:
         return layout.ALWAYS, layout.NEVER
     if frame.kind != layout.DYNAMIC or frame.count == 0 or stamp >= frame.newest:
@@ -69,7 +69,7 @@ def _span(frame, stamp, static):
 
 @kernel()
 def _parent_from(frame, stamp):
-    """Return (the frame's parent at `stamp`, the stamp at which that changes); the newest one stays for ever."""
+    """Return (the frame's parent at `stamp`, the stamp at which it changes). The newest parent stays for ever."""
     if frame.count == 0:
         return layout.NO_PARENT, layout.NEVER
     if frame.kind >= layout.STATIC:
@@ -101,7 +101,7 @@ def _fill(entry, parent, stamp, pose):
     entry.stamp = stamp
     entry.parent = parent
     square = pose[3] * pose[3] + pose[4] * pose[4] + pose[5] * pose[5] + pose[6] * pose[6]
-    # What is unit to the last place is kept to the last bit.
+    # A quaternion that is unit up to rounding is stored unchanged.
     scale = 1.0 / math.sqrt(square) if abs(square - 1.0) > 1e-15 else 1.0
     entry.x, entry.y, entry.z = pose[0], pose[1], pose[2]
     entry.qx, entry.qy, entry.qz, entry.qw = pose[3] * scale, pose[4] * scale, pose[5] * scale, pose[6] * scale
@@ -109,7 +109,10 @@ def _fill(entry, parent, stamp, pose):
 
 @kernel()
 def _forget(frame, history):
-    """Drop what is more than `history` older than the newest entry; called before one is added, as in tf2."""
+    """Drop entries that are older than the newest one by more than `history`.
+
+    Called before an entry is added, as in tf2.
+    """
     if frame.count == 0 or frame.oldest >= frame.newest - history:
         return
     ring = ring_of(frame)
@@ -137,7 +140,7 @@ def _append(frame, parent, stamp, pose, report):
 
 @kernel()
 def _insert(frame, parent, stamp, pose, report):
-    """Store an entry that is not the newest, or replace the one of equal stamp; False where the ring is full."""
+    """Store an entry that is not the newest, or replace the one of equal stamp. Return False if the ring is full."""
     ring = ring_of(frame)
     if stamp < frame.oldest:
         i = 0
@@ -169,11 +172,11 @@ def _insert(frame, parent, stamp, pose, report):
 
 @kernel(_I64(_FRAMES, _I64, _I64, _I64, _I64))
 def closes_loop(frames, parent, child, stamp, static):
-    """Return the first stamp at which `parent` hangs below `child` while this transform holds, or NEVER.
+    """Return the first stamp at which `parent` is below `child` while this transform is valid, or NEVER.
 
-    A transform holds until the next one of its child, the newest one for ever: a lookup of the latest sees the end of
-    that. From one change of a parent on the way to the next the way is the same, so that few stamps are looked at;
-    where no frame on it ever changed its parent, one.
+    A transform is valid until the next one of its child, the newest one for ever: a lookup of the latest time uses the
+    end of that. Between two changes of parents in the chain, the chain is the same, so that few stamps are checked: one
+    if no frame in it ever changed its parent.
     """
     at, end = _span(frames[child], stamp, static)
     while True:
@@ -194,10 +197,10 @@ def closes_loop(frames, parent, child, stamp, static):
     _I64(_FRAMES, _ROWS_IN, _ROWS_IN, _STAMPS_IN, _POSES_IN, _I64, _I64, _I64, _REPORT, types.uint8[::1]),
 )
 def store(frames, parents, children, stamps, poses, static, history, begin, report, faults):
-    """Store rows from `begin` on; return the row at which something needs doing first, or the number of rows.
+    """Store rows from `begin` on. Return the first row that needs preparation, or the number of rows.
 
-    static: 1 for timeless transforms; history: how far back entries are kept, ns. A row that cannot be stored
-    gets its fault and is left out. report: see layout.py, added up over the calls for one batch.
+    static: 1 for transforms valid at all times; history: how long entries are kept, ns. A row that cannot be stored
+    gets its fault and is skipped. report: see layout.py; it accumulates over the calls for one batch.
     """
     report[layout.WHY] = layout.DONE
     for row in range(begin, len(children)):

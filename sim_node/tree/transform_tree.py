@@ -1,4 +1,4 @@
-"""The time-indexed tree of coordinate frames: transforms go in, the pose of any frame in any other comes out."""
+"""The time-indexed tree of coordinate frames: store transforms, look up the pose of any frame in any other."""
 
 from __future__ import annotations
 
@@ -40,25 +40,27 @@ from sim_node.tree.layout import (
 )
 from sim_node.tree.quantised import QuantisedCache
 from sim_node.tree.storage import Indices, Storage
-from sim_node.tree.structure import Structure
+from sim_node.tree.structure import Names, Structure
 from sim_node.tree.waiting import Waiting, Waits
-
-Names = Sequence[str]
 
 
 class TransformTree(Structure, Waiting):
-    """Stores where frames are in their parents over time, and answers where any frame is in any other.
+    """Stores the poses of frames in their parents over time, and looks up the pose of any frame in any other.
 
-    cache_duration: seconds of history kept per frame, counted back from its newest transform.
-    tolerance: seconds by which a stamp may lie outside a frame's history; its nearest end is held there.
-    static_patterns: frames below a base_link whose last name component fits one of these become static.
-    detect_jumps: whether a batch that is older than the whole history of its frames restarts them (a recording
-    that is played in a loop), where otherwise it is refused.
-    bucket: seconds to which a quantised lookup rounds its stamp.
-    max_frames: transforms from or to further frames are refused, with one warning in the log.
+    Poses are float64 [x y z qx qy qz qw], m, and map the child's coordinates into the parent's. Stamps are int
+    nanoseconds. One thread may store while others look up; a lookup never sees half of a transform.
 
-    Poses are float64 [x y z qx qy qz qw] in metres, mapping the child's coordinates into the parent's; stamps are
-    int nanoseconds. One thread may store while others look up; no lookup sees half of a transform.
+    Args:
+        cache_duration: History to keep per frame, counted back from its newest transform (s).
+        tolerance: How far a stamp may lie outside a frame's history, where the nearest end is used (s).
+        static_patterns: Frames below a base_link whose last name component matches one of these become static.
+        detect_jumps: Whether a batch that is older than the whole history of its frames restarts them, as when a
+            recording is played in a loop. Otherwise it is refused.
+        bucket: Interval to which a quantised lookup rounds its stamp (s).
+        max_frames: Transforms from or to further frames are refused, with one warning in the log.
+
+    Raises:
+        ValueError: An argument is out of range.
     """
 
     def __init__(
@@ -85,8 +87,8 @@ class TransformTree(Structure, Waiting):
         self._storage = Storage(self.cache_duration_ns, self.tolerance_ns, static_patterns, detect_jumps, max_frames)
         self._cache = QuantisedCache(round(bucket * 1e9))
         self._waits = Waits()
-        # Held around each kernel call and never across a wait. Re-entrant: lookups nest, and a signal handler that
-        # looks up while its thread is in here must not hang.
+        # Held around each kernel call, never during a wait. Re-entrant: lookups nest, and a signal handler that
+        # looks up while its own thread holds the lock must not hang.
         self._lock = threading.RLock()
         self._report = np.zeros(REPORT_LENGTH, np.int64)
         self._one = (np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int64), np.zeros((1, 7)))
@@ -95,12 +97,21 @@ class TransformTree(Structure, Waiting):
     # Storing
 
     def set_transform(self, parent: str, child: str, stamp_ns: int, pose: npt.ArrayLike, static: bool = False) -> None:
-        """Store the pose (7,) of `child` in `parent` at `stamp_ns`, or for all times if static.
+        """Store a transform.
 
-        An equal stamp replaces, an older one lands in its place. A quaternion whose squared norm is within 1e-2 of
-        one is scaled to it. A leading slash of a name is dropped, as tf2 does.
-        Raises InvalidTransform for what is not finite, a quaternion that is no rotation, a frame that is its own
-        parent or below itself, or a stamp older than the history that is kept.
+        An equal stamp replaces the stored transform, an older one is inserted in order.
+
+        Args:
+            parent: The parent frame. A leading slash is dropped, as in tf2.
+            child: The child frame, likewise.
+            stamp_ns: The time of the transform (ns).
+            pose: Pose (7,) of `child` in `parent` [x y z qx qy qz qw], m. The quaternion is normalised; its squared
+                norm must be within 1e-2 of one.
+            static: Whether the transform is valid at all times.
+
+        Raises:
+            InvalidTransform: A number is not finite, the quaternion is not a rotation, the frame is its own parent or
+                its own ancestor, or the stamp is older than the cache duration.
         """
         with self._lock:
             parents, children, stamps, poses = self._one
@@ -109,7 +120,7 @@ class TransformTree(Structure, Waiting):
             poses[0] = pose
             self._one_fault[0] = 0
             error = self._storage.store(parents, children, stamps, poses, static, self._one_fault)
-        self._tell(error)
+        self._finish(error)
 
     def set_transforms(
         self,
@@ -119,10 +130,19 @@ class TransformTree(Structure, Waiting):
         poses: npt.ArrayLike,
         static: bool = False,
     ) -> None:
-        """Store a message's worth of transforms at once.
+        """Store N transforms at once, such as those of a message.
 
-        parents, children: N names each, or their `indices`; stamps_ns: (N,) or one for all; poses: (N, 7).
-        Raises InvalidTransform, naming each row that was refused, after all the others were stored.
+        Args:
+            parents: N names of parent frames, or their `indices`.
+            children: N names of child frames, or their `indices`.
+            stamps_ns: Times (N,), or one for all (ns).
+            poses: Poses (N, 7) of the children in their parents [x y z qx qy qz qw], m.
+            static: Whether the transforms are valid at all times.
+
+        Raises:
+            InvalidTransform: Rows cannot be stored; the error lists each of them. All others were stored.
+            TypeError: The stamps are not integers.
+            ValueError: The shapes do not match.
         """
         parent_rows, child_rows = self.indices(parents), self.indices(children)
         poses = np.ascontiguousarray(poses, dtype=np.float64)
@@ -138,29 +158,7 @@ class TransformTree(Structure, Waiting):
         faults = np.zeros(len(child_rows), np.uint8)
         with self._lock:
             error = self._storage.store(parent_rows, child_rows, stamps, poses, static, faults)
-        self._tell(error)
-
-    def indices(self, names: Names | Indices) -> Indices:
-        """Return the indices (N,) under which the tree keeps these names, for use in set_transforms.
-
-        They hold for the tree's life: whoever sends the same names again and again asks once.
-        """
-        if isinstance(names, np.ndarray) and names.dtype.kind in "iu" and names.ndim == 1:
-            return np.ascontiguousarray(names, dtype=np.int32)
-        if isinstance(names, str):
-            raise TypeError(f"needs a sequence of names, found the name '{names}'")
-        with self._lock:
-            return np.array([self._storage.register(name) for name in names], dtype=np.int32)
-
-    def clear(self) -> None:
-        """Forget all dynamic transforms; static and promoted ones stay, as in tf2."""
-        with self._lock:
-            self._storage.clear()
-
-    def jump_back(self, stamp_ns: int) -> None:
-        """Forget all dynamic transforms after `stamp_ns`: time was set back to there."""
-        with self._lock:
-            self._storage.forget_after(as_int(stamp_ns))
+        self._finish(error)
 
     # Looking up
 
@@ -173,12 +171,26 @@ class TransformTree(Structure, Waiting):
         quantised: bool = False,
         out: FloatArray | None = None,
     ) -> FloatArray:
-        """Return the pose (7,) of `source` in `target`: it maps source's coordinates into target's.
+        """Return the pose of a frame in another.
 
-        stamp_ns: None for the latest time that all frames on the way have in common. tolerance_ns: None for the
-        tree's. quantised: answer for the nearest multiple of the bucket (10 ms) and remember the answer, which is
-        then read-only; off by at most half a bucket of motion. out: a float64 (7,) array to write to.
-        Raises UnknownFrame, Disconnected, PastExtrapolation or FutureExtrapolation.
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest time that all frames in the chain have in common.
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+            quantised: Whether to look up the nearest multiple of the bucket (10 ms) and to cache the result, which is
+                then read-only. It is off by at most half a bucket of motion.
+            out: A float64 array (7,) to write to.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m, that maps the source's coordinates into the target's.
+
+        Raises:
+            UnknownFrame: A frame does not exist.
+            Disconnected: The frames have no common ancestor.
+            PastExtrapolation: The stamp is before the history of a frame in the chain.
+            FutureExtrapolation: The stamp is after it.
+            ValueError: `out` has another shape or type.
         """
         stamp = LATEST if stamp_ns is None else as_int(stamp_ns)
         tolerance = self.tolerance_ns if tolerance_ns is None else as_int(tolerance_ns)
@@ -199,7 +211,20 @@ class TransformTree(Structure, Waiting):
     def lookup_stamped(
         self, target: str, source: str, stamp_ns: int | None = None, tolerance_ns: int | None = None
     ) -> tuple[int | None, FloatArray]:
-        """As `lookup`, with the stamp that the pose is of: None where the whole way is static and no stamp given."""
+        """Return the pose of a frame in another, and its stamp.
+
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest common time.
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            The stamp (ns), None if the whole chain is static and no stamp was given; and the pose (7,).
+
+        Raises:
+            TransformError: As `lookup` does.
+        """
         out = np.empty(7)
         stamp = LATEST if stamp_ns is None else as_int(stamp_ns)
         tolerance = self.tolerance_ns if tolerance_ns is None else as_int(tolerance_ns)
@@ -209,10 +234,22 @@ class TransformTree(Structure, Waiting):
     def lookup_many(
         self, target: str, source: str, stamps_ns: npt.ArrayLike, tolerance_ns: int | None = None
     ) -> FloatArray:
-        """Return the poses (N, 7) of `source` in `target` at each of stamps_ns (N,), in any order.
+        """Return the poses of a frame in another at many times.
 
-        Raises as `lookup` does, for the first stamp at fault. The tree may be stored to in between; each row is
-        right for some time during the call.
+        Another thread may store transforms during the call; each row is correct for some moment in the call.
+
+        Args:
+            target: The frame in which the poses are expressed.
+            source: The frame whose poses are returned.
+            stamps_ns: Times (N,), integers in any order (ns).
+            tolerance_ns: How far a stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Poses (N, 7) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does, for the first stamp that fails.
+            TypeError: The stamps are not integers (N,).
         """
         stamps = np.asarray(stamps_ns)
         if stamps.ndim != 1 or (stamps.dtype.kind not in "iu" and stamps.size):
@@ -236,9 +273,23 @@ class TransformTree(Structure, Waiting):
     def lookup_full(
         self, target: str, target_stamp_ns: int | None, source: str, source_stamp_ns: int | None, fixed: str
     ) -> FloatArray:
-        """Return the pose (7,) of `source` at one time in `target` at another, `fixed` standing still between."""
+        """Return the pose of a frame at one time in another frame at another time, as in tf2.
+
+        Args:
+            target: The frame in which the pose is expressed.
+            target_stamp_ns: The time of the target (ns); None for the latest.
+            source: The frame whose pose is returned.
+            source_stamp_ns: The time of the source (ns); None for the latest.
+            fixed: A frame that does not move between the two times.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does.
+        """
         with self._lock:
-            self._pair(target, fixed)  # an unknown frame is told before a stamp that another one lacks
+            self._pair(target, fixed)  # report an unknown frame before a stamp outside a history
             there = self.lookup(fixed, source, source_stamp_ns)
             back = self.lookup(target, fixed, target_stamp_ns)
         return compose(back, there)
@@ -246,7 +297,17 @@ class TransformTree(Structure, Waiting):
     def can_lookup(
         self, target: str, source: str, stamp_ns: int | None = None, tolerance_ns: int | None = None
     ) -> bool:
-        """Whether `lookup` would answer now."""
+        """Return whether `lookup` would succeed now.
+
+        Args:
+            target: The target frame.
+            source: The source frame.
+            stamp_ns: The time (ns); None for the latest common time.
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Whether it would.
+        """
         stamp = LATEST if stamp_ns is None else as_int(stamp_ns)
         tolerance = self.tolerance_ns if tolerance_ns is None else as_int(tolerance_ns)
         with self._lock:
@@ -258,12 +319,23 @@ class TransformTree(Structure, Waiting):
             )
 
     def latest_common_time(self, target: str, source: str) -> int | None:
-        """Return the newest stamp for which all frames on the way have data; None where the way is static."""
+        """Return the newest stamp for which all frames in a chain have data.
+
+        Args:
+            target: The target frame.
+            source: The source frame.
+
+        Returns:
+            The stamp (ns); None if the chain is static.
+
+        Raises:
+            TransformError: As `lookup` does.
+        """
         return self.lookup_stamped(target, source)[0]
 
     # Inside
 
-    def _tell(self, error: InvalidTransform | None) -> None:
+    def _finish(self, error: InvalidTransform | None) -> None:
         if self._waits:
             self._waits.wake()
         if error is not None:
@@ -276,7 +348,7 @@ class TransformTree(Structure, Waiting):
             raise UnknownFrame.among(missing.args[0], self.frames) from None
 
     def _lookup(self, target: str, source: str, stamp: int, tolerance: int, out: FloatArray) -> int:
-        """Write the pose to `out`, return the stamp it is of."""
+        """Write the pose to `out` and return its stamp."""
         with self._lock:
             storage = self._storage
             try:
@@ -300,7 +372,7 @@ class TransformTree(Structure, Waiting):
                 rows = self._pair(target, source)
                 middle = bucket * cache.bucket_ns
                 status = kernels.lookup(storage.rings.frames, *rows, middle, 0, self._report, pose)
-                # At the ends of a history the bucket's middle may lie outside: the stamp itself is looked up then.
+                # At the ends of a history the centre of the bucket may lie outside: look up the stamp itself then.
                 if status != FOUND:
                     return None
                 cache.put(target, source, bucket, storage.rewrites, pose)

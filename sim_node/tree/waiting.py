@@ -1,4 +1,4 @@
-"""Waiting until a transform can be looked up: one list of calls to make, for threads, asyncio and rclpy alike."""
+"""Waiting until a transform is available: one list of callbacks, for threads, asyncio and rclpy."""
 
 from __future__ import annotations
 
@@ -14,20 +14,25 @@ from sim_node.geometry.arrays import FloatArray
 
 @dataclass(eq=False)
 class Wait:
-    """Someone who is to be told, once, when `is_ready` first holds. `cancel` may be called at any time."""
+    """A callback that is called once, when `is_ready` first returns True.
+
+    Attributes:
+        is_ready: The condition.
+        call: The callback.
+    """
 
     is_ready: Callable[[], bool]
     call: Callable[[], None]
     _waits: Waits
 
     def cancel(self) -> None:
-        """Be told no more; nothing happens if the call was made already."""
+        """Remove the callback. This has no effect after it was called, and may be done at any time."""
         self._waits.remove(self)
 
 
 @dataclass(eq=False)
 class Waits:
-    """Everyone who waits. Whoever stores transforms calls `wake` after it has let go of the tree's lock."""
+    """All pending callbacks. Who stores transforms calls `wake` after releasing the tree's lock."""
 
     _pending: list[Wait] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -39,16 +44,16 @@ class Waits:
         return len(self._pending)
 
     def add(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
-        """Call `call` as soon as `is_ready` holds: in this thread if it does now, or else in the thread that wakes."""
+        """Call `call` as soon as `is_ready` returns True: now in this thread, or later in that of `wake`."""
         wait = Wait(is_ready, call, self)
         with self._lock:
             self._pending.append(wait)
-        # Listed first and asked afterwards: data that comes in between is seen by the one or by the other.
+        # Add first and check afterwards: data that arrives in between is noticed by one or the other.
         self._settle([wait])
         return wait
 
     def remove(self, wait: Wait) -> bool:
-        """Take a wait off the list; False if it was not there any more."""
+        """Remove a callback. Return False if it was not pending any more."""
         with self._lock:
             if wait in self._pending:
                 self._pending.remove(wait)
@@ -56,14 +61,14 @@ class Waits:
         return False
 
     def wake(self) -> None:
-        """Tell everyone whose transform is there by now."""
+        """Call the callbacks whose transforms are available now."""
         with self._lock:
             pending = list(self._pending)
         self._settle(pending)
 
     def _settle(self, waits: list[Wait]) -> None:
         for wait in waits:
-            # Whoever takes it off the list makes the call, so it is made once.
+            # The thread that removes it makes the call, so that it is made once.
             if wait.is_ready() and self.remove(wait):
                 wait.call()
 
@@ -74,10 +79,14 @@ class Waiting(ABC):
     _waits: Waits
 
     def when(self, is_ready: Callable[[], bool], call: Callable[[], None]) -> Wait:
-        """Call `call` once, as soon as `is_ready` holds: now, or in the thread that stores what is missing.
+        """Call a function once, as soon as a condition holds: now, or in the thread that stores the missing transform.
 
-        `is_ready` is asked after each store. Both must be short and must not raise. `cancel()` of what is returned
-        takes it back.
+        Args:
+            is_ready: The condition, evaluated after each store. It must be short and must not raise.
+            call: The function. It must be short and must not raise.
+
+        Returns:
+            A handle with `cancel()`.
         """
         return self._waits.add(is_ready, call)
 
@@ -89,7 +98,18 @@ class Waiting(ABC):
         call: Callable[[], None],
         tolerance_ns: int | None = None,
     ) -> Wait:
-        """As `when`, for a lookup that would answer."""
+        """Call a function once, as soon as a lookup would succeed; see `when`.
+
+        Args:
+            target: The target frame.
+            source: The source frame.
+            stamp_ns: The time (ns); None for the latest common time.
+            call: The function. It must be short and must not raise.
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            A handle with `cancel()`.
+        """
         return self.when(lambda: self.can_lookup(target, source, stamp_ns, tolerance_ns), call)
 
     def wait_for_transform(
@@ -100,9 +120,20 @@ class Waiting(ABC):
         timeout: float = 1.0,
         tolerance_ns: int | None = None,
     ) -> FloatArray:
-        """As `lookup`, but wait up to `timeout` seconds for another thread to store what is missing.
+        """Return the pose of a frame in another, waiting for another thread to store what is missing.
 
-        Raises what `lookup` raises, when the time is over.
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest common time.
+            timeout: How long to wait (s).
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does, after the timeout.
         """
         ready = threading.Event()
         wait = self.when_available(target, source, stamp_ns, ready.set, tolerance_ns)
@@ -120,7 +151,21 @@ class Waiting(ABC):
         timeout: float = 1.0,
         tolerance_ns: int | None = None,
     ) -> FloatArray:
-        """As `wait_for_transform`, in an asyncio loop; whatever thread stores, this one goes on."""
+        """Return the pose of a frame in another, waiting in an asyncio loop; see `wait_for_transform`.
+
+        Args:
+            target: The frame in which the pose is expressed.
+            source: The frame whose pose is returned.
+            stamp_ns: The time (ns); None for the latest common time.
+            timeout: How long to wait (s).
+            tolerance_ns: How far the stamp may lie outside a history (ns); None for the tolerance of the tree.
+
+        Returns:
+            Pose (7,) [x y z qx qy qz qw], m.
+
+        Raises:
+            TransformError: As `lookup` does, after the timeout.
+        """
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
 
@@ -141,10 +186,10 @@ class Waiting(ABC):
     def lookup(
         self, target: str, source: str, stamp_ns: int | None = None, tolerance_ns: int | None = None
     ) -> FloatArray:
-        """See TransformTree."""
+        """See TransformTree.lookup."""
 
     @abstractmethod
     def can_lookup(
         self, target: str, source: str, stamp_ns: int | None = None, tolerance_ns: int | None = None
     ) -> bool:
-        """See TransformTree."""
+        """See TransformTree.can_lookup."""

@@ -43,9 +43,8 @@ class Unreadable:
             before = self.by_topic.get(topic, 0)
             self.by_topic[topic] = before + 1
         if not before:
-            self._report(
-                printable(f"{topic}: message skipped{whence}: {why}; further ones on this topic are only counted")
-            )
+            text = f"{topic}: message skipped{whence}: {why}; further ones on this topic are only counted"
+            self._report(printable(text))
 
     def counted(self) -> list[str]:
         """Return a line for each topic with more unreadable messages than the one reported.

@@ -8,7 +8,7 @@ from sim_node.world.load import load, loads
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
 from sim_node.world.models import Model
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
-from sim_node.world.recipes import Recipe
+from sim_node.world.processes import Process
 from sim_node.world.systems import (
     Attachment,
     ContactGeometry,
@@ -46,7 +46,7 @@ __all__ = [
     "Pilot",
     "Place",
     "Problem",
-    "Recipe",
+    "Process",
     "RedirectedMateConnector",
     "RigidBody",
     "Rotor",

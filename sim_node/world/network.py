@@ -1,4 +1,4 @@
-"""What a world file says of the network: loopback by itself, other addresses only where the user allows it."""
+"""Network addresses of a world file: loopback only, unless the user allows others."""
 
 from __future__ import annotations
 
@@ -9,33 +9,44 @@ from collections.abc import Iterator
 from sim_node.world.model import World
 from sim_node.world.problems import Place, Problem, Where, WorldError, quoted, shown_key
 
-# KIND:PORT is on this machine; KIND:HOST:PORT is where HOST is. An option may stand before it (--master=tcp:...).
+# KIND:PORT is on this machine, KIND:HOST:PORT on HOST. An option may precede it (--master=tcp:...).
 _LINK = re.compile(r"(?:.*=)?(?:tcp|tcpin|tcpout|udp|udpin|udpout|udpcl|udpbcast):(?://)?(?P<address>.*)", re.DOTALL)
-_ALLOWED = "world files may use this machine's loopback only; --allow-network (parameter allow_network) allows it"
+_ALLOWED = "world files may use loopback only, unless --allow-network (parameter allow_network) is given"
 
 
 def refuse_network(world: World, *, allowed: bool) -> None:
-    """Raises WorldError for a world whose autopilots or recipes would reach, or listen, beyond loopback."""
+    """Raise an error if autopilots or processes of a world use addresses beyond loopback.
+
+    Args:
+        world: The world.
+        allowed: Whether the user allows such addresses.
+
+    Raises:
+        WorldError: Names each such address, unless they are allowed.
+    """
     problems = [] if allowed else list(network_problems(world))
     if problems:
         raise WorldError(problems)
 
 
 def network_problems(world: World) -> Iterator[Problem]:
-    """Each address beyond loopback, at its place."""
+    """Yield a problem for each address beyond loopback."""
     for vehicle in world.vehicles:
         for url in () if vehicle.autopilot is None else vehicle.autopilot.links:
             if not is_local(url):
                 yield _problem(vehicle.place, f"vehicles.{shown_key(vehicle.name)}", "autopilot.links", url)
-    for recipe in world.recipes:
-        for key, words in (("command", recipe.command), ("env", tuple(value for _, value in recipe.env))):
+    for process in world.processes:
+        for key, words in (("command", process.command), ("env", tuple(value for _, value in process.env))):
             for word in words:
                 if not is_local(word):
-                    yield _problem(recipe.place, f"recipes.{shown_key(recipe.name)}", key, word)
+                    yield _problem(process.place, f"processes.{shown_key(process.name)}", key, word)
 
 
 def is_local(word: str) -> bool:
-    """Whether a word is no link, or one that stays on this machine. Names of hosts may mean any of them."""
+    """Return whether a word is not a link, or a link on this machine.
+
+    Of host names, only localhost is known to be on this machine.
+    """
     found = _LINK.fullmatch(word)
     if found is None:
         return True

@@ -138,5 +138,5 @@ def root() -> str:
 
 
 def test_a_datum_is_asked_for() -> None:
-    with pytest.raises(TypeError, match="'msl' is no VerticalDatum"):
+    with pytest.raises(TypeError, match="'msl' is not a VerticalDatum"):
         convert_altitude(1, "msl", ELLIPSOID, 0, 0)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sim_node.frames import Frame, Kind
+from sim_node.frames import Frame, FrameKind
 
 DIRECTIONS = {  # REP 103's words as unit vectors of ENU and FLU
     **{"east": (1, 0, 0), "north": (0, 1, 0), "up": (0, 0, 1), "down": (0, 0, -1)},
@@ -44,8 +44,8 @@ def test_initials_spell_the_name() -> None:
 
 
 def test_kinds() -> None:
-    kinds = {kind: {frame.name for frame in Frame if frame.kind is kind} for kind in Kind}
-    assert kinds == {Kind.LOCAL: {"ENU", "NED"}, Kind.BODY: {"FLU", "FRD"}, Kind.GLOBAL: {"ECEF", "LLA"}}
+    kinds = {kind: {frame.name for frame in Frame if frame.kind is kind} for kind in FrameKind}
+    assert kinds == {FrameKind.LOCAL: {"ENU", "NED"}, FrameKind.BODY: {"FLU", "FRD"}, FrameKind.GLOBAL: {"ECEF", "LLA"}}
 
 
 def test_a_name_in_any_case() -> None:

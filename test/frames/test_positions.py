@@ -319,7 +319,7 @@ def test_an_origin_that_is_no_point(origin: int | str | npt.ArrayLike) -> None:
 def test_a_wrong_shape_and_a_wrong_frame() -> None:
     with pytest.raises(ValueError, match=r"position: shape is \(2,\), needs \(\.\.\., 3\)"):
         convert_position((1, 2), ENU, NED)
-    with pytest.raises(TypeError, match="'ENU' is no Frame"):
+    with pytest.raises(TypeError, match="'ENU' is not a Frame"):
         convert_position((1, 2, 3), "ENU", NED)  # type: ignore[arg-type]
 
 

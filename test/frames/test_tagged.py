@@ -48,7 +48,7 @@ def test_displacements() -> None:
     np.testing.assert_array_equal(Position([[3, 2, 1]], ENU) - Position([1, 1, 1], ENU), [[2, 1, 0]])
     with pytest.raises(FrameMismatch, match="position in ENU and position in NED"):
         Position([1, 2, 3], ENU) - Position([1, 2, 3], NED)
-    with pytest.raises(FrameMismatch, match="LLA is no displacement"):
+    with pytest.raises(FrameMismatch, match="LLA is not a displacement"):
         Position(ZURICH, LLA) - Position(BERN, LLA)
 
 
@@ -136,9 +136,9 @@ def test_a_wrong_shape() -> None:
 
 
 def test_a_tag_is_a_frame() -> None:
-    with pytest.raises(TypeError, match="'NED' is no Frame"):
+    with pytest.raises(TypeError, match="'NED' is not a Frame"):
         Position([1, 2, 3], "NED")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="'FRD' is no Frame"):
+    with pytest.raises(TypeError, match="'FRD' is not a Frame"):
         Orientation([0, 0, 0, 1], (NED, "FRD"))  # type: ignore[arg-type]
 
 

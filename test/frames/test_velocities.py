@@ -70,7 +70,7 @@ def test_refusals() -> None:
         convert_velocity((1, 2, 3), FLU, ECEF, (0, 0, 0))
     with pytest.raises(ValueError, match=r"LLA has no axes.*NED or ENU at the fix"):
         convert_velocity((1, 2, 3), LLA, ENU, (0, 0, 0))
-    with pytest.raises(TypeError, match="'NED' is no Frame"):
+    with pytest.raises(TypeError, match="'NED' is not a Frame"):
         convert_velocity((1, 2, 3), "NED", ENU)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"velocity: shape is \(4,\)"):
         convert_velocity((1, 2, 3, 4), NED, ENU)

@@ -114,10 +114,10 @@ def declared(wind: WindField) -> Columns:
 def test_a_restored_wind_goes_on_as_it_did() -> None:
     wind, other = field(1e-3, seed=2**70), field(1e-3)
     wind.advance(5000)
-    state = declared(wind).kept()
+    state = declared(wind).state()
     expected = record(wind, 2000)
     other.reset(2**70)
-    declared(other).put(state)
+    declared(other).restore(state)
     assert record(other, 2000).tobytes() == expected.tobytes()
 
 

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sim_node.programs.processes import VariableFault, filled
+from sim_node.programs.processes import VariableFault, expanded
 
 VALUES = {"SET": "value", "SPACED": "two words", "EMPTY": "", "DOLLAR": "$SET"}
 PLAIN = st.text("abc-:/.{ ", max_size=6)
 
 
 def texts(inside: bool) -> st.SearchStrategy[str]:
-    """Texts with variables, as both a shell in double quotes and `filled` read them."""
+    """Texts with variables, as both a shell in double quotes and `expanded` read them."""
     plain = st.text("abc-:/. ", max_size=6) if inside else PLAIN
     set_ones = st.sampled_from(["${SET}", "${SPACED}", "${DOLLAR}"])
 
@@ -33,33 +33,33 @@ def test_a_shell_expands_the_same(text: str) -> None:
     """POSIX 1003.1-2017, shell command language, 2.6.2: parameter expansion, as bash does it in double quotes."""
     script = f'printf %s "{text}"'
     expected = subprocess.run(["bash", "-c", script], env=VALUES, stdout=subprocess.PIPE, check=True).stdout.decode()
-    assert filled(text, VALUES) == expected
+    assert expanded(text, VALUES) == expected
 
 
 def test_the_home_folder_stands_for_a_tilde_in_front() -> None:
     home = str(Path.home())
-    assert filled("~/x", {}) == f"{home}/x"
-    assert filled("${DIR}/x", {"DIR": "~/ardupilot"}) == f"{home}/ardupilot/x"
-    assert filled("--defaults=${DIR:-~/a},~", {}) == f"--defaults={home}/a,~"
+    assert expanded("~/x", {}) == f"{home}/x"
+    assert expanded("${DIR}/x", {"DIR": "~/ardupilot"}) == f"{home}/ardupilot/x"
+    assert expanded("--defaults=${DIR:-~/a},~", {}) == f"--defaults={home}/a,~"
 
 
 def test_two_dollars_are_one() -> None:
-    assert filled("$${HOME} costs 5$$", {}) == "${HOME} costs 5$"
+    assert expanded("$${HOME} costs 5$$", {}) == "${HOME} costs 5$"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("${PX4_DIR}/bin/px4", "PX4_DIR is not set, and has no default"),
+        ("${PX4_DIR}/bin/px4", "PX4_DIR is not set and has no default"),
         ("${EMPTY}", "EMPTY is not set"),
-        ("$HOME", r"'\$HOME' is no variable"),
+        ("$HOME", r"'\$HOME' is not a variable"),
         ("${A", r"\$\{A is not closed"),
         ("${A:-b", r"\$\{A is not closed"),
         ("${A-b}", r"\$\{A is not closed"),
-        ("5$", r"'\$' is no variable"),
-        ("$(reboot)", r"'\$\(reboot\)' is no variable"),
+        ("5$", r"'\$' is not a variable"),
+        ("$(reboot)", r"'\$\(reboot\)' is not a variable"),
     ],
 )
 def test_what_cannot_be_filled_in_is_told(text: str, message: str) -> None:
     with pytest.raises(VariableFault, match=message):
-        filled(text, VALUES)
+        expanded(text, VALUES)

@@ -40,7 +40,7 @@ time: {{step: 0.004}}
 physics: {{integrator: euler, timestep: 0.001}}
 vehicles:
   - {{name: v, model: iris, autopilot: {{type: px4, instance: {instance}}}}}
-recipes:
+processes:
   sleeper: {{command: [{command}, "1000000"], log: log.txt}}
 """
 
@@ -90,7 +90,7 @@ class Yard:
         self.ticks = Ticks()
 
     def session(self, **options: Any) -> Session:
-        given = {"record": self.bag, "recording": SMALL, "view": self.page, "recipes": True, "sinks": (self.ticks,)}
+        given = {"record": self.bag, "recording": SMALL, "view": self.page, "processes": True, "sinks": (self.ticks,)}
         return Session(self.world, **{**given, **options})
 
     def assert_nothing_is_left(self) -> None:
@@ -326,11 +326,11 @@ def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pyte
     lines: list[str] = []
     tell: Callable[[str], None] = lines.append
     with caplog.at_level("INFO", "sim_node"):
-        with yard.session(recipes=None, report=tell):
+        with yard.session(processes=None, report=tell):
             pass
         assert not caplog.messages
-        with yard.session(recipes=None):
+        with yard.session(processes=None):
             pass
     assert any("PX4" in line or "px4" in line for line in lines)
     assert lines == caplog.messages
-    assert not [line for line in lines if "sleeper" in line], "nobody asked for recipes, nor could ask for them"
+    assert not [line for line in lines if "sleeper" in line], "nobody asked for processes, nor could ask for them"

@@ -338,7 +338,7 @@ def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
     claim_alone("real autopilots")  # the world listens where the first of them connects
     with launch(beside(launched, kind), f"{kind}_dir:=/nowhere") as (running, _):
         running.wait()
-        assert f"recipes.{kind}: no program /nowhere/build/" in running.output
+        assert f"processes.{kind}: no program /nowhere/build/" in running.output
         assert "1 error, nothing was started" in running.output
         assert "Traceback" not in running.output
 

@@ -1,4 +1,4 @@
-"""PX4 and ArduPilot themselves, started by recipes and flown through the bridge alone, against the simulation's truth.
+"""PX4 and ArduPilot themselves, started as processes of a world and flown through the bridge, against ground truth.
 
 They are too large to come with the project: PX4_DIR and ARDUPILOT_DIR name checkouts in which they are built for
 software in the loop; without one, what needs it is skipped.
@@ -81,7 +81,7 @@ class Flown:
         return f"tcp:127.0.0.1:{5760 + 10 * self.instance}"
 
     @property
-    def recipe(self) -> str:
+    def process(self) -> str:
         text = PX4 if self.kind == "px4" else ARDUPILOT
         return text.format(
             instance=self.instance, system=self.system, home=HOME, parameters=PARAMETERS, build=PX4_BUILD
@@ -113,14 +113,14 @@ def fleet(vehicles: list[Flown], folder: Path) -> Iterator[tuple[Listener, Progr
         autopilot = f"{{type: {one.kind}, instance: {one.instance}}}"
         lines.append(f"  - {{name: {one.name}, model: iris, pose: {pose}, autopilot: {autopilot}}}")
     world = folder / "fleet.yaml"
-    world.write_text("\n".join(lines) + "\nrecipes:" + "".join(one.recipe for one in vehicles), encoding="utf-8")
+    world.write_text("\n".join(lines) + "\nprocesses:" + "".join(one.process for one in vehicles), encoding="utf-8")
     plan = folder / "survey.yaml"
     plan.write_text(MISSION, encoding="utf-8")
     urls = [word for one in vehicles for word in ("--url", one.url)]
     bridge_command = sim_node("bridge", *urls, "--ros-args", "-p", f"mission_file:={plan}")
     environment = {"XDG_STATE_HOME": str(folder / "state"), "ROS_LOG_DIR": str(folder / "log")}
     with (
-        program(sim_node("run", world, "--recipes"), **environment) as simulation,
+        program(sim_node("run", world, "--processes"), **environment) as simulation,
         program(bridge_command, **environment) as bridge,
         listener() as ears,
     ):

@@ -274,8 +274,8 @@ STUBBORN = (
 def test_the_programs_of_a_world_end_with_it(tmp_path: Path, number: int, way: str) -> None:
     """Also one that does not heed SIGTERM, which gets its 2 s first, and whatever ends sim_node itself."""
     world, log = tmp_path / "yard.yaml", tmp_path / "log.txt"
-    world.write_text(f"world: yard\nrecipes:\n  p: {{command: [{sys.executable}, -c, '{STUBBORN}'], log: log.txt}}\n")
-    with program(sim_node("run", world, "--recipes", way)) as node:
+    world.write_text(f"world: yard\nprocesses:\n  p: {{command: [{sys.executable}, -c, '{STUBBORN}'], log: log.txt}}\n")
+    with program(sim_node("run", world, "--processes", way)) as node:
         node.wait_for("p: started, its output goes to")
         until(lambda: log.exists() and log.read_text().endswith("\n"), "the program's line")
         stubborn = psutil.Process(int(log.read_text()))
@@ -289,7 +289,7 @@ def test_the_programs_of_a_world_end_with_it(tmp_path: Path, number: int, way: s
 
 def test_a_world_starts_nothing_by_itself(tmp_path: Path) -> None:
     world = tmp_path / "yard.yaml"
-    world.write_text("world: yard\nrecipes: {p: {command: [touch, made]}}\n")
+    world.write_text("world: yard\nprocesses: {p: {command: [touch, made]}}\n")
     with program(sim_node("run", world, "--no-ros", "--duration", "0.1")) as node:
         assert node.wait() == 0
         assert "not asked to start p: touch made" in node.output

@@ -19,7 +19,7 @@ def test_frames_beyond_the_limit_are_refused_and_reported_once(caplog: pytest.Lo
     for child in ("a", "b"):
         tree.set_transform("map", child, 1, IDENTITY)
     for child in ("c", "d"):
-        with pytest.raises(InvalidTransform, match=r"the tree has its 3 frames already \(max_frames\)"):
+        with pytest.raises(InvalidTransform, match=r"the tree is full with 3 frames \(max_frames\)"):
             tree.set_transform("map", child, 1, IDENTITY)
     with pytest.raises(InvalidTransform, match="1 of 2 transforms refused") as refused:
         tree.set_transforms(["map", "map"], ["e", "b"], 2, [IDENTITY] * 2)
@@ -27,7 +27,7 @@ def test_frames_beyond_the_limit_are_refused_and_reported_once(caplog: pytest.Lo
     assert tree.frames == ("map", "a", "b")
     assert tree.lookup_stamped("map", "b")[0] == 2
     assert len(caplog.messages) == 1
-    assert "3 frames; 'c' and all further ones are refused" in caplog.messages[0]
+    assert "max_frames is 3; refusing 'c' and all further frames" in caplog.messages[0]
 
 
 def test_a_name_of_any_length_is_not_kept() -> None:

@@ -68,7 +68,7 @@ def test_a_promoted_frame_that_moves_is_dynamic_again_and_says_so_once(caplog: p
     with caplog.at_level(logging.WARNING, "sim_node.tree"):
         for stamp in (4, 5):
             tree.set_transform("base_link", "CAM_GIMBAL", stamp * SECOND, at(stamp - 1))
-    assert caplog.text.count("CAM_GIMBAL was kept as static because of its name, but it moves") == 1
+    assert caplog.text.count("CAM_GIMBAL was stored as static because of its name, but it moves") == 1
     assert kind(tree, "CAM_GIMBAL") == "dynamic"
     stamps = np.array([10, 20, 30, 35, 40, 45]) * SECOND // 10
     found = tree.lookup_many("base_link", "CAM_GIMBAL", stamps)

@@ -1,4 +1,4 @@
-"""World files mean this machine alone: links of autopilots and recipes beyond loopback are refused until allowed."""
+"""World files mean this machine alone: links of autopilots and processes beyond loopback are refused until allowed."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ vehicles:
     pose: {position: [0, 0, 0.13]}
     autopilot: {type: mavlink_builtin, links: ["LINK"]}
 """
-RECIPE = """\
+GROUND = """\
 world: w
-recipes:
+processes:
   ground: {command: [mavproxy.py, "--master=LINK"]}
 """
 REMOTE = [
@@ -43,7 +43,9 @@ LOCAL = ["udpin:14600", "udpout:127.0.0.1:14550", "tcp:localhost:5760", "udpout:
 
 
 @pytest.mark.parametrize("link", REMOTE)
-@pytest.mark.parametrize(("text", "key"), [(FLOWN, "vehicles[0].autopilot.links"), (RECIPE, "recipes.ground.command")])
+@pytest.mark.parametrize(
+    ("text", "key"), [(FLOWN, "vehicles[0].autopilot.links"), (GROUND, "processes.ground.command")]
+)
 def test_other_machines_are_refused(
     text: str, key: str, link: str, write: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,7 +61,7 @@ def test_other_machines_are_refused(
 
 
 @pytest.mark.parametrize("link", LOCAL)
-@pytest.mark.parametrize("text", [FLOWN, RECIPE])
+@pytest.mark.parametrize("text", [FLOWN, GROUND])
 def test_this_machine_needs_no_leave(text: str, link: str, write: Callable[..., Path]) -> None:
     assert main(["check", str(write(text.replace("LINK", link)))]) == 0
 

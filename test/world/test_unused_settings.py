@@ -100,7 +100,7 @@ TAKEN = {
     "models",
     "actuators",
 }
-TOLD = {"origin", "time", "physics", "wind", "recipes"}
+TOLD = {"origin", "time", "physics", "wind", "processes"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
 ASSEMBLED = {"loop_closures", "contact_exclusions"}
 

@@ -99,7 +99,7 @@ def _load(reference: Value | None, context: Context) -> World | None:
         reference.error(f"one include too many; allowed: {DEEPEST} deep, {MAX_FILES} files in a world")
         return None
     world = read_file(path, shown, context.roots.around(path), context.report, context.including)
-    if world is not None and world.recipes:
-        names = ", ".join(recipe.name for recipe in world.recipes)
-        reference.warning(f"its recipes ({names}) are left out: programs are started by the file that is run")
+    if world is not None and world.processes:
+        names = ", ".join(process.name for process in world.processes)
+        reference.warning(f"its processes ({names}) are left out: programs are started by the file that is run")
     return world

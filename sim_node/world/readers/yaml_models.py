@@ -179,7 +179,6 @@ def _position(value: Value, joint: LinkJoint) -> FloatArray | None:
 
 
 @section("actuators")
-@section("drives")  # what the key was called before
 def read_actuators(value: Value, context: Context) -> None:
     """Read a list of actuators, a joint each."""
     for entry in value.items():

@@ -108,10 +108,12 @@ SECTIONS: Registry[str, Section] = Registry(
         f"sim_node.world.readers.yaml_{name}"
         for name in (
             *("frames", "include", "motions", "bodies", "models", "forces", "vehicles"),
-            *("systems", "recipes"),
+            *("systems", "processes"),
         )
     ),
     group="sim_node.parts",
 )
 # Registers the function that reads a top-level key.
 section = SECTIONS.add
+# Former names of sections, which files may still use.
+SECTION_ALIASES = {"drives": "actuators", "recipes": "processes"}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Mapping as AnyMapping
+from types import MappingProxyType
 from typing import Any
 
 from sim_node.text import did_you_mean
@@ -62,6 +64,7 @@ def _scalar(node: Scalar) -> Any:
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
 NULL = ("", "~", "null", "Null", "NULL")
+NO_ALIASES: AnyMapping[str, str] = MappingProxyType({})
 _NO_TEXT = frozenset((*NULL, *TRUE, *FALSE))
 
 
@@ -195,40 +198,53 @@ class Value:
             item.number(-largest, largest)
         return None
 
-    def table(self, known: Collection[str], required: Iterable[str] = ()) -> Table:
-        """A mapping whose keys are all `known`; what is `required` and missing is recorded."""
-        return Table(self, known, required)
+    def table(
+        self, known: Collection[str], required: Iterable[str] = (), aliases: AnyMapping[str, str] = NO_ALIASES
+    ) -> Table:
+        """Read a mapping with `known` keys, by these names or their `aliases`. Record unknown and missing keys."""
+        return Table(self, known, required, aliases)
 
 
 class Table:
-    """A mapping read by key. A key that is missing or misspelt is recorded where the table stands."""
+    """A mapping read by key. Missing and unknown keys are recorded as faults.
 
-    __slots__ = ("_entries", "value")
+    An alias is another spelling of a key. Messages name the key as the file spells it.
+    """
 
-    def __init__(self, value: Value, known: Collection[str], required: Iterable[str]) -> None:
+    __slots__ = ("_entries", "_spelled", "value")
+
+    def __init__(
+        self, value: Value, known: Collection[str], required: Iterable[str], aliases: AnyMapping[str, str]
+    ) -> None:
         self.value = value
         node = value.node
+        self._spelled: dict[str, str] = {}
         if not isinstance(node, Mapping):
             value.error(f"a mapping is needed ({', '.join(known)}), found {value.found()}")
             self._entries: dict[str, tuple[Scalar, Node]] = {}
             return
         self._entries = node.entries
         for name, (key, _) in node.entries.items():
-            if name not in known:
-                place = Value(key, value.report, shown_key(name), value)
+            place = Value(key, value.report, shown_key(name), value)
+            if (key_name := aliases.get(name)) in node.entries:
+                place.error(f"is another name of {key_name}, which is given, too; give one of them")
+            elif key_name is not None:
+                self._spelled[key_name] = name
+            elif name not in known:
                 hint = did_you_mean(name, known) if len(value.report.errors) < MAX_SHOWN else ""
                 place.error(f"unknown key{hint} (known: {', '.join(known)})")
         for name in required:
-            if name not in node.entries:
+            if name not in self:
                 value.error(f"{name} is missing")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._entries
+        return self._spelled.get(name, name) in self._entries
 
     def get(self, name: str) -> Value | None:
-        """The value under `name`, None where it is not there."""
-        entry = self._entries.get(name)
-        return None if entry is None else Value(entry[1], self.value.report, name, self.value)
+        """Return the value under `name`, or None."""
+        spelled = self._spelled.get(name, name)
+        entry = self._entries.get(spelled)
+        return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
 
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
         """The word under `name`, or the default."""

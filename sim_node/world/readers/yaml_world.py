@@ -14,7 +14,7 @@ from sim_node.world.readers.files import Roots, read_text
 from sim_node.world.readers.registry import reader
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence, compose
-from sim_node.world.readers.yaml_section import SECTIONS, Context
+from sim_node.world.readers.yaml_section import SECTION_ALIASES, SECTIONS, Context
 from sim_node.world.readers.yaml_values import Value
 
 
@@ -65,7 +65,7 @@ def read_yaml(path: Path, shown: Path, roots: Roots, report: Report, including: 
         report.error("is empty; a world has at least a name")
         return None
     context = Context(path, shown, roots, report, (*including, path.resolve()))
-    table = Value(root, report).table(tuple(SECTIONS))
+    table = Value(root, report).table(tuple(SECTIONS), aliases=SECTION_ALIASES)
     for key, read in SECTIONS.items():
         value = table.get(key)
         if value is not None:

@@ -1,4 +1,4 @@
-"""Recipes of a world become programs only where somebody asked for them, with their variables filled in."""
+"""Processes of a world become programs only where somebody asked for them, with their variables expanded."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def world(folder: Path, text: str) -> World:
 
 def test_nothing_is_started_unasked(home: Path) -> None:
     lines: list[str] = []
-    yard = world(home, "world: yard\nrecipes: {touch: {command: [touch, made, 'a b']}}\n")
-    with supervised(yard, asked=False, tell=lines.append) as supervisor:
+    yard = world(home, "world: yard\nprocesses: {touch: {command: [touch, made, 'a b']}}\n")
+    with supervised(yard, start=False, report=lines.append) as supervisor:
         assert not supervisor.running
-    assert lines == ["not asked to start touch: touch made 'a b' (--recipes, or recipes:=true, does)"]
+    assert lines == ["not starting touch: touch made 'a b'; use --processes or processes:=true to start it"]
     assert not (home / "made").exists()
 
 
 def test_asked_for_it_runs_in_the_worlds_folder(home: Path) -> None:
-    yard = world(home, "world: yard\nrecipes: {touch: {command: [touch, made]}}\n")
-    with supervised(yard, asked=True, tell=print) as supervisor:
+    yard = world(home, "world: yard\nprocesses: {touch: {command: [touch, made]}}\n")
+    with supervised(yard, start=True, report=print) as supervisor:
         assert supervisor.running["touch"].ended.wait(PATIENCE)
     assert (home / "made").exists()
 
@@ -45,7 +45,7 @@ def test_asked_for_it_runs_in_the_worlds_folder(home: Path) -> None:
 def test_variables_come_from_the_environment_and_the_world(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (home / "px4").mkdir()
     monkeypatch.setenv("PX4_DIR", str(home / "px4"))
-    text = "world: yard\nrecipes: {p: {command: ['true', '${WORLD_DIR}/x', '${NAME:-iris}'], cwd: '${PX4_DIR}', " \
+    text = "world: yard\nprocesses: {p: {command: ['true', '${WORLD_DIR}/x', '${NAME:-iris}'], cwd: '${PX4_DIR}', " \
            "env: {A: '${PX4_DIR}/b'}, log: p.txt}, q: {command: 'true', cwd: '${STATE_DIR}'}}\n"  # fmt: skip
     p, q = programs_of(world(home, text))
     assert p.command == ("true", f"{home}/x", "iris")
@@ -56,15 +56,15 @@ def test_variables_come_from_the_environment_and_the_world(home: Path, monkeypat
 
 def test_all_that_keeps_them_from_starting_is_told_and_none_is(home: Path) -> None:
     text = """world: yard
-recipes:
+processes:
   good: {command: [touch, made]}
   px4: {command: ["${PX4_DIR}/bin/px4"]}
   gcs: {command: ./no-such-gcs}
 """
     with pytest.raises(WorldError) as error:
-        supervised(world(home, text), asked=True, tell=print)
+        supervised(world(home, text), start=True, report=print)
     assert [str(line).partition("yard.yaml:")[2] for line in error.value.lines()] == [
-        "4:8: recipes.px4: PX4_DIR is not set, and has no default; set it as in PX4_DIR=... sim_node run ...",
-        f"5:8: recipes.gcs: no program {home}/no-such-gcs",
+        "4:8: processes.px4: PX4_DIR is not set and has no default; set it, as in PX4_DIR=... sim_node run ...",
+        f"5:8: processes.gcs: no program {home}/no-such-gcs",
     ]
     assert not (home / "made").exists()

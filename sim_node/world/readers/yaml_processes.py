@@ -1,4 +1,4 @@
-"""The `recipes` of a world file: programs that may be started beside it."""
+"""Read the section `processes` of a world file: programs to run beside the simulation."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 import shlex
 
 from sim_node.world.problems import quoted, shown_key
+from sim_node.world.processes import MAX_DELAY_S, RESTARTS, Process
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import NULL, Value
-from sim_node.world.recipes import MAX_DELAY_S, RESTARTS, Recipe
 
-RECIPE_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
-# Of a recipe, which names its log file, and of an environment variable.
+PROCESS_KEYS = ("command", "cwd", "env", "restart", "log", "delay")
+# Names of processes, which also name log files, and of environment variables.
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,99}", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
-@section("recipes")
-def read_recipes(value: Value, context: Context) -> None:
-    """A mapping of names to programs."""
+@section("processes")
+def read_processes(value: Value, context: Context) -> None:
+    """Read a mapping of names to programs."""
     if not isinstance(value.node, Mapping):
         value.error(f"a mapping of names to programs is needed, found {value.found()}")
         return
@@ -27,17 +27,17 @@ def read_recipes(value: Value, context: Context) -> None:
         errors = len(value.report.errors)
         if not _NAME.fullmatch(name):
             at = Value(key, value.report, shown_key(name), value)
-            at.error("is no name of a recipe; letters, digits, and _ . - behind the first are allowed")
+            at.error("is not a process name; use letters, digits and, after the first character, _ . -")
         entry = Value(node, value.report, shown_key(name), value)
-        recipe = _recipe(name, entry)
+        process = _process(name, entry)
         if len(value.report.errors) == errors:
-            context.add(recipe)
+            context.add(process)
 
 
-def _recipe(name: str, entry: Value) -> Recipe:
-    table = entry.table(RECIPE_KEYS, required=("command",))
+def _process(name: str, entry: Value) -> Process:
+    table = entry.table(PROCESS_KEYS, required=("command",))
     command, cwd, env, log, delay = (table.get(key) for key in ("command", "cwd", "env", "log", "delay"))
-    return Recipe(
+    return Process(
         name,
         () if command is None else _command(command),
         "" if cwd is None else _word(cwd),
@@ -50,7 +50,7 @@ def _recipe(name: str, entry: Value) -> Recipe:
 
 
 def _command(value: Value) -> tuple[str, ...]:
-    """A list of words, or one text that is split as a shell would, but read by none."""
+    """Read a list of words, or a text that is split as a shell would split it."""
     if isinstance(value.node, Sequence):
         words = tuple(_word(item) for item in value.items())
     else:
@@ -64,7 +64,7 @@ def _command(value: Value) -> tuple[str, ...]:
         if len(value.report.errors) > errors:
             return ()
     if not words or not words[0]:
-        value.error("is empty; the name of a program is needed")
+        value.error("is empty; a program name is needed")
     return words
 
 
@@ -75,17 +75,17 @@ def _environment(value: Value) -> tuple[tuple[str, str], ...]:
     variables = []
     for name, (key, node) in value.node.entries.items():
         if not _VARIABLE.fullmatch(name):
-            Value(key, value.report, shown_key(name), value).error("is no name of an environment variable")
+            Value(key, value.report, shown_key(name), value).error("is not a name of an environment variable")
         variables.append((name, _word(Value(node, value.report, shown_key(name), value))))
     return tuple(variables)
 
 
 def _word(value: Value) -> str:
-    """Any scalar, as it is spelt: what a program is handed is text, numbers too."""
+    """Read any scalar as it is spelled: arguments of programs are text, including numbers."""
     node = value.node
     if not isinstance(node, Scalar) or (node.plain and node.text in NULL):
         value.error(f"a text is needed, found {value.found()}")
         return ""
     if "\0" in node.text:
-        value.error("a null character cannot be handed to a program")
+        value.error("a program argument cannot contain a null character")
     return node.text
