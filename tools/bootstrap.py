@@ -345,7 +345,7 @@ def compile_kernels():
         "tree.transform_tree",
         "sensors.kernels",
         "sensors.odometry_kernels",
-        "physics.frame_motion",
+        "physics.kinematics",
     )
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     # Those that fly vehicles are compiled at their first call.

@@ -282,7 +282,8 @@ class RigidBodyEngine:
     def _state_now(self) -> list[bytes]:
         """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the force elements."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
-        return [self._buffer.tobytes(), *self._checkpoint.save()]
+        bodies = self._buffer.tobytes()
+        return [bodies, *self._checkpoint.save()] if self._force_elements else [bodies]
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""

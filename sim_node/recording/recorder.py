@@ -15,7 +15,7 @@ from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached
-from sim_node.recording.writer import BagFull, BagWriter, Batch, RecordedTopic
+from sim_node.recording.writer import BagFull, BagWriter, Batch, RecordedTopic, size_of
 from sim_node.wire.topic import Qos, Send, Topic
 
 # Maximum number of bytes waiting for the disk.
@@ -179,7 +179,7 @@ class Recorder:
                     self._warn("recording: the disk is too slow, messages are being dropped")
                 self.dropped += len(entries)
                 return
-            batch = Batch(time_ns, entries, self._progress_ns)
+            batch = Batch(time_ns, entries, self._progress_ns, size_of(entries))
             self._waiting.append(batch)
             self._waiting_bytes += batch.size
             self._changed.notify_all()

@@ -25,16 +25,24 @@ _OVERHEAD = 120
 
 
 class Batch(NamedTuple):
-    """The messages before a commit. progress_ns: elapsed time by then, without resets."""
+    """The messages before a commit.
+
+    Attributes:
+        time_ns: Time of the commit.
+        entries: The messages.
+        progress_ns: Elapsed time by then, without resets.
+        size: Approximate memory use, bytes.
+    """
 
     time_ns: int
     entries: list[Entry]
-    progress_ns: int = 0
+    progress_ns: int
+    size: int
 
-    @property
-    def size(self) -> int:
-        """Approximate memory use."""
-        return sum(len(data) + _OVERHEAD for _, _, data in self.entries)
+
+def size_of(entries: list[Entry]) -> int:
+    """Return the approximate memory use of entries, bytes."""
+    return sum([len(data) for _, _, data in entries]) + _OVERHEAD * len(entries)
 
 
 # Bag time after which everything is flushed, ns.
@@ -208,6 +216,8 @@ class BagWriter:
     def _remember(self, entries: list[Entry]) -> None:
         """Keep latched messages for later files."""
         latched = {number for number, topic in enumerate(self.topics, 1) if topic.latched}
+        if not latched:
+            return
         for number, _, data in entries:
             if number in latched:
                 kept = self._latched.setdefault(number, deque())

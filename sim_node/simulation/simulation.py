@@ -63,7 +63,8 @@ class Simulation:
         self.frames: FrameTable = layout.frames
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
-        self._last_step = (LAST_NS - world.time.start_ns) // world.time.step_ns
+        self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
+        self._last_step = (LAST_NS - self._start_ns) // self._step_ns
         self._poses = np.array(layout.poses)
         self._observe_all: Callable[[], FrameState] | None = None
         self.columns = Columns()
@@ -89,7 +90,7 @@ class Simulation:
     @property
     def time_ns(self) -> int:
         """Simulation time in ns: exactly start + steps * step."""
-        return self.world.time.start_ns + self.steps * self.world.time.step_ns
+        return self._start_ns + self.steps * self._step_ns
 
     def step(self, steps: int = 1, *, wait: bool = True) -> None:
         """Advance by whole steps of the world's time grid. Sensors measure and co-simulators exchange on the way.
@@ -107,7 +108,7 @@ class Simulation:
             raise ValueError(f"steps: {steps}; time goes forward, reset() goes back to the start")
         end = self.steps + steps
         if end > self._last_step:
-            within(self.world.time.start_ns + end * self.world.time.step_ns)
+            within(self._start_ns + end * self._step_ns)
         suite, co_simulators = self._suite, self._co_simulators
         while (due := min(suite.due, co_simulators.due)) <= end:
             if due > self.steps:
@@ -155,8 +156,8 @@ class Simulation:
         Raises:
             ValueError: The time is before the start, or beyond int64.
         """
-        start_ns, step_ns = self.world.time.start_ns, self.world.time.step_ns
-        steps, ahead_ns = divmod(within(time_ns) - start_ns, step_ns)
+        start_ns = self._start_ns
+        steps, ahead_ns = divmod(within(time_ns) - start_ns, self._step_ns)
         if steps < 0:
             raise ValueError(f"{time_ns / 1e9:g} s is before the world's start at {start_ns / 1e9:g} s")
         if steps < self.steps:
