@@ -29,17 +29,13 @@ UNDOCUMENTED = (
     "sim_node.autopilot.links",
     "sim_node.autopilot.lockstep",
     "sim_node.autopilot.mission",
-    "sim_node.columns",
     "sim_node.control",
     "sim_node.formats.openplx",
-    "sim_node.frames",
     "sim_node.physics",
-    "sim_node.programs",
     "sim_node.sensors",
-    "sim_node.tree",
     "sim_node.world",
 )
-AMBIGUOUS = ("Autopilot", "Body", "Loop", "UnknownFrame", "Wait")
+AMBIGUOUS = ("Autopilot", "Body", "UnknownFrame", "Wait")
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
 
 
@@ -122,7 +118,8 @@ def described(text: str) -> set[str]:
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    names = inspect.signature(function).parameters
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
 
 
 def faults_of_function(where: str, function: Callable[..., Any], text: str | None) -> Iterator[str]:

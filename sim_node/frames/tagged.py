@@ -314,9 +314,21 @@ def convert(
 ) -> Position | Velocity | Orientation:
     """Convert a tagged value to another frame; an Orientation to another (world, body) pair of frames.
 
-    origin: the LLA (degrees, degrees, m) of the local frame's origin, where ENU or NED meets ECEF or LLA.
-    Raises TypeError for a value without a tag and for a target that is no Frame, or no pair of them; OriginRequired,
-    AttitudeRequired, InvalidCoordinates and FrameMismatch as convert_position, convert_velocity, convert_orientation.
+    Args:
+        value: The tagged value.
+        target: A Frame; for an Orientation, a pair of frames (world, body).
+        origin: The LLA (degrees, degrees, m) of the local frame's origin, for conversions between ENU or NED and ECEF
+            or LLA.
+
+    Returns:
+        The value in the target frame, with its tag.
+
+    Raises:
+        TypeError: The value has no tag, or the target is not a Frame or a pair of them.
+        OriginRequired: The conversion needs an origin.
+        AttitudeRequired: The conversion needs the attitude of the body.
+        InvalidCoordinates: The coordinates are out of range.
+        FrameMismatch: The frames do not fit the value.
     """
     if not isinstance(value, Position | Velocity | Orientation):
         raise TypeError(
