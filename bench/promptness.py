@@ -199,10 +199,10 @@ class Silent:
     def publish(self, system: int, topic: object, data: bytes) -> None:
         """Nobody hears it."""
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """Nobody hears it."""
 
-    def inform(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """Nobody hears it."""
 
 

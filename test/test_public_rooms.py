@@ -33,7 +33,6 @@ UNDOCUMENTED = (
     "sim_node.formats.openplx",
     "sim_node.physics",
     "sim_node.sensors",
-    "sim_node.world",
 )
 AMBIGUOUS = ("Autopilot", "Body", "UnknownFrame", "Wait")
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")

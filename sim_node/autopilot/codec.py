@@ -1,7 +1,7 @@
-"""MAVLink payloads to named fields and back, by the tables of pymavlink's dialect `all`; nothing here raises on bytes.
+"""MAVLink payloads to named fields and back, by the tables of pymavlink's dialect `all`. Decoding never raises.
 
-Of pymavlink only the generated tables are used (structs, field orders, CRC seeds, enums): its own parser raises on
-broken input and takes several times as long.
+Only the generated tables of pymavlink are used (structs, field orders, CRC seeds, enums): its own parser raises on
+invalid input and takes several times as long.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _HEADER = struct.Struct("<BBBBBBBHB")
 
 
 class Message(NamedTuple):
-    """A message that came in whole: who sent it, what it is, and its fields under MAVLink's own names.
+    """A complete message: its sender, its name, and its fields under MAVLink's own names.
 
-    Arrays are tuples, texts str. raw: the frame; its signature, if it has one, is not checked here.
+    Arrays are tuples, texts are str. raw: the frame; the signature, if any, is not checked here.
     """
 
     system: int
@@ -40,17 +40,17 @@ class Message(NamedTuple):
 
 
 class EncodeError(ValueError):
-    """Fields that do not make the message; says which and why."""
+    """The fields do not fit the message. The text names the field and the reason."""
 
 
-class Kind:
-    """One message of the dialect: how its payload is laid out."""
+class MessageType:
+    """A message of the dialect: the layout of its payload."""
 
     def __init__(self, number: int, table: Any) -> None:
         self.number, self.name = number, str(table.msgname)
         self.struct: struct.Struct = table.unpacker
         self.crc_extra = bytes([table.crc_extra])
-        # Of each field, in the order of the payload: name, numbers in it (a text is one), whether it is a text.
+        # For each field, in the order of the payload: name, number of values (1 for a text), whether it is a text.
         self._wire = [
             (field, 1 if text else max(length, 1), text, length > 0)
             for field, length, text in (
@@ -60,7 +60,7 @@ class Kind:
         ]
         self._names = frozenset(table.fieldnames)
         self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
-        # From the payload's numbers to the fields in their own order; which of these are texts.
+        # Selects the fields in their own order from the payload's numbers, and the indices of texts.
         places: dict[str, int | slice] = {}
         at = 0
         for field, count, text, is_array in self._wire:
@@ -71,7 +71,7 @@ class Kind:
         self._texts = [table.fieldnames.index(field) for field, _, text, _ in self._wire if text]
 
     def unpack(self, payload: bytes) -> Any:
-        """The fields of a payload, which is zero-padded or cut to its size (MAVLink 2 leaves trailing zeros out)."""
+        """Return the fields of a payload, padded with zeros or cut to its size (MAVLink 2 omits trailing zeros)."""
         size = self.struct.size
         if len(payload) < size:
             payload = payload.ljust(size, b"\0")
@@ -83,7 +83,7 @@ class Kind:
         return self.fields._make(values)
 
     def pack(self, fields: Mapping[str, Any]) -> bytes:
-        """The payload of these fields, all others zero. Raises EncodeError."""
+        """Return the payload of these fields; all others are zero. Raises EncodeError."""
         if not fields.keys() <= self._names:
             name = min(fields.keys() - self._names)
             hint = did_you_mean(name, [field for field, *_ in self._wire])
@@ -108,15 +108,15 @@ class Kind:
 
 
 @cache
-def kind_of(number: int) -> Kind | None:
-    """The message of this number, None where the dialect has none."""
+def kind_of(number: int) -> MessageType | None:
+    """Return the message type with this number, or None."""
     table = dialect.mavlink_map.get(number)
-    return None if table is None else Kind(number, table)
+    return None if table is None else MessageType(number, table)
 
 
 @cache
-def kind_named(name: str) -> Kind:
-    """The message of this name. Raises EncodeError with the nearest one."""
+def kind_named(name: str) -> MessageType:
+    """Return the message type with this name. Raises EncodeError with the nearest one."""
     number = _NUMBERS.get(name)
     if number is None:
         raise EncodeError(f"no MAVLink message {name!r}{did_you_mean(name, _NUMBERS)}")
@@ -126,26 +126,23 @@ def kind_named(name: str) -> Kind:
 
 
 def enum_name(enum: str, value: int) -> str:
-    """`MAV_RESULT_DENIED` for ("MAV_RESULT", 2); the number where the enum has no such entry."""
+    """Return `MAV_RESULT_DENIED` for ("MAV_RESULT", 2), or the number if the enum has no such entry."""
     entry = dialect.enums.get(enum, {}).get(value)
     return str(value) if entry is None else str(entry.name)
 
 
 def enum_values(enum: str) -> dict[str, int]:
-    """The entries of an enum by their names."""
+    """Return the entries of an enum by their names."""
     return {entry.name: int(value) for value, entry in dialect.enums[enum].items()}
 
 
 def frame_bytes(
     name: str, fields: Mapping[str, Any], system: int, component: int, sequence: int, *, signed: bool = False
 ) -> bytes:
-    """A MAVLink 2 frame up to its CRC; where `signed`, its flags announce the signature that follows.
-
-    Raises EncodeError.
-    """
+    """Return a MAVLink 2 frame up to its CRC. If `signed`, its flags announce a signature. Raises EncodeError."""
     kind = kind_named(name)
     payload = kind.pack(fields)
-    # At least one byte stays: MAVLink 2, payload truncation.
+    # At least one byte remains: MAVLink 2, payload truncation.
     payload = payload.rstrip(b"\0") or payload[:1]
     number = kind.number
     header = _HEADER.pack(
@@ -156,7 +153,7 @@ def frame_bytes(
 
 
 def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, component: int, sequence: int) -> bytes | None:
-    """A MAVLink 1 frame: all of its payload but the fields that MAVLink 2 added; None for messages that it has not.
+    """Return a MAVLink 1 frame, without fields that MAVLink 2 added; None for messages that MAVLink 1 does not have.
 
     Raises EncodeError.
     """
@@ -171,9 +168,9 @@ def first_frame_bytes(name: str, fields: Mapping[str, Any], system: int, compone
 
 
 class FrameWriter:
-    """Writes one message again and again, from all of its numbers in the order of the payload; some are in arrays.
+    """Writes one message repeatedly, from all of its numbers in the order of the payload.
 
-    For what goes out at every step of a simulation: a quarter of what `frame_bytes` takes.
+    For messages at every step of a simulation: it takes a quarter of the time of `frame_bytes`.
     """
 
     def __init__(self, name: str, system: int, component: int) -> None:
@@ -182,14 +179,14 @@ class FrameWriter:
         self._ids = bytes([system, component]) + kind.number.to_bytes(3, "little")
 
     def frame(self, sequence: int, *numbers: Any) -> bytes:
-        """The frame, unsigned. Raises struct.error for numbers that do not fit."""
+        """Return the frame, unsigned. Raises struct.error for numbers that do not fit."""
         payload = self._pack(*numbers).rstrip(b"\0") or b"\0"
         body = bytes((len(payload), 0, 0, sequence)) + self._ids + payload
         return b"\xfd" + body + crc16.mcrf4xx(body + self._extra).to_bytes(2, "little")
 
 
-def checksum(frame: bytes, kind: Kind) -> int:
-    """CRC-16/MCRF4XX over a frame without its magic byte, up to its payload's end, and the message's own seed."""
+def checksum(frame: bytes, kind: MessageType) -> int:
+    """Return CRC-16/MCRF4XX of a frame without its magic byte, up to the end of the payload, and the message's seed."""
     return crc16.mcrf4xx(frame[1:] + kind.crc_extra)
 
 

@@ -1,4 +1,4 @@
-"""MAV_CMDs: sent, acknowledged, sent again, refused with the autopilot's own words."""
+"""MAVLink commands (MAV_CMD): sent, acknowledged, repeated, or refused with the autopilot's reasons."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
 ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
 TIMEOUT_NS = 1_000_000_000
-# While an autopilot says that it is at it.
+# After MAV_RESULT_IN_PROGRESS.
 LONG_TIMEOUT_NS = 20_000_000_000
 MAX_SENT = 4
-# Autopilots say why they refuse in a STATUSTEXT just before or after the refusal.
-WAIT_FOR_WORDS_NS = 300_000_000
-MAX_WORDS = 5
+# Autopilots send the reason for a refusal in a STATUSTEXT just before or after it.
+WAIT_FOR_TEXTS_NS = 300_000_000
+MAX_TEXTS = 5
 _WARNING = 4  # MAV_SEVERITY
 
 
 class Command(Transaction):
-    """One COMMAND_LONG. params: up to seven, the rest zero."""
+    """A COMMAND_LONG. params: up to seven; the rest are zero."""
 
     def __init__(self, name: str, command: int, *params: float) -> None:
         self.name, self.key = name, f"command {command}"
@@ -34,10 +34,10 @@ class Command(Transaction):
         self._sent = 0
         self._deadline_ns = 0
         self._refusal = ""
-        self._words: list[str] = []
+        self._texts: list[str] = []
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """The command."""
+        """Send the command."""
         self._deadline_ns = now_ns + TIMEOUT_NS
         fields = {f"param{number}": value for number, value in enumerate(self._params, start=1)}
         fields |= {"command": self._command, "confirmation": self._sent}
@@ -45,9 +45,9 @@ class Command(Transaction):
         return [("COMMAND_LONG", fields)]
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """An acknowledgement ends it; warnings meanwhile are kept as the reason."""
-        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._words) < MAX_WORDS:
-            self._words.append(printable(message.fields.text))
+        """Handle acknowledgements, which end the command, and warnings, which may be the reason for a refusal."""
+        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._texts) < MAX_TEXTS:
+            self._texts.append(printable(message.fields.text))
         if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
             return []
         found = message.fields.result
@@ -57,30 +57,30 @@ class Command(Transaction):
         if found == ACCEPTED:
             return self.end(True, "accepted")
         self._refusal = enum_name("MAV_RESULT", found).removeprefix("MAV_RESULT_").lower().replace("_", " ")
-        self._deadline_ns = now_ns + WAIT_FOR_WORDS_NS
+        self._deadline_ns = now_ns + WAIT_FOR_TEXTS_NS
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Sends it again, gives up, or ends a refusal with the words that came."""
+        """Repeat the command, give up, or report a refusal with the texts that were received."""
         if now_ns < self._deadline_ns:
             return []
         if self._refusal:
-            words = "; ".join(dict.fromkeys(self._words))
-            return self.end(False, f"{self._refusal}: {words}" if words else self._refusal)
+            texts = "; ".join(dict.fromkeys(self._texts))
+            return self.end(False, f"{self._refusal}: {texts}" if texts else self._refusal)
         if self._sent >= MAX_SENT:
-            return self.end(False, f"no answer to {self.name} after {self._sent} tries")
+            return self.end(False, f"no answer to {self.name} after {self._sent} attempts")
         return self.start(now_ns)
 
 
 def arm(armed: bool) -> Transaction:
-    """Arms or disarms; the autopilot's own checks are not overridden."""
+    """Arm or disarm. The autopilot's own checks are not overridden."""
     return Command("arm" if armed else "disarm", COMPONENT_ARM_DISARM, 1.0 if armed else 0.0)
 
 
 def set_mode(name: str, vehicle: Telemetry) -> Transaction:
-    """A mode by the autopilot's name for it."""
+    """Set a mode by the autopilot's name for it."""
     if vehicle.heartbeat is None:
-        return Refusal("mode", "no heartbeat yet: it is not known what modes there are")
+        return Refusal("mode", "no heartbeat received yet, so the modes are unknown")
     found = mode(name, vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
     if found is None:
         known = mode_names(vehicle.heartbeat.autopilot, vehicle.heartbeat.type)
@@ -90,31 +90,31 @@ def set_mode(name: str, vehicle: Telemetry) -> Transaction:
 
 
 def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
-    """The mode for a purpose: guided, land, return or mission."""
+    """Set the mode for a purpose: guided, land, return or mission."""
     name = guided_name(vehicle.autopilot) if what == "guided" else purpose(what, vehicle.autopilot)
     return set_mode(name, vehicle)
 
 
 def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:
-    """To a height above home in metres. ArduPilot takes it from there in GUIDED, PX4 in any mode."""
+    """Take off to a height above home in metres. ArduPilot accepts this in GUIDED, PX4 in any mode."""
     if not 0.0 < height <= highest:
         return Refusal("takeoff", f"height is {height:g} m; allowed: above 0 and up to limit_height, {highest:g} m")
     if vehicle.autopilot != PX4:
         return Command("takeoff", NAV_TAKEOFF, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, height)
     if vehicle.home is None:
         return Refusal("takeoff", "no HOME_POSITION yet: PX4 needs the altitude above mean sea level")
-    # PX4 takes the altitude above mean sea level, and NaN for "where and as it stands".
+    # PX4 expects the altitude above mean sea level, and NaN for the current position and yaw.
     nan = math.nan
     altitude = vehicle.home.altitude_msl + height
     return Command("takeoff", NAV_TAKEOFF, nan, 0.0, 0.0, nan, nan, nan, altitude)
 
 
 def set_message_interval(message: int, rate: float) -> Outgoing:
-    """Asks for a stream; nobody waits for the answer."""
+    """Request a stream, without waiting for the answer."""
     interval = 1e6 / rate if rate > 0.0 else -1.0
     return "COMMAND_LONG", {"command": SET_MESSAGE_INTERVAL, "param1": float(message), "param2": interval}
 
 
 def request_message(message: int) -> Outgoing:
-    """Asks for one message."""
+    """Request one message."""
     return "COMMAND_LONG", {"command": REQUEST_MESSAGE, "param1": float(message)}

@@ -1,4 +1,4 @@
-"""A link that is kept up: opened again and again with growing pauses, read into messages, written to."""
+"""A link that is kept open: reopened with growing pauses, read into messages, written to."""
 
 from __future__ import annotations
 
@@ -9,41 +9,56 @@ from typing import Any
 from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
 from sim_node.autopilot.links import Address, Endpoint
 from sim_node.autopilot.parser import Parser, Reception
-from sim_node.autopilot.ports import is_taken
+from sim_node.autopilot.ports import is_in_use
 from sim_node.autopilot.signing import Signing
 
 FIRST_PAUSE_NS, MAX_PAUSE_NS = 100_000_000, 5_000_000_000
-# Peers of a udpin link that were silent for so long are not sent to any more.
-FORGET_PEER_NS = 10_000_000_000
+# A udpin link stops sending to peers that were silent for this long.
+PEER_TIMEOUT_NS = 10_000_000_000
 MAX_PEERS = 256
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Who we are on the link: MAVLink system and component."""
+    """The MAVLink system and component id of the bridge.
+
+    Attributes:
+        system: System id.
+        component: Component id.
+    """
 
     system: int = 255
     component: int = 191  # MAV_COMP_ID_ONBOARD_COMPUTER
 
 
 class Connection:
-    """One link, its state and its counts. Times are monotonic nanoseconds, given by the caller.
+    """A link, its state and its counters. Times are monotonic nanoseconds from the caller.
 
-    state: down, connecting or up; why: what was wrong when it last went down.
+    A peer that sends only MAVLink 1 is sent MAVLink 1, except for messages that MAVLink 1 does not have. Heartbeats are
+    sent to it in both versions: PX4 starts with MAVLink 1 and changes to MAVLink 2 once it receives it.
 
-    A peer that was heard in MAVLink 1 alone is spoken to in it, but for what MAVLink 1 has not. Heartbeats go to it in
-    both: PX4 begins in MAVLink 1 and goes over to MAVLink 2 once it hears it.
+    Args:
+        link: The link.
+        identity: The ids to send with.
+        signing: Checks and adds signatures, or None.
+
+    Attributes:
+        state: down, connecting or up.
+        why: The reason why it last went down.
+        is_in_use: Whether it is down because its port is in use.
+        openings: How often it was opened.
+        peers: When (ns) each peer was last received.
     """
 
-    takes_commands = True
+    accepts_commands = True
 
     def __init__(self, link: Endpoint, identity: Identity, signing: Signing | None = None) -> None:
         self.link, self.state, self.why = link, "down", ""
-        # Whether it is down because somebody else has its port.
-        self.is_taken = False
+        # Whether it is down because its port is in use.
+        self.is_in_use = False
         self.openings = 0
         self.peers: dict[Address, int] = {}
-        # The peers that were heard in MAVLink 1 and never in MAVLink 2.
+        # The peers that have sent MAVLink 1 and never MAVLink 2.
         self._first: set[Address] = set()
         self._identity, self._signing = identity, signing
         self._parser = Parser(datagrams=link.datagrams)
@@ -58,16 +73,16 @@ class Connection:
 
     @property
     def reception(self) -> Reception:
-        """What came so far."""
+        """Counters of what was received."""
         return self._parser.reception
 
     @property
     def signing(self) -> Signing | None:
-        """What checks and makes its signatures."""
+        """Checks and adds signatures, or None."""
         return self._signing
 
     def keep_up(self, now_ns: int) -> bool:
-        """Opens the link where it is down and a pause is over; whether its file descriptor is new."""
+        """Open the link if it is down and its pause is over. Return whether its file descriptor is new."""
         if self.state != "down" or now_ns < self._next_try_ns:
             return False
         try:
@@ -75,13 +90,13 @@ class Connection:
         except OSError as error:
             self.went_down(error, now_ns)
             return False
-        # Where the other end hangs up at once, the pause goes on growing; bytes that come in reset it.
+        # If the other end hangs up at once, the pause continues to grow. Received bytes reset it.
         self.state = "connecting" if self.link.connecting else "up"
         self.openings += 1
         return True
 
     def connected(self, now_ns: int) -> None:
-        """The link can be written to for the first time."""
+        """Handle that the link can be written to for the first time."""
         try:
             self.link.finish()
         except OSError as error:
@@ -90,26 +105,26 @@ class Connection:
             self.state = "up"
 
     def close(self) -> None:
-        """Closes the link for good."""
+        """Close the link for good."""
         self.link.close()
         if self._signing is not None:
             self._signing.close()
 
     def went_down(self, error: OSError, now_ns: int) -> None:
-        """Closes the link; it is opened again after a pause."""
+        """Close the link. It is opened again after a pause."""
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
-        self.is_taken = is_taken(error)
+        self.is_in_use = is_in_use(error)
         self.peers.clear()
         self._first.clear()
         self._next_try_ns = now_ns + self._pause_ns
         self._pause_ns = min(2 * self._pause_ns, MAX_PAUSE_NS)
-        # What was half of a frame is none of the next connection's.
+        # An incomplete frame does not belong to the next connection.
         reception, self._parser = self._parser.reception, Parser(datagrams=self.link.datagrams)
         self._parser.reception = reception
 
     def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
-        """The messages that have come and may be listened to; each packet is parsed when it is asked for."""
+        """Yield the received messages that are accepted. Each packet is parsed on demand."""
         try:
             chunks = self.link.read()
         except OSError as error:
@@ -126,7 +141,7 @@ class Connection:
                 yield message, address
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
-        """One message to one peer."""
+        """Send a message to a peer."""
         if self.state != "up":
             return
         try:
@@ -136,15 +151,15 @@ class Connection:
             self.went_down(error, now_ns)
 
     def send_to_all(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
-        """One message to every peer that was heard lately, or to the other end."""
-        for address in [peer for peer, heard in self.peers.items() if now_ns - heard > FORGET_PEER_NS]:
+        """Send a message to every active peer, or to the other end."""
+        for address in [peer for peer, last_ns in self.peers.items() if now_ns - last_ns > PEER_TIMEOUT_NS]:
             del self.peers[address]
             self._first.discard(address)
         for address in list(self.peers) or [None]:
             self.send(name, fields, address, now_ns)
 
     def _frames(self, name: str, fields: Mapping[str, Any], to: Address) -> Iterator[bytes]:
-        """A message in the versions that a peer is to hear it in."""
+        """Encode a message in the MAVLink versions for a peer."""
         us, signing = self._identity, self._signing
         old = None
         if signing is None and to in self._first:

@@ -1,7 +1,7 @@
-"""Poses that somebody else estimates, from ENU/FLU to what autopilots fuse: ODOMETRY, VISION_POSITION_ESTIMATE.
+"""External pose estimates from ENU/FLU to messages that autopilots fuse: ODOMETRY, VISION_POSITION_ESTIMATE.
 
-ArduPilot takes ODOMETRY only as LOCAL_FRD and BODY_FRD (GCS_Common.cpp, handle_odometry); so does PX4, which asks for
-LOCAL_NED where the estimate knows north.
+ArduPilot accepts ODOMETRY only as LOCAL_FRD and BODY_FRD (GCS_Common.cpp, handle_odometry). So does PX4, which
+expects LOCAL_NED if the estimate knows north.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sim_node.geometry import quaternions
 _LOCAL_NED, _BODY_FRD, _LOCAL_FRD = 1, 12, 20  # MAV_FRAME
 _ESTIMATOR_VISION = 2  # MAV_ESTIMATOR_TYPE
 _UPPER = np.triu_indices(6)
-# Metres, m/s and rad/s that no estimate of a vehicle's has.
+# Metres, m/s and rad/s that no valid estimate exceeds.
 MAX_DISTANCE = 1e6
 _MAX_COVARIANCE = 1e30
 
@@ -36,9 +36,9 @@ def odometry(
     pose_covariance: npt.ArrayLike,
     twist_covariance: npt.ArrayLike,
 ) -> Setpoint:
-    """The ODOMETRY of a nav_msgs/Odometry.
+    """Convert a nav_msgs/Odometry to ODOMETRY.
 
-    frames: its frame_id, the vehicle's map (ENU) or odom (its x axis anywhere), and its child_frame_id, the vehicle.
+    frames: its frame_id, the vehicle's map (ENU) or odom (any heading), and its child_frame_id, the vehicle.
     pose (7), twist (6) in the child's axes; covariances (36,) row-major, zeros for unknown. Raises SetpointRefused.
     """
     frame, child = frames
@@ -50,13 +50,13 @@ def odometry(
     x, y, z, qx, qy, qz, qw = _usable("odometry", pose)
     _bounded("odometry", twist)
     if frame == known.map:
-        position, q, house, world = ned_enu(x, y, z), attitude_ned_frd(qx, qy, qz, qw), Frame.ENU, Frame.NED
+        position, q, source, world = ned_enu(x, y, z), attitude_ned_frd(qx, qy, qz, qw), Frame.ENU, Frame.NED
     else:
-        position, q, house, world = frd_flu(x, y, z), (qw, qx, -qy, -qz), Frame.FLU, Frame.FRD
+        position, q, source, world = frd_flu(x, y, z), (qw, qx, -qy, -qz), Frame.FLU, Frame.FRD
     velocity, rates = frd_flu(*twist[:3]), frd_flu(*twist[3:6])
     fields = {
         "time_usec": _time_us(vehicle, stamp_ns),
-        # NED is a local frame whose forward is north: where only LOCAL_FRD is taken, it goes as that.
+        # NED is a local frame whose forward axis is north, so that it can be sent as LOCAL_FRD.
         "frame_id": _LOCAL_NED if frame == known.map and vehicle.autopilot == PX4 else _LOCAL_FRD,
         "child_frame_id": _BODY_FRD,
         "x": position[0],
@@ -69,7 +69,7 @@ def odometry(
         "rollspeed": rates[0],
         "pitchspeed": rates[1],
         "yawspeed": rates[2],
-        "pose_covariance": _upper(pose_covariance, house, world),
+        "pose_covariance": _upper(pose_covariance, source, world),
         "velocity_covariance": _upper(twist_covariance, Frame.FLU, Frame.FRD),
         "estimator_type": _ESTIMATOR_VISION,
     }
@@ -77,7 +77,7 @@ def odometry(
 
 
 def vision_pose(vehicle: Telemetry, stamp_ns: int, frame: str, pose: Sequence[float]) -> Setpoint:
-    """The VISION_POSITION_ESTIMATE of a pose (7) in the vehicle's map. Raises SetpointRefused."""
+    """Convert a pose (7) in the vehicle's map to VISION_POSITION_ESTIMATE. Raises SetpointRefused."""
     if frame != vehicle.frames.map:
         raise SetpointRefused(f"vision_pose: frame_id is {frame!r}; allowed: {vehicle.frames.map}")
     x, y, z, qx, qy, qz, qw = _usable("vision_pose", pose)
@@ -98,23 +98,23 @@ def _usable(what: str, pose: Sequence[float]) -> Sequence[float]:
 
 
 def _bounded(what: str, values: Sequence[float]) -> None:
-    # Not for NaN either.
+    # This is False for NaN, too.
     if not all(abs(value) <= MAX_DISTANCE for value in values):
-        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {MAX_DISTANCE:g}, or none at all")
+        raise SetpointRefused(f"{what}: {tuple(values)} has numbers beyond {MAX_DISTANCE:g} or NaN")
 
 
 def _time_us(vehicle: Telemetry, stamp_ns: int) -> int:
-    """In the autopilot's own time where it is known, so that it can tell how old the estimate is."""
+    """Return the time on the autopilot's clock if it is known, so that the autopilot knows the age of the estimate."""
     offset_ns = vehicle.clock.offset_ns
     return max(0, stamp_ns - offset_ns if vehicle.clock.synchronised and offset_ns is not None else stamp_ns) // 1000
 
 
-def _upper(covariance: npt.ArrayLike, house: Frame, theirs: Frame) -> list[float]:
-    """MAVLink's upper triangle; NaN first where nothing is known, which ROS says with zeros."""
+def _upper(covariance: npt.ArrayLike, source: Frame, target: Frame) -> list[float]:
+    """Return MAVLink's upper triangle, with NaN first for unknown covariances, which are zeros in ROS."""
     matrix = np.asarray(covariance, dtype=np.float64).reshape(6, 6)
     if not matrix.any():
         return [math.nan, *[0.0] * 20]
     # MAVLink's floats have 32 bits.
     matrix = np.clip(matrix, -_MAX_COVARIANCE, _MAX_COVARIANCE)
-    values: list[float] = convert_covariance(matrix, house, theirs)[_UPPER].tolist()
+    values: list[float] = convert_covariance(matrix, source, target)[_UPPER].tolist()
     return values

@@ -1,4 +1,4 @@
-"""Flying to a place: the setpoint streams, the mode is set, and the end is told when the vehicle is there."""
+"""Flying to a position: stream the setpoint, set the mode, and report when the vehicle has arrived."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.transaction import Outgoing, Transaction
 
-# PX4 takes OFFBOARD only once setpoints have streamed for a while.
+# PX4 accepts OFFBOARD only after setpoints have been streamed for a while.
 STREAM_FIRST_NS = 600_000_000
-# A heartbeat with the new mode has come by then.
+# A heartbeat with the new mode has been received by then.
 MODE_SHOWS_NS = 3_000_000_000
 
 
 class Goto(Transaction):
-    """Ends well within `tolerance` metres of the target, badly when the mode is refused or left.
+    """Succeeds within `tolerance` metres of the target, fails if the mode is refused or left.
 
-    The stream of setpoints is the vehicle's. It goes on after a good end, so that the vehicle stays there.
+    The vehicle streams the setpoint. The stream continues after success, so that the vehicle stays there.
     """
 
     key = "goto"
@@ -35,12 +35,12 @@ class Goto(Transaction):
         self._since_ns = 0
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """The stream has been started by whoever asks."""
+        """Do nothing: the caller has started the stream."""
         self._since_ns = now_ns
         return []
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Positions, modes, and the answer to the change of mode."""
+        """Handle positions, modes, and the answer to the change of mode."""
         if self._mode is not None and self._mode.result is None:
             return self._mode.receive(message, now_ns)
         if message.name == "LOCAL_POSITION_NED" and self._engaged:
@@ -51,15 +51,15 @@ class Goto(Transaction):
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """The mode, once the stream has run; then whether it stays."""
+        """Set the mode after the stream has run for a while, then check that it stays set."""
         heartbeat = self._vehicle.heartbeat
         if heartbeat is None:
-            return self.end(False, "no heartbeat yet")
+            return self.end(False, "no heartbeat received yet")
         guided = guided_name(heartbeat.autopilot)
         in_mode = mode_name(heartbeat) == guided
         if self._engaged:
             if not in_mode and now_ns - self._since_ns > MODE_SHOWS_NS:
-                return self.end(False, f"given up: the mode is {mode_name(heartbeat)}, no longer {guided}")
+                return self.end(False, f"cancelled: the mode is {mode_name(heartbeat)}, no longer {guided}")
             return []
         if self._mode is None:
             if in_mode:

@@ -1,7 +1,7 @@
 """Flight modes by the autopilots' own names: custom_mode to name and back.
 
 PX4: main << 16 | sub << 24 (px4_custom_mode.h). ArduPilot: a number per kind of vehicle, by the dialect's enums.
-MAV_AUTOPILOT_GENERIC has none that anybody has agreed on.
+MAV_AUTOPILOT_GENERIC has no modes that are agreed upon.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _PX4_AUTO = {
     8: "AUTO.FOLLOW_TARGET", 9: "AUTO.PRECLAND", 10: "AUTO.VTOL_TAKEOFF",
 }  # fmt: skip
 _AUTO = 4
-# MAV_TYPE by the enum that names its modes; all other kinds are copters.
+# MAV_TYPE by the enum with its modes. All other types are copters.
 _PLANES, _ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
 
 
 class Mode(NamedTuple):
-    """What MAV_CMD_DO_SET_MODE takes: base mode, custom main mode, custom sub mode."""
+    """Arguments of MAV_CMD_DO_SET_MODE: base mode, custom main mode, custom sub mode."""
 
     base: int
     main: int
@@ -35,7 +35,7 @@ class Mode(NamedTuple):
 
 
 def mode_name(state: Heartbeat) -> str:
-    """The name of a heartbeat's mode; CMODE(n) where there is none."""
+    """Return the name of a heartbeat's mode, or CMODE(n)."""
     if not state.base_mode & CUSTOM and state.autopilot not in (ARDUPILOT, PX4):
         return f"CMODE({state.custom_mode})"
     names = {custom: name for name, custom in _customs(state.autopilot, state.type).items()}
@@ -43,12 +43,12 @@ def mode_name(state: Heartbeat) -> str:
 
 
 def mode_names(autopilot: int, type: int) -> list[str]:
-    """The names that `mode` takes for such a vehicle."""
+    """Return the names that `mode` accepts for such a vehicle."""
     return list(_customs(autopilot, type))
 
 
 def mode(name: str, autopilot: int, type: int) -> Mode | None:
-    """What sets the mode of this name, in any case; None where the vehicle has none of it."""
+    """Return the mode with this name, in any case, or None."""
     custom = _customs(autopilot, type).get(name.upper())
     if custom is None:
         return None
@@ -58,12 +58,12 @@ def mode(name: str, autopilot: int, type: int) -> Mode | None:
 
 
 def guided_name(autopilot: int) -> str:
-    """The mode in which a vehicle follows setpoints."""
+    """Return the mode in which a vehicle follows setpoints."""
     return "OFFBOARD" if autopilot == PX4 else "GUIDED"
 
 
 def purpose(what: str, autopilot: int) -> str:
-    """The mode for a purpose: land, return or mission."""
+    """Return the mode for a purpose: land, return or mission."""
     px4, others = {
         "land": ("AUTO.LAND", "LAND"),
         "return": ("AUTO.RTL", "RTL"),

@@ -1,4 +1,4 @@
-"""Bytes to whole MAVLink frames: finds their starts, checks their sums, counts what was lost."""
+"""Bytes to complete MAVLink frames: find their starts, check their sums, count losses."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _mcrf4xx = crc16.mcrf4xx
 
 @dataclass
 class Reception:
-    """What came over a link so far.
+    """Counters of what a link received.
 
-    messages: whole ones; lost: by the gaps in sequence numbers; junk: bytes that belong to no frame; unknown: frames
-    of messages that the dialect does not have.
+    messages: complete messages; lost: missing ones, from gaps in sequence numbers; junk: bytes outside of frames;
+    unknown: frames of messages that are not in the dialect.
     """
 
     messages: int = 0
@@ -28,10 +28,10 @@ class Reception:
 
 
 class Parser:
-    """Takes what a link read and gives the messages in it; never raises, whatever the bytes.
+    """Parses the bytes of a link into messages. It never raises.
 
-    datagrams: frames end with the datagram (UDP); else what is incomplete waits for more (TCP, serial lines). It
-    holds one incomplete frame at most.
+    datagrams: frames end with the datagram (UDP); otherwise an incomplete frame waits for more bytes (TCP, serial
+    lines). At most one incomplete frame is kept.
     """
 
     def __init__(self, *, datagrams: bool) -> None:
@@ -41,7 +41,7 @@ class Parser:
         self._sequences: dict[tuple[int, int], int] = {}
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are whole with these bytes."""
+        """Return the messages that these bytes complete."""
         if self._pending:
             data = self._pending + data
         messages: list[Message] = []
@@ -60,12 +60,12 @@ class Parser:
                 self.reception.junk += 1
                 at += 1
                 continue
-            at += self._take(data, at, size, messages)
+            at += self._read_frame(data, at, size, messages)
         self._pending = data[at:]
         return messages
 
-    def _take(self, data: bytes, at: int, size: int, messages: list[Message]) -> int:
-        """Reads the frame of `size` bytes that may begin at `at`; returns how many bytes that settles."""
+    def _read_frame(self, data: bytes, at: int, size: int, messages: list[Message]) -> int:
+        """Read the frame of `size` bytes that may begin at `at`. Return how many bytes were consumed."""
         if data[at] == V2:
             flags = data[at + 2]
             sequence, system, component = data[at + 4], data[at + 5], data[at + 6]
@@ -77,7 +77,7 @@ class Parser:
             payload_at, payload_end = at + 6, at + 6 + data[at + 1]
         kind = kind_of(number) if flags in (0, SIGNED) else None
         if kind is None:
-            # Without its seed a frame cannot be checked; it is taken for one where another begins behind it.
+            # Without its seed a frame cannot be checked. It is accepted if another frame begins behind it.
             after = at + size
             if flags in (0, SIGNED) and (after == len(data) or data[after] in (V1, V2)):
                 self.reception.unknown += 1
@@ -103,7 +103,7 @@ class Parser:
 
 
 def _size(data: bytes, at: int) -> int | None:
-    """The size of the frame that begins at `at` if one does, None where too little is there to tell."""
+    """Return the size of the frame that may begin at `at`, or None if more bytes are needed."""
     if data[at] == V1:
         return data[at + 1] + 8 if at + 1 < len(data) else None
     if at + 2 >= len(data):

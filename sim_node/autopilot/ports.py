@@ -1,4 +1,4 @@
-"""The ports of this machine that autopilots go by: which are taken, and instances whose ports are free."""
+"""Ports of autopilots on this machine: which are in use, and instances whose ports are free."""
 
 from __future__ import annotations
 
@@ -11,25 +11,31 @@ from sim_node.world import Autopilot, Multirotor, World
 from sim_node.world.vehicle_checks import MAX_INSTANCES, SHARED_PORTS
 
 HOST = "127.0.0.1"
-# Of instance 0; those of the others follow.
+# Ports of instance 0. Those of other instances follow.
 FIRST_SIMULATOR_PORT, FIRST_GROUND_PORT, FIRST_OWN_PORT = 4560, 14540, 14800
 
 
-class PortTaken(Exception):
-    """A port that somebody else has; the message says which, and the way out."""
+class PortInUse(Exception):
+    """A port is in use. The message names it and a solution."""
 
 
-def is_taken(error: OSError) -> bool:
-    """Whether an address could not be bound because somebody else has it."""
+def is_in_use(error: OSError) -> bool:
+    """Return whether an address cannot be bound because it is in use."""
     return error.errno == errno.EADDRINUSE
 
 
-def with_free_instances(world: World, tell: Callable[[str], object], *, bridged: bool) -> World:
-    """The world, with other instances of built-in autopilots where their ports are taken and the world names none.
+def with_free_instances(world: World, report: Callable[[str], object], *, bridged: bool) -> World:
+    """Return the world with free instances of built-in autopilots whose ports are in use, unless the world sets them.
 
-    tell: called with a line for each. bridged: whether this process will listen on the ground ports as well.
+    Args:
+        world: The world.
+        report: Called with a line of text for each change.
+        bridged: Whether this process will listen on the ground ports, too.
+
+    Returns:
+        The changed world.
     """
-    taken = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
+    used = {_ports_of(vehicle.autopilot) for vehicle in world.vehicles if vehicle.autopilot is not None}
     vehicles: list[Multirotor] = []
     for vehicle in world.vehicles:
         autopilot = vehicle.autopilot
@@ -39,9 +45,9 @@ def with_free_instances(world: World, tell: Callable[[str], object], *, bridged:
                 for number in range(MAX_INSTANCES)
                 if _is_free(number, bridged=bridged)
             )
-            found = next((each for each in free if _ports_of(each) not in taken), autopilot)
-            taken.add(_ports_of(found))
-            tell(_said(vehicle.name, autopilot.instance, found.instance))
+            found = next((each for each in free if _ports_of(each) not in used), autopilot)
+            used.add(_ports_of(found))
+            report(_description(vehicle.name, autopilot.instance, found.instance))
             vehicle = replace(vehicle, autopilot=found)
         vehicles.append(vehicle)
     return replace(world, vehicles=tuple(vehicles))
@@ -65,11 +71,11 @@ def _can_be_bound(kind: socket.SocketKind, port: int) -> bool:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            return not is_taken(error)
+            return not is_in_use(error)
     return True
 
 
-def _said(name: str, instance: int, found: int) -> str:
+def _description(name: str, instance: int, found: int) -> str:
     if found == instance:
         return f"autopilot of {name}: no instance has free ports"
     return (

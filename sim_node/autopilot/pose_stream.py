@@ -1,4 +1,4 @@
-"""A vehicle's pose at any time of the near past: position and attitude, told at different times, interpolated."""
+"""A vehicle's pose at any time of the recent past: position and attitude, received at different times, interpolated."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from bisect import bisect_right
 
 from sim_node.autopilot.axes import Quaternion, Vector
 
-# Seconds of history; more than any sensible delay.
-KEPT_NS = 5_000_000_000
-# Neighbours further apart than this are a gap in telemetry: nothing is interpolated across it.
+# Duration of the history; more than any reasonable delay.
+HISTORY_NS = 5_000_000_000
+# Neighbours further apart than this are a gap in telemetry, across which nothing is interpolated.
 MAX_GAP_NS = 1_000_000_000
 
 
 class Track:
-    """Values in the order of their stamps (ns), the last KEPT_NS of them."""
+    """Values in the order of their stamps (ns), the last HISTORY_NS of them."""
 
     def __init__(self) -> None:
         self.stamps: list[int] = []
         self.values: list[tuple[float, ...]] = []
 
     def add(self, stamp_ns: int, value: tuple[float, ...]) -> None:
-        """Takes a value; one as old as the newest or older replaces what is not older (time went back)."""
+        """Add a value. If it is not newer than the last one, it replaces all that are not older: time went back."""
         stamps, values = self.stamps, self.values
         if stamps and stamp_ns <= stamps[-1]:
-            if stamps[-1] - stamp_ns > KEPT_NS:
+            if stamps[-1] - stamp_ns > HISTORY_NS:
                 stamps.clear()
                 values.clear()
             else:
@@ -32,12 +32,12 @@ class Track:
                 del stamps[keep:], values[keep:]
         stamps.append(stamp_ns)
         values.append(value)
-        if len(stamps) > 64 and stamps[len(stamps) // 2] < stamp_ns - KEPT_NS:
-            old = bisect_right(stamps, stamp_ns - KEPT_NS)
+        if len(stamps) > 64 and stamps[len(stamps) // 2] < stamp_ns - HISTORY_NS:
+            old = bisect_right(stamps, stamp_ns - HISTORY_NS)
             del stamps[:old], values[:old]
 
     def around(self, stamp_ns: int, ahead_ns: int) -> tuple[tuple[float, ...], tuple[float, ...], float] | None:
-        """Two values and the fraction of the way between them; above 1 where the time lies up to ahead_ns ahead."""
+        """Return two values and the fraction between them; above 1 for a time up to ahead_ns after the last one."""
         stamps = self.stamps
         after = bisect_right(stamps, stamp_ns)
         if after == 0:
@@ -57,31 +57,31 @@ class Track:
 
 
 class PoseStream:
-    """Takes positions (m, ENU) and attitudes [x, y, z, w] as they come and gives poses in between."""
+    """Receives positions (m, ENU) and attitudes [x, y, z, w], and interpolates poses."""
 
     def __init__(self) -> None:
         self.positions = Track()
         self.attitudes = Track()
 
     def add_position(self, stamp_ns: int, position: Vector) -> None:
-        """A position in the map."""
+        """Add a position in the map."""
         self.positions.add(stamp_ns, position)
 
     def add_attitude(self, stamp_ns: int, attitude: Quaternion) -> None:
-        """An attitude in the map."""
+        """Add an attitude in the map."""
         self.attitudes.add(stamp_ns, attitude)
 
     def newest_ns(self) -> int | None:
-        """Up to when poses can be told without looking ahead; None while one of the two is missing."""
+        """Return the newest stamp without extrapolation; None while position or attitude is missing."""
         if not self.positions.stamps or not self.attitudes.stamps:
             return None
         return min(self.positions.stamps[-1], self.attitudes.stamps[-1])
 
     def at(self, stamp_ns: int, ahead_ns: int = 0) -> tuple[float, ...] | None:
-        """The pose [x y z qx qy qz qw]: position along the chord, attitude by SLERP.
+        """Return the pose [x y z qx qy qz qw]: position interpolated linearly, attitude by SLERP.
 
-        None before the first value, across a gap, and more than ahead_ns after the last: up to there both go on as
-        they did between the last two values.
+        Return None before the first value, across a gap, and more than ahead_ns after the last one. Up to there, both
+        are extrapolated from the last two values.
         """
         positions, attitudes = self.positions.around(stamp_ns, ahead_ns), self.attitudes.around(stamp_ns, ahead_ns)
         if positions is None or attitudes is None:
@@ -96,7 +96,7 @@ class PoseStream:
 
 
 def _slerp(a: tuple[float, ...], b: tuple[float, ...], u: float) -> tuple[float, ...]:
-    """sim_node.geometry.interpolation.slerp for one pair in plain floats; u may be above 1."""
+    """Interpolate two quaternions as in sim_node.geometry.interpolation.slerp, in plain floats; u may exceed 1."""
     dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
     angle = math.acos(min(1.0, abs(dot)))
     if angle < 1e-9:

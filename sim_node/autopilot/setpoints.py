@@ -1,4 +1,4 @@
-"""Setpoints from ENU/FLU to MAVLink's NED/FRD, with the type masks that say which fields count.
+"""Setpoints from ENU/FLU to MAVLink's NED/FRD, with type masks for the fields that apply.
 
 SET_POSITION_TARGET_LOCAL_NED, SET_ATTITUDE_TARGET: https://mavlink.io/en/messages/common.html
 """
@@ -23,9 +23,9 @@ from sim_node.autopilot.telemetry import Home
 from sim_node.frames import Frame, convert_position, goto_to_ned
 
 LOCAL_NED, GLOBAL_RELATIVE_ALT_INT, BODY_NED = 1, 6, 8  # MAV_FRAME
-# REP 105: what latitude and longitude are in.
+# The frame of latitude and longitude (REP 105).
 EARTH = "earth"
-# POSITION_TARGET_TYPEMASK: a bit says that a field is to be ignored.
+# POSITION_TARGET_TYPEMASK: each bit marks a field to ignore.
 NO_POSITION, NO_VELOCITY, NO_ACCELERATION = 7, 7 << 3, 7 << 6
 NO_YAW, NO_YAW_RATE = 1 << 10, 1 << 11
 POSITION_MASK = NO_VELOCITY | NO_ACCELERATION | NO_YAW_RATE
@@ -36,12 +36,12 @@ NO_RATES, NO_ATTITUDE = 7, 128
 
 
 class SetpointRefused(ValueError):
-    """A setpoint that is not sent; says why."""
+    """A setpoint is not sent. The message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What setpoints may not exceed: metres from home (horizontally) and above it, m/s, m/s²."""
+    """Limits of setpoints: distance from home and height above it (m), velocity (m/s), acceleration (m/s²)."""
 
     distance: float = 1000.0
     height: float = 120.0
@@ -50,7 +50,7 @@ class Limits:
 
 
 class Setpoint(NamedTuple):
-    """A message to the vehicle; ned: the position that it leads to, where it is one."""
+    """A message to the vehicle. ned: the target position, if it is one."""
 
     name: str
     fields: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Setpoint(NamedTuple):
 def position(
     frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
 ) -> Setpoint:
-    """A position (m) and yaw in the map. Raises SetpointRefused."""
+    """Return the setpoint for a position (m) and yaw in the map. Raises SetpointRefused."""
     _in_frame("position", frame, (map_frame,))
     ned = ned_enu(*_finite("position", xyz))
     _within(ned, home.ned if home else (0.0, 0.0, 0.0), limits)
@@ -70,30 +70,30 @@ def position(
 def goto(
     frame: str, xyz: Sequence[float], q: Sequence[float], map_frame: str, limits: Limits, home: Home | None
 ) -> Setpoint:
-    """A position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
+    """Return the setpoint for a position (m) east, north and up of home, and yaw. Raises SetpointRefused."""
     _in_frame("goto", frame, (map_frame,))
     target = _finite("goto", xyz)
     if home is None:
-        raise SetpointRefused("goto: no HOME_POSITION yet, and the target counts from home")
+        raise SetpointRefused("goto: no HOME_POSITION received yet, to which the target is relative")
     x, y, z = goto_to_ned(target, home.ned).tolist()
     _within((x, y, z), home.ned, limits)
     return _position((x, y, z), yaw_of(*_unit(q)))
 
 
 def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, home: Home | None) -> Setpoint:
-    """Latitude, longitude (degrees) and metres above the ellipsoid; the vehicle turns as it likes. Raises
-    SetpointRefused.
+    """Return the setpoint for latitude, longitude (degrees) and metres above the ellipsoid. The yaw is free.
 
-    undulation: the geoid's height above the ellipsoid there (m): autopilots count from mean sea level.
+    undulation: height of the geoid above the ellipsoid there (m), because autopilots use mean sea level. Raises
+    SetpointRefused.
     """
     _in_frame("place", frame, ("", EARTH))
     latitude, longitude, altitude = _finite("place", lla)
     if abs(latitude) > 90.0 or abs(longitude) > 180.0:
         raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
     if home is None:
-        raise SetpointRefused("place: no HOME_POSITION yet, from which limits count")
+        raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
     if not math.isfinite(undulation):
-        raise SetpointRefused("place: no geoid grid is installed, and no receiver told where mean sea level is")
+        raise SetpointRefused("place: no geoid grid is installed, and no receiver has sent the geoid's height")
     altitude_msl = altitude - undulation
     about = (home.latitude, home.longitude, home.altitude_msl)
     x, y, z = convert_position((latitude, longitude, altitude_msl), Frame.LLA, Frame.NED, about).tolist()
@@ -106,9 +106,10 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
 def velocity(
     frame: str, linear: Sequence[float], yaw_rate: float, map_frame: str, base_frame: str, limits: Limits
 ) -> Setpoint:
-    """A velocity (m/s) along the map's axes, or along the vehicle's heading; yaw rate (rad/s). Raises SetpointRefused.
+    """Return the setpoint for a velocity (m/s) along the map's axes or the vehicle's heading, and a yaw rate (rad/s).
 
-    Along base_link, x is the way the vehicle looks, y to its left, z up, however it tilts.
+    In base_link, x points where the vehicle is heading, y to its left and z up, whatever its tilt. Raises
+    SetpointRefused.
     """
     _in_frame("velocity", frame, (map_frame, base_frame))
     v = _finite("velocity", (*linear, yaw_rate))
@@ -120,7 +121,7 @@ def velocity(
 
 
 def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limits) -> Setpoint:
-    """An acceleration (m/s²) along the map's axes. Raises SetpointRefused."""
+    """Return the setpoint for an acceleration (m/s²) along the map's axes. Raises SetpointRefused."""
     _in_frame("acceleration", frame, (map_frame,))
     a = _finite("acceleration", xyz)
     _below("acceleration", a, limits.acceleration, "m/s²")
@@ -130,14 +131,17 @@ def acceleration(frame: str, xyz: Sequence[float], map_frame: str, limits: Limit
 
 
 def attitude(frame: str, q: Sequence[float], thrust: float, map_frame: str) -> Setpoint:
-    """An orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
+    """Return the setpoint for an orientation in the map and a thrust, 0 to 1. Raises SetpointRefused."""
     _in_frame("attitude", frame, (map_frame,))
     fields = {"type_mask": NO_RATES, "q": attitude_ned_frd(*_unit(q)), "thrust": _thrust(thrust)}
     return Setpoint("SET_ATTITUDE_TARGET", fields)
 
 
 def body_rates(frame: str, rates: Sequence[float], thrust: float, base_frame: str) -> Setpoint:
-    """Angular rates (rad/s) about the vehicle's axes and a thrust, 0 to 1. Raises SetpointRefused."""
+    """Return the setpoint for angular rates (rad/s) about the vehicle's axes and a thrust, 0 to 1.
+
+    Raises SetpointRefused.
+    """
     _in_frame("rates", frame, (base_frame,))
     x, y, z = frd_flu(*_finite("rates", rates))
     fields = {"type_mask": NO_ATTITUDE, "q": (1.0, 0.0, 0.0, 0.0), "thrust": _thrust(thrust)}

@@ -1,4 +1,4 @@
-"""What is known of one vehicle from its telemetry, and what goes out of it as messages."""
+"""The state of a vehicle from its telemetry, and the messages that are published of it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sim_node.wire.layout import Pack
 
 GENERIC, ARDUPILOT, PX4 = 0, 3, 12  # MAV_AUTOPILOT
 
-# A better source of the same quantity silences the others for so long.
-SOURCE_HOLDS_NS = 2_000_000_000
-# Undulation of the geoid changes by centimetres over this much of latitude or longitude (degrees).
+# A better source of the same quantity suppresses the others for this long.
+SOURCE_TIMEOUT_NS = 2_000_000_000
+# The geoid undulation changes by centimetres over this much latitude or longitude (degrees).
 _UNDULATION_CELL = 0.002
 
 Send = Callable[[Topic, bytes], None]
@@ -26,7 +26,7 @@ Send = Callable[[Topic, bytes], None]
 
 @dataclass(frozen=True)
 class Home:
-    """Where the vehicle's home is: latitude and longitude in degrees, metres above mean sea level, local NED (m)."""
+    """The vehicle's home: latitude and longitude in degrees, metres above mean sea level, local NED (m)."""
 
     latitude: float
     longitude: float
@@ -46,10 +46,17 @@ class Heartbeat:
 
 
 class Telemetry:
-    """One vehicle: frames, clock, the latest of what several messages need, and where messages go.
+    """A vehicle: its frames, its clock, the latest values that several messages need, and where messages go.
 
-    send: takes a topic and its message's CDR. arrival_ns: when the message that is being translated came in.
-    Attitude, rates and force are ENU/FLU; None until they are known.
+    Attitude, rates and force are ENU/FLU, and None until they are known.
+
+    Args:
+        system: MAVLink system id.
+        frames: Names of the vehicle's frames.
+        send: Called with a topic and its message as CDR.
+
+    Attributes:
+        arrival_ns: When the message that is being translated was received (ns, graph's clock).
     """
 
     def __init__(self, system: int, frames: FrameNames, send: Send) -> None:
@@ -72,11 +79,18 @@ class Telemetry:
 
     @property
     def autopilot(self) -> int:
-        """MAV_AUTOPILOT of the last heartbeat, 0 before."""
+        """MAV_AUTOPILOT of the last heartbeat; 0 before the first one."""
         return self.heartbeat.autopilot if self.heartbeat else 0
 
     def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: str | int) -> None:
-        """Send a message of a topic that has a layout. variant: what the layout takes beside the vehicle's frames."""
+        """Send a message of a topic with a layout.
+
+        Args:
+            topic: The topic.
+            stamp_ns: Stamp of the message (ns).
+            values: The numbers that the layout expects.
+            variant: Further arguments of the layout, after the vehicle's frames.
+        """
         key: Topic | tuple[Topic | str | int, ...] = (topic, *variant) if variant else topic
         write = self._writers.get(key)
         if write is None:
@@ -85,23 +99,51 @@ class Telemetry:
         self.send(topic, write(stamp_ns, values))
 
     def encode(self, topic: Topic, fields: Mapping[str, Any]) -> None:
-        """Send a message of a topic, given by the names of its fields; see sim_node.wire.layout.Layout."""
+        """Send a message of a topic.
+
+        Args:
+            topic: The topic.
+            fields: The fields by name; see sim_node.wire.layout.Layout.
+        """
         self.send(topic, encode(topic.type.replace("/", "/msg/"), fields))
 
     def best_source(self, quantity: str, rank: int, stamp_ns: int) -> bool:
-        """Whether this source of a quantity is the best that spoke lately; rank 0 is best."""
-        best, heard = self._sources.get(quantity, (rank, stamp_ns))
-        if rank > best and 0 <= stamp_ns - heard < SOURCE_HOLDS_NS:
+        """Return whether a source of a quantity is the best recent one.
+
+        Args:
+            quantity: The quantity.
+            rank: The rank of the source; 0 is best.
+            stamp_ns: The time of the message (ns).
+
+        Returns:
+            Whether it is.
+        """
+        best, last_ns = self._sources.get(quantity, (rank, stamp_ns))
+        if rank > best and 0 <= stamp_ns - last_ns < SOURCE_TIMEOUT_NS:
             return False
         self._sources[quantity] = rank, stamp_ns
         return True
 
     def learn_undulation(self, altitude_msl: float, altitude_ellipsoid: float) -> None:
-        """A receiver told both altitudes: what lies between them holds where no geoid grid is installed."""
+        """Store the difference of both altitudes from a receiver, for use without a geoid grid.
+
+        Args:
+            altitude_msl: Metres above mean sea level.
+            altitude_ellipsoid: Metres above the ellipsoid.
+        """
         self._gps_undulation = altitude_ellipsoid - altitude_msl
 
     def ellipsoid_altitude(self, altitude_msl: float, latitude: float, longitude: float) -> float:
-        """Metres above the WGS84 ellipsoid, NaN where neither a geoid grid nor the receiver tells the difference."""
+        """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.
+
+        Args:
+            altitude_msl: Metres above mean sea level.
+            latitude: Degrees.
+            longitude: Degrees.
+
+        Returns:
+            Metres above the ellipsoid; NaN if neither a geoid grid nor the receiver gives the difference.
+        """
         cell = round(latitude / _UNDULATION_CELL), round(longitude / _UNDULATION_CELL)
         undulation = self._undulations.get(cell)
         if undulation is None:

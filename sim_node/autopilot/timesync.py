@@ -1,29 +1,29 @@
-"""An autopilot's boot time to the stamps of the graph: by TIMESYNC where it answers, else by when messages came."""
+"""Conversion of an autopilot's boot time to stamps of the graph: by TIMESYNC if it answers, else by arrival times."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# A round trip longer than this says little about the offset; MAVROS and PX4 drop such samples too.
+# A longer round trip gives a poor estimate of the offset; MAVROS and PX4 drop such samples, too.
 MAX_ROUND_TRIP_NS = 10_000_000
-# So many good round trips are averaged before they count for more than arrivals do.
+# This many good round trips are averaged before they replace arrival times.
 SAMPLES_TO_CONVERGE = 10
-# An offset that moves further than this at once, for so many samples on end, is a jump of one of the clocks.
+# An offset that changes by more than this for this many consecutive samples is a jump of one of the clocks.
 JUMP_NS = 100_000_000
 SAMPLES_TO_JUMP = 5
 # Boot time that goes back by more than this means a reboot; less is messages out of order.
 REBOOT_NS = 1_000_000_000
-# Unix time in a message is believed so near to the graph's.
+# Unix time in a message is accepted if it is this close to the graph's time.
 UNIX_NEAR_NS = 60_000_000_000
-# How fast the offset may drift when messages come later and later: 1 ms each second.
+# How fast the offset may drift if messages arrive later and later: 1 ms per second.
 DRIFT = 1e-3
-_MAX_GAIN, _LEAST_GAIN = 0.2, 0.01
+_MAX_GAIN, _MIN_GAIN = 0.2, 0.01
 _2_32_MS = 2**32 * 1_000_000
 
 
 @dataclass
 class ClockEvents:
-    """How often the clocks did what clocks should not."""
+    """Counters of clock irregularities."""
 
     reboots: int = 0
     jumps: int = 0
@@ -31,10 +31,11 @@ class ClockEvents:
 
 
 class BootClock:
-    """Turns time since boot into nanoseconds of the graph's clock.
+    """Converts time since boot to nanoseconds of the graph's clock.
 
-    Without TIMESYNC the offset is the least that arrival minus boot time has been, allowed to drift: the message that
-    waited least tells it best. With it, the exponentially smoothed middle of round trips.
+    Without TIMESYNC, the offset is the smallest difference between arrival and boot time, with a limited drift: the
+    message with the shortest delay is the best estimate. With TIMESYNC, it is the exponentially smoothed centre of
+    round trips.
     """
 
     def __init__(self) -> None:
@@ -50,26 +51,26 @@ class BootClock:
 
     @property
     def offset_ns(self) -> int | None:
-        """Nanoseconds to add to boot time; None before anything came."""
+        """Nanoseconds to add to boot time; None before the first message."""
         return round(self._by_round_trip) if self.synchronised else self._by_arrival
 
     @property
     def synchronised(self) -> bool:
-        """Whether round trips tell the offset."""
+        """Whether round trips determine the offset."""
         return self._round_trips >= SAMPLES_TO_CONVERGE
 
     def stamp_ms(self, boot_ms: int, arrival_ns: int) -> int:
-        """The stamp of a message that carries milliseconds since boot, which wrap after 49.7 days."""
+        """Return the stamp of a message with milliseconds since boot, which wrap after 49.7 days."""
         boot_ns = boot_ms * 1_000_000
         if self._boot_ns >= _2_32_MS // 2:
-            # The turn of the 32 bits that lies nearest to what was heard last.
+            # The wrap of the 32 bits that is nearest to the last received time.
             boot_ns += round((self._boot_ns - boot_ns) / _2_32_MS) * _2_32_MS
         return self.stamp_ns(boot_ns, arrival_ns)
 
     def stamp_us(self, time_us: int, arrival_ns: int) -> int:
-        """The stamp of a message that carries microseconds: since boot, or Unix time where that is what it holds.
+        """Return the stamp of a message with microseconds since boot, or Unix time.
 
-        Unix time that is far from the graph's is no stamp; the arrival is then.
+        Unix time that differs much from the graph's time is ignored; the arrival time is returned instead.
         """
         if time_us > 1_000_000_000_000_000:  # 2001 in Unix time, 31 years since boot
             time_ns = time_us * 1000
@@ -77,7 +78,7 @@ class BootClock:
         return self.stamp_ns(time_us * 1000, arrival_ns)
 
     def stamp_ns(self, boot_ns: int, arrival_ns: int) -> int:
-        """The stamp of something that was `boot_ns` after boot and came in at arrival_ns; never after arrival_ns."""
+        """Return the stamp of an event `boot_ns` after boot that arrived at arrival_ns; never later than arrival_ns."""
         if boot_ns == 0:
             return arrival_ns
         if boot_ns < self._boot_ns - REBOOT_NS:
@@ -91,17 +92,17 @@ class BootClock:
         return min(boot_ns + offset, arrival_ns)
 
     def round_trip(self, sent_ns: int, boot_ns: int, received_ns: int) -> None:
-        """Takes an answered TIMESYNC: when it went out and came back on the graph's clock, and what the autopilot had.
+        """Add an answered TIMESYNC: when it was sent and answered on the graph's clock, and the autopilot's time.
 
-        The autopilot's time is taken for the middle; samples of slow round trips are counted and left aside.
+        The autopilot's time is assumed to be in the middle. Samples of slow round trips are counted and ignored.
         """
-        took = received_ns - sent_ns
-        if took < 0:
+        elapsed_ns = received_ns - sent_ns
+        if elapsed_ns < 0:
             return
-        self.round_trip_ns = took
+        self.round_trip_ns = elapsed_ns
         if boot_ns < self._boot_ns - REBOOT_NS:
-            return  # the next telemetry tells whether it has rebooted
-        if took > MAX_ROUND_TRIP_NS:
+            return  # the next telemetry shows whether it has rebooted
+        if elapsed_ns > MAX_ROUND_TRIP_NS:
             self.events.slow_round_trips += 1
             return
         offset = (sent_ns + received_ns) / 2 - boot_ns
@@ -112,21 +113,21 @@ class BootClock:
                 self._restart()
             return
         self._off = 0
-        gain = max(_LEAST_GAIN, _MAX_GAIN * (1.0 - self._round_trips / 200), 1.0 / (self._round_trips + 1))
+        gain = max(_MIN_GAIN, _MAX_GAIN * (1.0 - self._round_trips / 200), 1.0 / (self._round_trips + 1))
         self._by_round_trip += gain * (offset - self._by_round_trip)
         self._round_trips += 1
 
     def forget(self) -> None:
-        """The graph's clock was set: what was learnt is void."""
+        """Drop all estimates, because the graph's clock was set."""
         self._restart()
 
     def _follow(self, sample: int, arrival_ns: int) -> int:
-        """The envelope of arrivals from below."""
+        """Update the lower envelope of the offsets of arrivals."""
         offset = self._by_arrival
         if offset is None or sample <= offset:
             self._by_arrival, self._late = sample, 0
         elif sample - offset > JUMP_NS:
-            # A message that was held up, or a clock that was set: only that goes on.
+            # A delayed message, or a clock that was set: only the latter persists.
             self._late += 1
             if self._late >= 20 * SAMPLES_TO_JUMP:
                 self.events.jumps += 1

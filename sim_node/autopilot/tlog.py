@@ -1,4 +1,4 @@
-"""Telemetry logs as ground stations keep them, read, and played in place of a link."""
+"""Telemetry logs of ground stations: reading, and playing in place of a link."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Record(NamedTuple):
 
 
 def read_tlog(path: Path | str) -> Iterator[Record]:
-    """The records of a log in order; what is no whole record is passed over. Raises OSError.
+    """Return the records of a log in order. Incomplete records are skipped. Raises OSError.
 
-    A frame is found by its own sum, not by where the last one ended: a log that was cut off in the middle of a
-    record, or that lost bytes on a full disk, is read for all it holds.
+    A frame is found by its checksum, not by the end of the last one: a log that was cut off in a record, or that lost
+    bytes on a full disk, is read as far as possible.
     """
     return records(Path(path).read_bytes())
 
 
 def records(data: bytes) -> Iterator[Record]:
-    """The records in the bytes of a log."""
+    """Yield the records in the bytes of a log."""
     at = 0
     while at + STAMP_SIZE < len(data):
         size = _frame_size(data, at + STAMP_SIZE)
@@ -43,7 +43,7 @@ def records(data: bytes) -> Iterator[Record]:
 
 
 def _frame_size(data: bytes, at: int) -> int:
-    """The size of the frame that may begin here, 0 where none does."""
+    """Return the size of the frame that may begin here, or 0."""
     if at + 3 > len(data):
         return 0
     if data[at] == 0xFE:
@@ -51,14 +51,14 @@ def _frame_size(data: bytes, at: int) -> int:
     return data[at + 1] + 12 + 13 * (data[at + 2] & 1) if data[at] == 0xFD else 0
 
 
-# Where a recording was interrupted for longer than this, the pause is shortened to it.
+# Longer interruptions of a recording are shortened to this.
 MAX_GAP_NS = 10_000_000_000
 
 
 class Playback:
-    """Plays a telemetry log at `speed` times its pace, 0 for as fast as possible. Raises OSError."""
+    """Plays a telemetry log at `speed` times its pace; 0 is as fast as possible. Raises OSError."""
 
-    takes_commands = False
+    accepts_commands = False
 
     def __init__(self, path: Path, speed: float = 1.0) -> None:
         self.path = path
@@ -75,26 +75,26 @@ class Playback:
         return f"tlog:{self.path}"
 
     def due_in_ns(self, now_ns: int) -> int | None:
-        """How long until the next message; None at the end."""
+        """Return the time until the next message; None at the end."""
         if self._next is None:
             return None
         return 0 if self._due_ns is None else max(0, self._due_ns - now_ns)
 
-    def receive(self, now_ns: int, most: int = 200) -> list[Message]:
-        """The messages that are due by now."""
-        got: list[Message] = []
+    def receive(self, now_ns: int, limit: int = 200) -> list[Message]:
+        """Return the messages that are due by now."""
+        messages: list[Message] = []
         if self._due_ns is None:
             self._due_ns = now_ns
-        while self._next is not None and self._due_ns <= now_ns and len(got) < most:
+        while self._next is not None and self._due_ns <= now_ns and len(messages) < limit:
             time_ns, message = self._next
-            got.append(message)
+            messages.append(message)
             self._next = next(self._records, None)
             if self._next is not None and self.speed > 0.0:
                 gap = min(max(0, self._next.time_ns - time_ns), MAX_GAP_NS)
                 self._due_ns += round(gap / self.speed)
-        self.played += len(got)
+        self.played += len(messages)
         self.ended = self._next is None
-        return got
+        return messages
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
-        """Nobody is there."""
+        """Do nothing: there is no receiver."""

@@ -1,4 +1,4 @@
-"""The topics of a vehicle's telemetry: name, type, QoS, frame and unit of each, and how its bytes are laid out."""
+"""Topics of a vehicle's telemetry: name, type, QoS, frame and unit of each, and the layout of its bytes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from sim_node.wire.topic import Qos
 
 @dataclass(frozen=True)
 class FrameNames:
-    """The frames of one vehicle on the TF tree.
+    """Names of a vehicle's frames in the TF tree.
 
-    map: what local positions are in (ENU, its origin the estimator's); odom: of odometry that does not know north;
-    base: the vehicle (FLU).
+    Attributes:
+        map: Frame of local positions (ENU, its origin is that of the estimator).
+        odom: Frame of odometry without a known heading.
+        base: The vehicle (FLU).
     """
 
     map: str = "map"
@@ -26,17 +28,17 @@ class FrameNames:
 
     @property
     def map_ned(self) -> str:
-        """The map as the autopilot has it."""
+        """The map in the autopilot's convention."""
         return self.map + "_ned"
 
     @property
     def base_frd(self) -> str:
-        """The body as the autopilot has it."""
+        """The body in the autopilot's convention."""
         return self.base + "_frd"
 
 
 class Profile(Enum):
-    """How a topic is sent: as rclcpp's SensorDataQoS and MAVROS have it."""
+    """QoS profiles of topics, as in rclcpp's SensorDataQoS and MAVROS."""
 
     SENSOR = Qos(depth=5, reliability="best_effort")
     RELIABLE = Qos(depth=10)
@@ -45,10 +47,16 @@ class Profile(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Topic:
-    """One topic below a vehicle's namespace.
+    """A topic below a vehicle's namespace.
 
-    type: package/Name; frame: the header's, in words; about: content and unit. layout: of messages that are packed
-    in place, given a vehicle's frames and the variant of Telemetry.pack; None where they are encoded anew each time.
+    Attributes:
+        name: The name below the namespace.
+        type: package/Name.
+        profile: QoS.
+        frame: Description of the header's frame.
+        about: Content and unit.
+        layout: For messages that are packed in place: makes a function that packs them, for a vehicle's frames and the
+            variant of Telemetry.pack. None for messages that are encoded each time.
     """
 
     name: str
@@ -59,7 +67,14 @@ class Topic:
     layout: Callable[..., Pack] | None = None
 
     def below(self, namespace: str) -> wire.Topic:
-        """The topic as it is sent below a namespace, empty for none."""
+        """Return the topic as it is sent below a namespace.
+
+        Args:
+            namespace: The namespace; empty for none.
+
+        Returns:
+            The topic.
+        """
         name = f"{namespace}/{self.name}" if namespace else self.name
         return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
 
@@ -77,11 +92,26 @@ def topic(
     about: str,
     layout: Callable[..., Pack] | None = None,
 ) -> Topic:
-    """Registers a topic. Raises ValueError for a name that is there already."""
+    """Register a topic.
+
+    Args:
+        name: The name below the vehicle's namespace.
+        type: package/Name.
+        profile: QoS.
+        frame: Description of the header's frame.
+        about: Content and unit.
+        layout: See Topic.
+
+    Returns:
+        The topic.
+
+    Raises:
+        ValueError: The name is in use.
+    """
     module = calling_module()
     return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout))
 
 
 def telemetry_of(vehicle: str) -> tuple[wire.Topic, ...]:
-    """All topics of telemetry below a vehicle's name, as a bridge publishes them."""
+    """Return all telemetry topics below a vehicle's name, as a bridge publishes them."""
     return tuple(each.below(f"/{vehicle}") for each in TOPICS.values())

@@ -1,7 +1,7 @@
-"""Conversations with an autopilot: what is sent, awaited and sent again, without sockets, threads or clocks.
+"""Transactions with an autopilot: requests, answers and retries, without sockets, threads or clocks.
 
-An exchange is given what comes in and what time it is, and says what to send; it ends with a result. Times are
-monotonic nanoseconds.
+A transaction receives messages and the time, and returns messages to send. It ends with a result. Times are monotonic
+nanoseconds.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 from sim_node.autopilot.codec import Message
 
-# A message to the vehicle: its name and fields; target system and component are filled in where it goes out.
+# A message to the vehicle: its name and fields. Target system and component are set when it is sent.
 Outgoing = tuple[str, Mapping[str, Any]]
 
 
 class Result(NamedTuple):
-    """How an exchange ended: whether well, in words for a person, and what it brought, if anything."""
+    """The result of a transaction: success, a text for the user, and a value, if any."""
 
     ok: bool
     text: str
@@ -24,34 +24,34 @@ class Result(NamedTuple):
 
 
 class Transaction:
-    """One conversation. key: exchanges of the same key take turns; name: what a person calls it."""
+    """A transaction. key: transactions with the same key run one after the other; name: shown to the user."""
 
     key = ""
     name = ""
     result: Result | None = None
-    # Is told how far it has come, in words.
+    # Called with a description of the progress.
     report: Callable[[str], None] = staticmethod(lambda text: None)
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """What opens it."""
+        """Return the first messages."""
         return []
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """What answers a message of the vehicle."""
+        """Return the answers to a message of the vehicle."""
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """What is due by now; called about every 20 ms."""
+        """Return the messages that are due; called about every 20 ms."""
         return []
 
     def end(self, ok: bool, text: str, value: Any = None) -> list[Outgoing]:
-        """Sets the result; there is nothing more to send."""
+        """Set the result. There are no more messages."""
         self.result = Result(ok, text, value)
         return []
 
 
 class Refusal(Transaction):
-    """What is refused before anything is sent."""
+    """A transaction that is refused before anything is sent."""
 
     def __init__(self, name: str, reason: str) -> None:
         self.name = name

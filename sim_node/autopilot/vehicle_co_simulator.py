@@ -1,116 +1,143 @@
-"""The autopilots of a world's vehicles, each in a process of its own, made to fly them in lockstep with a run."""
+"""The autopilots of a world's vehicles, each in its own process, which fly them in lockstep with a run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from sim_node.autopilot.ports import PortTaken, is_taken
+from sim_node.autopilot.ports import PortInUse, is_in_use
 from sim_node.packages import how_to_install
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, WorldError
 from sim_node.world.network import refuse_network
 from sim_node.world.problems import Problem
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 
 
 def attach_autopilots(
-    simulation: Simulation, tell: Tell = lambda line: None, *, network: bool = False
+    simulation: Simulation, report: Report = lambda line: None, *, network: bool = False
 ) -> tuple[VehicleCoSimulator, ...]:
-    """Opens the autopilots of all vehicles that have one, as peers of a run; its `close` closes them.
+    """Attach the autopilots of all vehicles that have one to a run. Closing the run closes them.
 
-    tell: takes a line for people whenever one is waited for, comes, or goes. network: whether links of the world may
-    leave this machine. Raises WorldError where one does, a vehicle is not fit for its autopilot or a package is
-    missing, PortTaken where somebody else has its port; nothing stays open then.
+    Args:
+        simulation: The run.
+        report: Called with one line of text whenever an autopilot is waited for, connects or disconnects.
+        network: Whether links of the world may leave this machine.
+
+    Returns:
+        The attached autopilots, in the order of the vehicles.
+
+    Raises:
+        WorldError: A link leaves this machine, a vehicle does not suit its autopilot, or a package is missing.
+        PortInUse: The port of an autopilot is in use. Nothing stays open in these cases.
     """
     refuse_network(simulation.world, allowed=network)
-    peers: list[VehicleCoSimulator] = []
+    others: list[VehicleCoSimulator] = []
     problems: list[Problem] = []
     for vehicle in simulation.world.vehicles:
         if vehicle.autopilot is not None:
             try:
-                peers.append(VehicleCoSimulator(simulation, vehicle, tell))
+                others.append(VehicleCoSimulator(simulation, vehicle, report))
             except WorldError as error:
                 problems.extend(error.problems)
             except ImportError as error:
                 problems.append(missing(vehicle, error))
-            except PortTaken:
-                for peer in peers:
-                    peer.close()
+            except PortInUse:
+                for other in others:
+                    other.close()
                 raise
     if problems:
-        for peer in peers:
-            peer.close()
+        for other in others:
+            other.close()
         raise WorldError(problems)
-    for peer in peers:
-        simulation.attach(peer)
-        tell(peer.wait.said())
-    return tuple(peers)
+    for other in others:
+        simulation.attach(other)
+        report(other.wait.describe())
+    return tuple(others)
 
 
 def missing(vehicle: Multirotor, error: ImportError) -> Problem:
-    """Why a vehicle's autopilot cannot be spoken to here: a package is not installed."""
+    """Return the problem of a vehicle whose autopilot needs a package that is not installed."""
     place = vehicle.place
     message = f"autopilots need a package: {how_to_install(error)}"
     return Problem(place.where, f"{place.key}.autopilot", message)
 
 
 class VehicleCoSimulator:
-    """A vehicle of a run that an autopilot flies: it is told what it senses, and its motors do what it commands.
+    """A vehicle of a run that an autopilot flies: sends it the vehicle's state, and applies its motor commands.
 
-    Motor commands are by rotor, in the vehicle's order. wait: how it stands. Raises as attach_autopilots.
+    Motor commands are by rotor, in the vehicle's order.
+
+    Args:
+        simulation: The run.
+        vehicle: A vehicle with an autopilot.
+        report: Called with one line of text whenever the autopilot is waited for, connects or disconnects.
+
+    Attributes:
+        name: The name of the vehicle.
+        rate: Rate of the samples (Hz).
+        wait: The state of the connection.
+
+    Raises:
+        WorldError: The vehicle does not suit its autopilot.
+        PortInUse: The port of the autopilot is in use.
     """
 
-    def __init__(self, simulation: Simulation, vehicle: Multirotor, tell: Tell = lambda line: None) -> None:
-        # Here and not above: worlds without autopilots start without pymavlink.
+    def __init__(self, simulation: Simulation, vehicle: Multirotor, report: Report = lambda line: None) -> None:
+        # Imported here, so that worlds without autopilots run without pymavlink.
         from sim_node.autopilot.lockstep import AUTOPILOTS
 
-        assert vehicle.autopilot is not None, "only what has an autopilot is flown by one"
+        assert vehicle.autopilot is not None, "the vehicle has an autopilot"
         kind = AUTOPILOTS[vehicle.autopilot.type]
         self.name = vehicle.name
-        self._senses = kind.senses(simulation, vehicle)
-        self.rate = self._senses.rate
+        self._source = kind.sample_source(simulation, vehicle)
+        self.rate = self._source.rate
         self._vehicle = simulation.vehicles[vehicle.name]
-        self._tell = tell
+        self._report = report
         self._autopilot = kind.of(simulation, vehicle, self.rate)
         self.wait = self._autopilot.wait
-        self.wait.tell = tell
+        self.wait.report = report
         self._shown = self.wait.peer, self.wait.lockstep
-        self._told = False
+        self._sent = False
         try:
             self._autopilot.open()
         except OSError as error:
             place, message = vehicle.place, f"cannot wait for {self.wait.whom}: {error.strerror}"
-            if is_taken(error):
-                raise PortTaken(
+            if is_in_use(error):
+                raise PortInUse(
                     f"{place.where}: {place.key}.autopilot: cannot wait for {self.wait.whom}: the port is in use, "
-                    "perhaps by another simulation; end it, or give the vehicle another `instance`"
+                    "perhaps by another simulation; stop it, or give the vehicle another `instance`"
                 ) from None
             raise WorldError([Problem(place.where, f"{place.key}.autopilot", message)]) from None
 
     def send(self, step: int, time_ns: int) -> None:
-        """Tells the autopilot how its vehicle is."""
-        sample = self._senses.sample(step, time_ns)
-        self._told = sample is not None
+        """Send the vehicle's state to the autopilot.
+
+        Args:
+            step: The present step.
+            time_ns: Simulation time since the start (ns).
+        """
+        sample = self._source.sample(step, time_ns)
+        self._sent = sample is not None
         if sample is not None:
             self._autopilot.send(sample)
 
     def receive(self) -> None:
-        """Has the motors do what it commands."""
-        if not self._told:
+        """Apply the autopilot's motor commands."""
+        if not self._sent:
             return
         commands = self._autopilot.receive()
         if commands is not None:
             self._vehicle.command[:] = commands
-        stands = self.wait.peer, self.wait.lockstep
-        if stands != self._shown and not self.wait.stop.is_set():
-            self._shown = stands
-            self._tell(self.wait.said())
+        status = self.wait.peer, self.wait.lockstep
+        if status != self._shown and not self.wait.stop.is_set():
+            self._shown = status
+            self._report(self.wait.describe())
 
     def interrupt(self) -> None:
-        """Ends any waiting at once and for good."""
+        """End any waiting immediately and permanently."""
         self.wait.stop.set()
 
     def close(self) -> None:
-        """Lets go of the sockets."""
+        """Close the sockets."""
         self._autopilot.close()

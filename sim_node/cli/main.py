@@ -48,7 +48,7 @@ def _main(given: list[str]) -> tuple[int, bool]:
 
 
 def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[int, bool]:
-    from sim_node.autopilot.ports import PortTaken
+    from sim_node.autopilot.ports import PortInUse
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.terminal import print_warning
     from sim_node.plugins import blamed
@@ -72,7 +72,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
             return _checked(command, code), not command.until_interrupted
     except WorldError as error:
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
-    except (Diverged, PortTaken) as error:
+    except (Diverged, PortInUse) as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED, False
     except (UsageError, BagError) as error:

@@ -312,23 +312,22 @@ def convert(value: Orientation, target: FramePair, origin: Origin | None = None)
 def convert(
     value: Position | Velocity | Orientation, target: Frame | FramePair, origin: Origin | None = None
 ) -> Position | Velocity | Orientation:
-    """Convert a tagged value to another frame; an Orientation to another (world, body) pair of frames.
+    """Convert a tagged value to another frame.
 
     Args:
-        value: The tagged value.
-        target: A Frame; for an Orientation, a pair of frames (world, body).
-        origin: The LLA (degrees, degrees, m) of the local frame's origin, for conversions between ENU or NED and ECEF
-            or LLA.
+        value: The position, velocity or orientation.
+        target: The frame to convert to; for an orientation, a pair (world, body).
+        origin: LLA (degrees, degrees, m) of the local frame's origin; needed between ENU or NED and ECEF or LLA.
 
     Returns:
-        The value in the target frame, with its tag.
+        The converted value, of the same class.
 
     Raises:
-        TypeError: The value has no tag, or the target is not a Frame or a pair of them.
-        OriginRequired: The conversion needs an origin.
-        AttitudeRequired: The conversion needs the attitude of the body.
-        InvalidCoordinates: The coordinates are out of range.
-        FrameMismatch: The frames do not fit the value.
+        TypeError: `value` is not tagged, or `target` is not a Frame, or a pair of them.
+        OriginRequired: As in convert_position, convert_velocity and convert_orientation.
+        AttitudeRequired: Likewise.
+        InvalidCoordinates: Likewise.
+        FrameMismatch: The position has another origin.
     """
     if not isinstance(value, Position | Velocity | Orientation):
         raise TypeError(

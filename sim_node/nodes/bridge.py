@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
-from sim_node.autopilot.bridge import Bridge, Settings
+from sim_node.autopilot.bridge import Bridge, BridgeSettings
 from sim_node.autopilot.connection import Identity
 from sim_node.autopilot.topics import Topic
 from sim_node.autopilot.vehicle import Vehicle
@@ -49,7 +49,7 @@ class BridgeNode(LoopNode):
         values = declare(self, SPECS)
         refuse_unknown(self, SPECS, SIMULATION if beside else ())
         self.naming = naming(values)
-        settings = Settings(
+        settings = BridgeSettings(
             frames=self.naming.frames,
             setpoint_rate=values["setpoint_rate"],
             stream_rate=values["stream_rate"],
@@ -95,20 +95,22 @@ class BridgeNode(LoopNode):
         self._topics[system] = VehiclePublishers(self._outlet, self.naming.name(system), self._graph_ns)
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
-        tf.tell_static(self._graph_ns())
+        tf.publish_static(self._graph_ns())
         self._new.append(vehicle)
         self._new_guard.trigger()
-        self.get_logger().info(f"system {system} at {vehicle.way.name}: topics below {self.naming.name(system) or '/'}")
+        self.get_logger().info(
+            f"system {system} at {vehicle.route.name}: topics below {self.naming.name(system) or '/'}"
+        )
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
         """A message of a vehicle."""
         self._topics[system].send(topic, data)
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """In the log."""
         self.get_logger().error(text)
 
-    def inform(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """In the log."""
         self.get_logger().info(text)
 

@@ -81,7 +81,7 @@ class BridgeDiagnostics:
         message = mode if vehicle.connected else "silent"
         values: list[tuple[str, object]] = [
             ("rate (messages/s)", f"{came / elapsed:.1f}"),
-            ("link", vehicle.way.name),
+            ("link", vehicle.route.name),
             ("mode", mode),
             ("streaming", vehicle.stream.owner or "nothing"),
             ("clock", "by TIMESYNC" if clock.synchronised else "by arrival"),

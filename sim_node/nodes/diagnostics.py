@@ -90,7 +90,7 @@ class Diagnostics:
         return DiagnosticStatus(
             level=level,
             name=f"{self._node.get_fully_qualified_name()}: autopilot of {peer.name}",
-            message=wait.said(),
+            message=wait.describe(),
             hardware_id=peer.name,
             values=[
                 KeyValue(key="lockstep", value=str(wait.lockstep).lower()),

@@ -15,7 +15,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
-from sim_node.autopilot.ports import PortTaken
+from sim_node.autopilot.ports import PortInUse
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault
@@ -91,7 +91,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         places = [each.where for each in overrides(words) if each.name == fault.name]
         print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
-    except PortTaken as fault:
+    except PortInUse as fault:
         print(f"sim_node: {fault}", file=sys.stderr)
         return FAILED
     except BagError as error:

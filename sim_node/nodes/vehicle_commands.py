@@ -130,7 +130,7 @@ class VehicleCommands:
             )
         except SetpointRefused as refusal:
             return Refusal(GOTO, str(refusal))
-        if vehicle.way.takes_commands:
+        if vehicle.route.accepts_commands:
             vehicle.stream.set(setpoint, GOTO)
         return Goto(setpoint, telemetry, self._value("goto_tolerance"))
 

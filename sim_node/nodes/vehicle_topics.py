@@ -53,7 +53,7 @@ class VehicleTf:
         self._row: FloatArray = np.zeros((1, 7))
         self._last_ns = 0
 
-    def tell_static(self, stamp_ns: int) -> None:
+    def publish_static(self, stamp_ns: int) -> None:
         """The frames that do not move."""
         self._still(stamp_ns, self._still_poses)
 

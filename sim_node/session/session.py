@@ -130,7 +130,7 @@ class Session:
             WorldError: The world, a vehicle's autopilot or a process is invalid.
             BagError: The folder of the recording exists.
             PagePortInUse: The viewer's port cannot be opened.
-            PortTaken: An autopilot's port is in use.
+            PortInUse: An autopilot's port is in use.
             MissingExtra: A package that an option needs is not installed.
             RuntimeError: The session was opened before.
         """

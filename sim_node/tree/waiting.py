@@ -19,6 +19,7 @@ class Wait:
     Attributes:
         is_ready: The condition.
         call: The callback.
+        _waits: The pending callbacks, from which it removes itself.
     """
 
     is_ready: Callable[[], bool]

@@ -1,4 +1,4 @@
-"""Rigid bodies of a World: their joints, shapes and masses, and how they are integrated; frozen data."""
+"""Rigid bodies of a World: their joints, shapes and masses, and how they are simulated, as frozen data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_p
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
 
-# What can integrate rigid bodies.
+# Engines that can simulate rigid bodies.
 ENGINES = ("mujoco",)
 INTEGRATORS = ("rk4", "implicitfast", "implicit", "euler")
 # The names of a shape's sizes (m; whole lengths). Cylinders and capsules lie along z, a plane faces z.
@@ -34,7 +34,7 @@ SHAPES: dict[str, tuple[str, ...]] = {
     # Three arrows that show a frame: neither mass nor contact.
     "xyz": ("length",),
 }
-# Meshes that bodies touch with, by their convex hulls; others are shown and do nothing else.
+# Meshes with contacts, by their convex hulls. Others are only shown.
 MESHES, MESHES_SHOWN = (".stl", ".obj"), (".glb", ".gltf")
 SHAPES_WITHOUT_MASS = ("plane", "xyz")
 # From the sizes of a shape in their order, m^3.
@@ -51,12 +51,20 @@ MAX_TIMESTEP_NS = 1_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Physics:
-    """How bodies are integrated. Raises ValueError for a gravity of another shape.
+    """How bodies are simulated.
 
-    timestep_ns: of the integrator; None divides the world's step into equal parts of at most 1 ms. gravity (3,):
-    m/s^2 in the fixed frame. contact: whether shapes touch. armature: added to every degree of freedom, kg or kg m^2.
-    engine: one of ENGINES.
-    options: those of MuJoCo that an MJCF file which is run by itself sets beside these, by MuJoCo's names.
+    Attributes:
+        timestep_ns: Timestep of the integrator (ns); None divides the world's step into equal parts of at most 1 ms.
+        integrator: One of INTEGRATORS.
+        gravity: Gravity (3,) in the fixed frame, m/s^2.
+        contact: Whether shapes make contact.
+        armature: Added inertia of every degree of freedom, kg or kg m^2.
+        engine: One of ENGINES.
+        options: Further options of MuJoCo by its names, which an MJCF file sets that is run by itself.
+        place: Where the file describes the physics.
+
+    Raises:
+        ValueError: `gravity` has the wrong shape.
     """
 
     timestep_ns: int | None = None
@@ -77,16 +85,33 @@ class Physics:
     __hash__ = None  # type: ignore[assignment]
 
     def substeps(self, step_ns: int) -> int:
-        """Timesteps in a step of the world; a part of one is rounded down."""
+        """Return the number of timesteps in a step of the world.
+
+        Args:
+            step_ns: The world's step (ns).
+
+        Returns:
+            The number, rounded down.
+        """
         return step_ns // self.timestep_ns if self.timestep_ns else -(-step_ns // MAX_TIMESTEP_NS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """A shape on a body. Raises ValueError for a size, pose or colour of another shape.
+    """A shape of a body.
 
-    shape: one of SHAPES; size: its sizes in their order, m; mass kg, spread evenly; pose (7,): in the body;
-    colour (4,): red, green, blue, opacity in 0 to 1; edge_colour: of its outline, as a file says it; file: of a mesh.
+    Attributes:
+        shape: One of SHAPES.
+        size: The sizes of the shape in their order, m.
+        mass: Mass, uniformly distributed (kg).
+        pose: Pose (7,) in the body, m.
+        colour: Red, green, blue and opacity (4,), each 0 to 1, or None.
+        edge_colour: Colour of the outline as the file gives it, or None.
+        file: The file of a mesh.
+        place: Where the file describes the shape.
+
+    Raises:
+        ValueError: An array has the wrong shape.
     """
 
     shape: str
@@ -111,15 +136,21 @@ class Geometry:
 
     @property
     def is_shown_only(self) -> bool:
-        """Whether it is drawn and neither weighs nor touches."""
+        """Whether it is only shown, without mass and contacts."""
         return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertial:
-    """A body's mass (kg), centre of mass (3,) in the body (m) and inertia about it (3, 3) in the body's axes (kg m^2).
+    """Mass and inertia of a body.
 
-    Raises ValueError for arrays of another shape.
+    Attributes:
+        mass: kg.
+        inertia: Inertia (3, 3) about the centre of mass, in the axes of the body, kg m^2.
+        centre: Centre of mass (3,) in the body, m.
+
+    Raises:
+        ValueError: An array has the wrong shape.
     """
 
     mass: float
@@ -147,14 +178,30 @@ class Marker:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A rigid body and the joint that it hangs on.
+    """A rigid body and the joint to its parent. Arrays are read-only.
 
-    pose (7,): of the joint frame in the parent; where q is neutral the body is there. joint: one of JOINTS;
-    axes (K, 3): those that its type leaves open, made unit. anchor (3,): the point in the body, m, that its joint turns
-    it about. geometry gives mass and inertia unless `inertial` does.
-    damping, armature, spring_stiff (qd_size,), spring_zero (q_size,): per degree of freedom; None for none. q, qd:
-    the initial state; None for neutral and rest. position_range (2, 3): least and largest position, for `randomised`.
-    Arrays are kept read-only. Raises ValueError for one of another shape.
+    Attributes:
+        name: Unique in the world.
+        parent: The parent frame; empty for the default.
+        joint: One of JOINTS.
+        pose: Pose (7,) of the joint frame in the parent, m. With neutral q, it is the pose of the body.
+        axes: Directions (K, 3) of the open axes of the joint type; they are normalised.
+        geometry: Shapes. They determine mass and inertia unless `inertial` does.
+        inertial: Mass and inertia, or None.
+        damping: Damping (qd_size,) per degree of freedom, or None.
+        armature: Added inertia (qd_size,) per degree of freedom, or None.
+        spring_stiff: Stiffness of springs (qd_size,) per degree of freedom, or None.
+        spring_zero: Rest position of springs (q_size,), or None for neutral.
+        q: Initial position (q_size,); None for neutral.
+        qd: Initial velocity (qd_size,); None for rest.
+        position_range: Smallest and largest position (2, 3) to draw the initial position from, or None; m.
+        marker: An optical marker, or None.
+        anchor: Point (3,) in the body about which the joint turns it, m.
+        place: Where the file gives the name.
+        parent_place: Where the file gives the parent.
+
+    Raises:
+        ValueError: An array has the wrong shape, or there is no such joint type.
     """
 
     name: str
@@ -201,40 +248,48 @@ class Body:
 
     @property
     def type(self) -> JointType:
-        """What its joint lets move."""
+        """The joint type."""
         return JOINTS[self.joint]
 
     @property
     def joint_frame(self) -> str:
-        """The frame that its joint moves it in: NAME/joint, or the parent itself where the two coincide."""
+        """The frame in which the joint moves the body: NAME/joint, or the parent itself if both coincide."""
         return self.parent if np.array_equal(self.pose, poses.IDENTITY) else f"{self.name}/joint"
 
     @property
     def joints(self) -> tuple[LinkJoint, ...]:
-        """Its joint as a link has them, one for each part: NAME#0, NAME#1 ..."""
+        """The joint as joints of a link, one for each part: NAME#0, NAME#1, ..."""
         return self.type.joints(self.name, self.axes, self.anchor)
 
     def start(self) -> FloatArray:
-        """Return its initial pose (7,) in its joint frame."""
+        """Return the initial pose (7,) in the joint frame."""
         joints = self.joints
         return link_pose(poses.IDENTITY, joints, {} if self.q is None else by_joint(joints, self.q))
 
     @property
     def mobility(self) -> Mobility:
-        """That its joint moves it; a frozen body is the static frame of its pose instead."""
+        """Always "dynamic". A frozen body is replaced by the static frame of its pose."""
         return "dynamic"
 
     def own_mass(self) -> float:
-        """Its mass in kg."""
+        """Return its mass in kg."""
         return self.inertial.mass if self.inertial is not None else sum(part.mass for part in self.geometry)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopClosure:
-    """What holds two frames together beside the joints of the tree.
+    """A constraint between two frames that closes a kinematic loop.
 
-    kind: of a mate, one of MATES; frames: their names; poses (2, 7): in each, the end that is held. distance: between
-    the two ends, m, where that is what is held. Raises ValueError for poses of another shape.
+    Attributes:
+        name: Unique in the world.
+        kind: The type of mate; one of MATES.
+        frames: Names of the two frames.
+        poses: Pose (2, 7) of the connector in each frame, m.
+        distance: Distance between the connectors, if that is what is constrained (m).
+        place: Where the file describes it.
+
+    Raises:
+        ValueError: `poses` has the wrong shape.
     """
 
     name: str
@@ -255,11 +310,21 @@ class LoopClosure:
 
 @dataclass(frozen=True, slots=True)
 class Actuator:
-    """A servo that pulls a joint of one degree of freedom to a target, which may swing.
+    """A servo that moves a joint with one degree of freedom to a target, which may oscillate.
 
-    joint: of a model, under its prefix, or the name of a body whose joint it is. Its force (N) or torque (N m) is
-    stiffness (target - q) - damping qd, at most `force` either way where that is not None. The target at t seconds
-    into the run is target + amplitude sin(2 pi (t / period + phase)); phase is in turns.
+    Its force (N) or torque (N m) is stiffness (target - q) - damping qd. The target at time t (s) in the run is
+    target + amplitude sin(2 pi (t / period + phase)).
+
+    Attributes:
+        joint: A joint of a model, with its prefix, or the body whose joint it is.
+        stiffness: N/m or N m/rad.
+        damping: N s/m or N m s/rad.
+        force: Limit of the force or torque in both directions, N or N m; None for no limit.
+        target: m or rad.
+        amplitude: m or rad.
+        period: s.
+        phase: In turns.
+        place: Where the file names the joint.
     """
 
     joint: str
@@ -274,7 +339,7 @@ class Actuator:
 
 
 class ContactExclusion(NamedTuple):
-    """Two bodies, by their names, that never touch."""
+    """Two bodies, by name, whose contacts are ignored."""
 
     first: str
     second: str

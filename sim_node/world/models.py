@@ -1,4 +1,4 @@
-"""Models of others in a World, kept whole as MuJoCo reads them, and their links as the tree sees them; frozen data."""
+"""MJCF and URDF models in a World, kept whole as MuJoCo reads them, and their links as frames; frozen data."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sim_node.world.problems import NO_PLACE, Place
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A frame of a model: one of its bodies, or a joint's or site's frame fixed to a body.
+    """A frame of a model: one of its bodies, or the frame of a joint or site, fixed to a body.
 
-    parent: its parent's name in the model, empty for the frame that the model is attached to; pose (7,): in the
-    parent, with its joints neutral. is_body: whether MuJoCo has a body of this name.
+    parent: its parent's name in the model, empty for the frame that the model is attached to; pose (7,): in the parent
+    with neutral joints; is_body: whether MuJoCo has a body of this name.
     """
 
     name: str
@@ -40,13 +40,13 @@ class Link:
     __hash__ = None  # type: ignore[assignment]
 
     def at(self, q: Mapping[str, FloatArray]) -> FloatArray:
-        """Return its pose (7,) in its parent with the joints at q; those that q does not name are neutral."""
+        """Return its pose (7,) in its parent for joint positions q. Joints that are not in q are neutral."""
         return link_pose(self.pose, self.joints, q)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Start:
-    """A state to start from: q and qd by joint, and act and ctrl of all actuators in the model's order."""
+    """An initial state: q and qd by joint, and act and ctrl of all actuators in the model's order."""
 
     q: Mapping[str, FloatArray] = field(default_factory=dict)
     qd: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -63,12 +63,22 @@ class Start:
 class Model:
     """An MJCF or URDF model attached to a frame of the world.
 
-    prefix: before the names of its frames, and of all that MuJoCo knows of it. links: parents first. keyframes: the
-    states that the model's file names. actuators: their names in the model, in its order. mimics: URDF joints that
-    follow another: (joint, followed, multiplier, offset). options: what the file sets of MuJoCo's options, which is
-    the world's to say. shown: meshes that are drawn on a link and do nothing else. urdf: the text of a URDF model as
-    its file has it, with meshes that are found from anywhere; empty for others. files: all that were read for it, its
-    own first.
+    Attributes:
+        name: The name in its file.
+        source: The model as MuJoCo reads it.
+        links: Its links, parents first.
+        parent: The frame that it is attached to.
+        prefix: Goes before the names of its frames, and of everything in MuJoCo.
+        start: The initial state.
+        keyframes: Named states of the model's file.
+        actuators: Names of the actuators in the model, in its order.
+        mimics: URDF joints that follow another one: (joint, followed joint, multiplier, offset).
+        options: Options of MuJoCo that the file sets; the world's options override them.
+        shown: Meshes that are only shown, and the names of their links.
+        urdf: The text of a URDF model with absolute paths of meshes; empty for other models.
+        files: All files that were read for it, its own first.
+        place: Where the world's file includes it.
+        parent_place: Where the world's file gives the parent.
     """
 
     name: str
@@ -93,23 +103,30 @@ class Model:
     __hash__ = None  # type: ignore[assignment]
 
     def joints(self) -> Iterator[LinkJoint]:
-        """Its joints, parents first."""
+        """Return its joints, parents first."""
         return (joint for link in self.links for joint in link.joints)
 
     def full_name(self, name: str) -> str:
-        """What the world calls a link or joint of the model."""
+        """Return the name of a link or joint in the world.
+
+        Args:
+            name: The name in the model.
+
+        Returns:
+            The name with the prefix.
+        """
         return names.prefixed(self.prefix, name)
 
     def moves(self) -> bool:
-        """Whether it has any joint."""
+        """Return whether it has any joint."""
         return any(link.joints for link in self.links)
 
     def floats(self) -> bool:
-        """Whether it has a joint that only the fixed frame can carry."""
+        """Return whether it has a free joint, whose parent must be the fixed frame."""
         return any(joint.kind == "free" for joint in self.joints())
 
     def starts(self) -> dict[str, FloatArray]:
-        """q of every joint at the start: as it is set, or as the joint that it mimics says, or neutral."""
+        """Return the initial q of every joint: as set, as given by the joint that it mimics, or neutral."""
         q = {joint.name: self.start.q.get(joint.name, joint.neutral) for joint in self.joints()}
         for joint, followed, multiplier, offset in self.mimics:
             if joint not in self.start.q and joint in q and followed in q:
@@ -119,7 +136,7 @@ class Model:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelLink:
-    """A link as the tree sees it. pose (7,): in its parent at the start."""
+    """A link as a frame of the tree. pose (7,): in its parent at the start."""
 
     model: Model
     link: Link
@@ -127,17 +144,17 @@ class ModelLink:
 
     @property
     def name(self) -> str:
-        """The frame's name."""
+        """The name of the frame."""
         return self.model.full_name(self.link.name)
 
     @property
     def parent(self) -> str:
-        """Its parent frame's name."""
+        """The name of the parent frame."""
         return self.model.full_name(self.link.parent) if self.link.parent else self.model.parent
 
     @property
     def joints(self) -> tuple[LinkJoint, ...]:
-        """Its joints, under the names that the world and MuJoCo have for them."""
+        """Its joints, by their names in the world and in MuJoCo."""
         return tuple(replace(joint, name=self.model.full_name(joint.name)) for joint in self.link.joints)
 
     def start(self) -> FloatArray:
@@ -146,11 +163,11 @@ class ModelLink:
 
     @property
     def mobility(self) -> Mobility:
-        """Whether it has joints."""
+        """ "dynamic" if it has joints, else "static"."""
         return "dynamic" if self.link.joints else "static"
 
 
 def links_of(model: Model) -> Iterator[ModelLink]:
-    """The links of a model, parents first."""
+    """Return the links of a model, parents first."""
     q = model.starts()
     return (ModelLink(model, link, link.at(q)) for link in model.links)

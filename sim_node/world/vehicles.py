@@ -1,4 +1,4 @@
-"""Vehicles of a World: the rotors of multirotors and what flies them; frozen data."""
+"""Vehicles of a World: the rotors of multirotors, their pilots and autopilots, as frozen data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_node.registry import Registry
 from sim_node.world.fields import directions, floats, same
 from sim_node.world.problems import NO_PLACE, Place
 
-# The sign of a rotor's turn about its axis, by the field's words: seen from above, where the axis points.
+# The sign of a rotor's rotation about its axis, seen from above, where the axis points.
 SPINS = {"ccw": 1, "cw": -1}
 # What a pilot does after its last waypoint.
 AFTER = ("land", "hold", "loop")
@@ -20,12 +20,26 @@ AFTER = ("land", "hold", "loop")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rotor:
-    """A motor with its propeller, fixed to a body. Raises ValueError for arrays of another shape.
+    """A motor with a propeller, fixed to a body.
 
-    position (3,): in the body, m. axis (3,): along which it thrusts, made unit. spin: one of SPINS. At speed w it
-    thrusts with thrust_coefficient w^2 (N s^2/rad^2) and turns the body against its spin by moment_coefficient (m)
-    times that. drag_coefficient w (kg/rad) times the air's speed across the axis is its drag. time_constant_up, _down:
-    of its speed, s. A command c in [0, 1] means min_speed + c (max_speed - min_speed), rad/s, and 0 means standstill.
+    At speed w the thrust is thrust_coefficient w^2, and the torque on the body, against the rotation, is
+    moment_coefficient times the thrust. The drag is drag_coefficient w times the speed of the air across the axis. A
+    command c in [0, 1] sets the speed min_speed + c (max_speed - min_speed); 0 stops the rotor.
+
+    Attributes:
+        position: Position (3,) in the body, m.
+        spin: One of SPINS.
+        thrust_coefficient: N s^2/rad^2.
+        moment_coefficient: m.
+        max_speed: rad/s.
+        min_speed: rad/s.
+        axis: Direction (3,) of the thrust in the body; it is normalised.
+        drag_coefficient: kg/rad.
+        time_constant_up: Time constant of an increasing speed (s).
+        time_constant_down: Time constant of a decreasing speed (s).
+
+    Raises:
+        ValueError: An array has the wrong shape.
     """
 
     position: FloatArray
@@ -51,10 +65,17 @@ class Rotor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Waypoint:
-    """A place to fly to, in a straight line, and to rest at. Raises ValueError for a position of another shape.
+    """A position to fly to in a straight line, and to stop at.
 
-    position (3,): of the body in its parent frame, ENU, m. yaw: rad, None to keep the one it has. speed: m/s at most,
-    None for the pilot's. radius: how near the vehicle has to come, m; hold: how long it stays then, s.
+    Attributes:
+        position: Position (3,) of the body in its parent frame, ENU, m.
+        yaw: rad; None keeps the current one.
+        speed: Maximum speed (m/s); None for that of the pilot.
+        hold: How long the vehicle stays (s).
+        radius: How close the vehicle has to come (m).
+
+    Raises:
+        ValueError: `position` has the wrong shape.
     """
 
     position: FloatArray
@@ -74,10 +95,18 @@ class Waypoint:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """The built-in controller and its mission: it waits, climbs by take_off, and flies from waypoint to waypoint.
+    """The built-in controller and its mission: wait, take off, and fly from waypoint to waypoint.
 
-    wait s; take_off m; after: one of AFTER. speed m/s, acceleration m/s^2 and yaw_rate rad/s are the most that it asks
-    for, landing_speed m/s what it descends with to land. rate: of the controller, Hz.
+    Attributes:
+        waypoints: The waypoints in their order.
+        after: What to do after the last waypoint; one of AFTER.
+        wait: Time before the take-off (s).
+        take_off: Height of the take-off (m).
+        speed: Maximum speed (m/s).
+        acceleration: Maximum acceleration (m/s^2).
+        landing_speed: Speed of descent when landing (m/s).
+        yaw_rate: Maximum yaw rate (rad/s).
+        rate: Rate of the controller (Hz).
     """
 
     waypoints: tuple[Waypoint, ...] = ()
@@ -92,9 +121,9 @@ class Pilot:
 
 
 class AutopilotType(NamedTuple):
-    """What a type of autopilot takes: the sensors that its vehicle has to have, and how many rotors at most.
+    """The requirements of a type of autopilot: sensors of the vehicle, and the maximum number of rotors.
 
-    pilot: whether it takes its mission and its limits from the vehicle's pilot; links: whether it takes ground links.
+    pilot: whether mission and limits come from the vehicle's pilot; links: whether it may have ground links.
     """
 
     sensors: tuple[str, ...]
@@ -103,7 +132,7 @@ class AutopilotType(NamedTuple):
     links: bool = False
 
 
-# By the `type` of world files. ArduPilot's simulator interface takes the truth, and makes sensors of its own of it.
+# By the `type` in world files. ArduPilot's simulator interface receives ground truth and simulates sensors itself.
 AUTOPILOT_TYPES: Registry[str, AutopilotType] = Registry(
     "type of autopilot", shipped=("sim_node.world.vehicles",), group="sim_node.autopilots"
 )
@@ -121,11 +150,15 @@ LIKE = ("px4", "ardupilot")
 
 @dataclass(frozen=True, slots=True)
 class Autopilot:
-    """A program of its own that flies a vehicle: one of AUTOPILOT_TYPES, and which instance of it, from 0.
+    """An autopilot in a separate process.
 
-    start: whether the run starts it, where it is one that comes with us. links: URLs of ground links that it has beside
-    its own, as in udpout:127.0.0.1:14550. any_instance: whether a run may take another one where its ports are taken.
-    like: which of LIKE the built-in autopilot presents itself as.
+    Attributes:
+        type: One of AUTOPILOT_TYPES.
+        instance: Its number, from 0, which determines ports and the MAVLink system id.
+        start: Whether the run starts it, if it is part of sim_node.
+        links: URLs of additional ground links, as in udpout:127.0.0.1:14550.
+        any_instance: Whether a run may choose another instance if the ports of this one are in use.
+        like: Which of LIKE the built-in autopilot presents itself as.
     """
 
     type: str
@@ -138,12 +171,23 @@ class Autopilot:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multirotor:
-    """A body with rotors. Raises ValueError for drag of another shape.
+    """A body with rotors.
 
-    body: the name of its Body, on a free joint. rotors: in the order of their commands. drag_linear, drag_quadratic
-    (3,): N s/m and N s^2/m^2 along the body's axes; at velocity v relative to the air the drag along axis i is
-    (drag_linear_i + drag_quadratic_i |v|) v_i. pilot: None where commands come from outside. With an autopilot, which
-    has to be one that takes it, the pilot flies there.
+    At velocity v relative to the air, the drag along axis i of the body is (drag_linear_i + drag_quadratic_i |v|) v_i.
+
+    Attributes:
+        name: Unique among vehicles.
+        body: The name of its Body, which has a free joint.
+        rotors: In the order of their commands.
+        drag_linear: Coefficients (3,), N s/m.
+        drag_quadratic: Coefficients (3,), N s^2/m^2.
+        pilot: The built-in controller; None if commands come from elsewhere. A built-in autopilot uses its mission and
+            limits.
+        autopilot: An autopilot in a separate process, or None.
+        place: Where the file describes the vehicle.
+
+    Raises:
+        ValueError: An array has the wrong shape.
     """
 
     name: str

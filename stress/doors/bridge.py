@@ -11,7 +11,7 @@ from typing import Any
 
 from rclpy.serialization import deserialize_message
 
-from sim_node.autopilot.bridge import Bridge, Settings
+from sim_node.autopilot.bridge import Bridge, BridgeSettings
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.commands import Command
 from sim_node.autopilot.connection import Connection, Identity
@@ -51,12 +51,12 @@ class Listener:
         if self.published % CHECKED == 0:
             deserialize_message(data, message_class(topic.type))
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         """One line."""
         self.complaints += 1
         assert text.isprintable(), f"not printable: {text!r}"
 
-    def inform(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """One line."""
         assert text.isprintable(), f"not printable: {text!r}"
 
@@ -89,7 +89,7 @@ class Vehicles:
         self._listener = Listener()
         connection = Connection(endpoint_of(f"udpin:127.0.0.1:{port}"), Identity())
         self._bridge = Bridge(
-            [connection], self._listener, Settings(max_vehicles=MAX_VEHICLES), graph_ns=lambda: self._now_ns
+            [connection], self._listener, BridgeSettings(max_vehicles=MAX_VEHICLES), graph_ns=lambda: self._now_ns
         )
         self._peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._bridge.turn()
@@ -165,7 +165,7 @@ class TelemetryLogs(Stateless):
         """Each message goes to the vehicles."""
         self._path.write_bytes(data)
         listener = Listener()
-        bridge = Bridge([], listener, Settings(max_vehicles=MAX_VEHICLES), playback=Playback(self._path, 0.0))
+        bridge = Bridge([], listener, BridgeSettings(max_vehicles=MAX_VEHICLES), playback=Playback(self._path, 0.0))
         try:
             for _ in range(TURNS):
                 assert bridge.playback is not None

@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 
 from sim_node.autopilot.codec import frame_bytes
-from sim_node.autopilot.lockstep import ArduPilot, Autopilot, Px4, Sample
+from sim_node.autopilot.lockstep import ArduPilot, LockstepAutopilot, Px4, Sample
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
 from sim_node.autopilot.lockstep.ardupilot import PORTS_PER_INSTANCE
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
@@ -35,7 +35,7 @@ class Link:
 
     burst = 40
 
-    def __init__(self, kind: Callable[[int, int], Autopilot]) -> None:
+    def __init__(self, kind: Callable[[int, int], LockstepAutopilot]) -> None:
         self._simulator, self._instance = _opened(kind)
         self._number = 0
         self.peer: socket.socket
@@ -116,7 +116,7 @@ def _sample(number: int) -> Sample:
     return Sample(number * 4_000_000, level, np.zeros(3), np.zeros(3), force)
 
 
-def _opened(kind: Callable[[int, int], Autopilot]) -> tuple[Autopilot, int]:
+def _opened(kind: Callable[[int, int], LockstepAutopilot]) -> tuple[LockstepAutopilot, int]:
     for candidate in INSTANCES:
         simulator = kind(candidate, MOTORS)
         try:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sim_node.autopilot.lockstep import Autopilot, Commands, Sample
+from sim_node.autopilot.lockstep import Commands, LockstepAutopilot, Sample
 
 
-def take_turns(autopilot: Autopilot, sample: Sample) -> Commands | None:
+def take_turns(autopilot: LockstepAutopilot, sample: Sample) -> Commands | None:
     autopilot.send(sample)
     return autopilot.receive()

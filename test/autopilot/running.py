@@ -10,7 +10,7 @@ from typing import Any
 
 from waiting import PATIENCE
 
-from sim_node.autopilot.bridge import Bridge, Settings
+from sim_node.autopilot.bridge import Bridge, BridgeSettings
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.signing import Signing
@@ -22,7 +22,7 @@ from sim_node.autopilot.vehicle import Vehicle
 class Running:
     """Collects what the bridge tells; waits without polling the clock."""
 
-    def __init__(self, *urls: str, settings: Settings | None = None, signing: Signing | None = None) -> None:
+    def __init__(self, *urls: str, settings: BridgeSettings | None = None, signing: Signing | None = None) -> None:
         identity = Identity()
         self.bridge = Bridge(
             [Connection(endpoint_of(url), identity, signing) for url in urls], self, settings, identity
@@ -61,12 +61,12 @@ class Running:
             self.messages.setdefault((system, topic.name), []).append((time.monotonic(), data))
             self._changed.notify_all()
 
-    def complain(self, text: str) -> None:
+    def warn(self, text: str) -> None:
         with self._changed:
             self.complaints.append(text)
             self._changed.notify_all()
 
-    def inform(self, text: str) -> None:
+    def report(self, text: str) -> None:
         with self._changed:
             self.news.append(text)
             self._changed.notify_all()

@@ -25,7 +25,7 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.autopilot import commands, setpoints
-from sim_node.autopilot.bridge import Settings
+from sim_node.autopilot.bridge import BridgeSettings
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.links.endpoint import MAX_READS
@@ -466,7 +466,7 @@ def heartbeat(system: int) -> bytes:
 def test_made_up_system_ids_cost_nothing_until_they_repeat_and_little_after() -> None:
     port, url = udpin()
     with (
-        running(url, settings=Settings(max_vehicles=3)) as bridge,
+        running(url, settings=BridgeSettings(max_vehicles=3)) as bridge,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker,
         peer(port, system=254) as last,
     ):

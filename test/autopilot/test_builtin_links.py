@@ -24,7 +24,7 @@ from pymavlink.dialects.v20 import common as mavlink
 from waiting import PATIENCE, until, until_ended
 
 from sim_node.autopilot.codec import EncodeError
-from sim_node.autopilot.ports import PortTaken
+from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
@@ -366,7 +366,7 @@ def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run])
 def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> None:
     flown = run()
     before = len(autopilots())
-    with pytest.raises(PortTaken, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
+    with pytest.raises(PortInUse, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
         VehicleCoSimulator(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
     assert len(autopilots()) == before
 

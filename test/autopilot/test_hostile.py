@@ -44,7 +44,7 @@ NUMBERS = {str(table.msgname): number for number, table in dialect.mavlink_map.i
 
 
 class Nowhere:
-    takes_commands = True
+    accepts_commands = True
     name = "nowhere"
 
     def send(self, name: str, fields: object, to: Address, now_ns: int) -> None:

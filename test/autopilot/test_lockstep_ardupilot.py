@@ -170,7 +170,7 @@ def test_its_clock_does_not_go_back_with_the_world(ardupilot: ArduPilot, peer: s
 
 def test_nobody_there_holds_nothing_up(ardupilot: ArduPilot) -> None:
     assert take_turns(ardupilot, at_rest(0.0)) is None
-    assert "nobody there yet" in ardupilot.wait.said()
+    assert "nobody there yet" in ardupilot.wait.describe()
 
 
 def test_waiting_is_named_and_can_be_stopped(ardupilot: ArduPilot, peer: socket.socket) -> None:
@@ -182,7 +182,7 @@ def test_waiting_is_named_and_can_be_stopped(ardupilot: ArduPilot, peer: socket.
     while ardupilot.wait.since is None:
         thread.join(0.01)
         assert thread.is_alive()
-    assert "waiting for ArduPilot" in ardupilot.wait.said()
+    assert "waiting for ArduPilot" in ardupilot.wait.describe()
     ardupilot.wait.stop.set()
     thread.join(PATIENCE)
     assert not thread.is_alive()

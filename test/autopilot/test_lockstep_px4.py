@@ -242,7 +242,7 @@ def test_a_silent_px4_is_named_and_waiting_for_it_can_be_stopped(
     thread.start()
     while px4.wait.since is None:
         assert not done.wait(0.01)
-    assert "waiting for PX4" in px4.wait.said()
+    assert "waiting for PX4" in px4.wait.describe()
     px4.wait.stop.set()
     assert done.wait(PATIENCE)
     thread.join()

@@ -11,7 +11,7 @@ import pytest
 from claims import free_instance, free_port
 from running import Running
 
-from sim_node.autopilot.ports import PortTaken, with_free_instances
+from sim_node.autopilot.ports import PortInUse, with_free_instances
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Simulation
 from sim_node.world import World, load
@@ -62,7 +62,7 @@ def test_an_instance_that_was_chosen_stays_and_is_told_of(tmp_path: Path) -> Non
     world = guided(tmp_path, f"type: mavlink_builtin, instance: {chosen}")
     with taken(TCP, 4560 + chosen):
         assert instance(with_free_instances(world, pytest.fail, bridged=True)) == chosen
-        with pytest.raises(PortTaken, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle another `inst"):
+        with pytest.raises(PortInUse, match=rf"flown.yaml:\d+:\d+: .*{4560 + chosen}.*give the vehicle another `inst"):
             attach_autopilots(Simulation(world))
 
 
@@ -73,7 +73,7 @@ def test_px4s_port_is_told_of_too(tmp_path: Path) -> None:
     path.write_text(text.replace("instance: 0", f"instance: {chosen}"), encoding="utf-8")
     world = load(path)
     assert instance(world) == chosen
-    with taken(TCP, 4560 + chosen), pytest.raises(PortTaken, match="the port is in use"):
+    with taken(TCP, 4560 + chosen), pytest.raises(PortInUse, match="the port is in use"):
         attach_autopilots(Simulation(world))
 
 
@@ -88,5 +88,5 @@ def test_a_world_keeps_that_its_instance_was_not_chosen(tmp_path: Path) -> None:
 
 def test_a_second_bridge_on_a_port_ends_at_once() -> None:
     port = free_port()
-    with taken(UDP, port), pytest.raises(PortTaken, match=rf"{port}: the port is in use.*--url"):
+    with taken(UDP, port), pytest.raises(PortInUse, match=rf"{port}: the port is in use.*--url"):
         Running(f"udpin:127.0.0.1:{port}").bridge.run()

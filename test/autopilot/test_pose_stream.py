@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation, Slerp
 
-from sim_node.autopilot.pose_stream import KEPT_NS, MAX_GAP_NS, PoseStream
+from sim_node.autopilot.pose_stream import HISTORY_NS, MAX_GAP_NS, PoseStream
 
 MS = 1_000_000
 
@@ -82,7 +82,7 @@ def test_time_that_goes_back_takes_what_came_later_with_it() -> None:
     stream.add_position(500 * MS, (7.0, 0.0, 0.0))
     assert stream.positions.stamps == [0, 100 * MS, 200 * MS, 300 * MS, 400 * MS, 500 * MS]
     assert stream.positions.values[-1] == (7.0, 0.0, 0.0)
-    stream.add_position(500 * MS - KEPT_NS - 1, (1.0, 0.0, 0.0))
+    stream.add_position(500 * MS - HISTORY_NS - 1, (1.0, 0.0, 0.0))
     assert len(stream.positions.stamps) == 1
 
 
@@ -90,4 +90,4 @@ def test_history_stays_short() -> None:
     stream = PoseStream()
     for step in range(100_000):
         stream.add_position(step * MS, (0.0, 0.0, 0.0))
-    assert len(stream.positions.stamps) < 2.5 * KEPT_NS / MS
+    assert len(stream.positions.stamps) < 2.5 * HISTORY_NS / MS

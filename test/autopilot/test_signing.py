@@ -115,8 +115,8 @@ def test_unsigned_frames() -> None:
 def test_timestamps_rise_over_restarts_even_when_the_clock_went_back(tmp_path: Path) -> None:
     kept = tmp_path / "key.timestamp"
     frame = frame_bytes("SYSTEM_TIME", {}, 255, 191, 0, signed=True)
-    before = signing(kept=kept).signed(frame)
-    after = Signing(KEY, kept=kept, clock=lambda: NOW - 86_400.0).signed(frame)
+    before = signing(file=kept).signed(frame)
+    after = Signing(KEY, file=kept, clock=lambda: NOW - 86_400.0).signed(frame)
     stamps = [int.from_bytes(signed[-12:-6], "little") for signed in (before, after)]
     assert stamps[1] > stamps[0]
 
@@ -126,11 +126,11 @@ def test_nothing_that_was_accepted_is_accepted_again_after_a_restart(tmp_path: P
     kept, now = tmp_path / "key.timestamp", ticks(NOW)
     for is_killed in (False, True):
         frames = [message(theirs(now + step), step) for step in range(3)]
-        ours = signing(kept=kept)
+        ours = signing(file=kept)
         assert all(map(ours.accepts, frames))
         if not is_killed:
             ours.close()
-        again = signing(kept=kept, clock=lambda: NOW + 2.0)
+        again = signing(file=kept, clock=lambda: NOW + 2.0)
         assert not any(map(again.accepts, frames))
         assert again.refused.replayed == 3
         later = now + 2 * 100_000
@@ -142,10 +142,10 @@ def test_nothing_that_was_accepted_is_accepted_again_after_a_restart(tmp_path: P
 
 def test_a_restart_that_ended_well_loses_no_frame(tmp_path: Path) -> None:
     kept, now = tmp_path / "key.timestamp", ticks(NOW)
-    ours = signing(kept=kept)
+    ours = signing(file=kept)
     assert ours.accepts(message(theirs(now)))
     ours.close()
-    assert signing(kept=kept).accepts(message(theirs(now + 1)))
+    assert signing(file=kept).accepts(message(theirs(now + 1)))
 
 
 @pytest.mark.parametrize("text", ["", "now\n", "1\n1 2 3\n"])
@@ -153,14 +153,14 @@ def test_a_file_of_timestamps_that_is_none_is_a_fault(text: str, tmp_path: Path)
     kept = tmp_path / "key.timestamp"
     kept.write_text(text)
     with pytest.raises(SigningFault, match=r"cannot be read.*delete it to go on"):
-        signing(kept=kept)
+        signing(file=kept)
 
 
 def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     kept = tmp_path / "key.timestamp"
     kept.write_text(f"{ticks(NOW) + 12345}\n")
     frame = frame_bytes("SYSTEM_TIME", {}, 255, 191, 0, signed=True)
-    assert int.from_bytes(signing(kept=kept).signed(frame)[-12:-6], "little") > ticks(NOW) + 12345
+    assert int.from_bytes(signing(file=kept).signed(frame)[-12:-6], "little") > ticks(NOW) + 12345
 
 
 @pytest.mark.parametrize("timestamp", [2**48 - 1, 2**48 - 2, 2**48 - 1000])
@@ -181,7 +181,7 @@ def test_a_clock_beyond_the_end_of_timestamps_ends_nothing() -> None:
 
 def test_timestamps_that_cannot_be_kept_are_a_fault_at_once(tmp_path: Path) -> None:
     with pytest.raises(SigningFault, match="No such file"):
-        signing(kept=tmp_path / "nowhere" / "key.timestamp")
+        signing(file=tmp_path / "nowhere" / "key.timestamp")
 
 
 def test_a_key_file_is_checked(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.lockstep.ardupilot import FIRST_PORT as ARDUPILOT_PORT
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
 from sim_node.autopilot.parser import Parser
-from sim_node.autopilot.ports import PortTaken
+from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import WorldError, load
@@ -247,7 +247,7 @@ def test_a_run_goes_on_without_an_autopilot_that_hangs_up(attach: Callable[..., 
         px4.close()
         simulation.run(0.2)
         assert np.all(simulation.vehicles["v"].command == 0.0)
-        assert "is gone" in peer.wait.said()
+        assert "is gone" in peer.wait.describe()
 
 
 def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Attached]) -> None:
@@ -257,7 +257,7 @@ def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Att
         silent.send(struct.pack("<HHI16H", 18458, 1000, 0, *[1000] * 16))
         loop = Loop(simulation, (), real_time_factor=0.0)
         waiting, stopped = threading.Event(), threading.Event()
-        peer.wait.tell = lambda line: waiting.set()
+        peer.wait.report = lambda line: waiting.set()
         loop.start()
         assert waiting.wait(PATIENCE)
 
@@ -274,6 +274,6 @@ def test_stopping_a_run_ends_waiting_for_its_autopilot(attach: Callable[..., Att
 def test_a_taken_port_is_an_error_at_the_vehicle(attach: Callable[..., Attached]) -> None:
     simulation, peer, _ = attach("px4")
     world = simulation.world
-    with pytest.raises(PortTaken, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
+    with pytest.raises(PortInUse, match=r"5:5: vehicles\[0\].autopilot: cannot wait for PX4 \d+ .*in use"):
         attach_autopilots(Simulation(world))
-    assert "nobody there yet" in peer.wait.said()
+    assert "nobody there yet" in peer.wait.describe()

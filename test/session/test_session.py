@@ -21,7 +21,7 @@ from mcap.reader import make_reader
 from waiting import PATIENCE, until, until_ended
 
 from sim_node.autopilot.lockstep.px4 import FIRST_PORT as PX4_PORT
-from sim_node.autopilot.ports import PortTaken
+from sim_node.autopilot.ports import PortInUse
 from sim_node.cli.main import main
 from sim_node.recording.bag import BagError
 from sim_node.recording.recorder import absolute
@@ -230,7 +230,7 @@ def used(port: int) -> socket.socket:
 
 def test_a_taken_port_of_an_autopilot_opens_nothing(tmp_path: Path) -> None:
     yard = Yard(tmp_path)
-    with used(yard.autopilot), pytest.raises(PortTaken, match="the port is in use"):
+    with used(yard.autopilot), pytest.raises(PortInUse, match="the port is in use"):
         yard.session().open()
     yard.assert_nothing_is_left()
 

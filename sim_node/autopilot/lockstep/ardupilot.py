@@ -1,4 +1,4 @@
-"""ArduPilot in lockstep: its JSON interface to simulators (libraries/SITL/SIM_JSON)."""
+"""ArduPilot in lockstep, by its JSON interface for simulators (libraries/SITL/SIM_JSON)."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
 from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu, rotate_inverse
-from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot
 from sim_node.autopilot.lockstep.samples import MAX_RANGES, GroundTruthSource, Sample, SampleSource
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
 _HEADER = struct.Struct("<HHI")
-# The packet's first word says how many channels follow it.
+# The first word of a packet gives the number of channels.
 _CHANNELS = {18458: struct.Struct("<16H"), 29569: struct.Struct("<32H")}
-# Microseconds: what a servo output spans, from nothing to all. 0 is an output that is off.
+# Microseconds: range of a servo output, from 0 to 1. A width of 0 is an output that is off.
 PWM_LOW, PWM_HIGH = 1000, 2000
 
 
 class Servos(NamedTuple):
-    """A servo packet: the rate (Hz) that the autopilot runs at, the frame's number, pulse widths in microseconds."""
+    """A servo packet: the rate (Hz) at which the autopilot runs, the frame number, pulse widths in microseconds."""
 
     rate: int
     frame: int
     pwm: tuple[int, ...]
 
     def command(self, channel: int) -> float:
-        """What a channel asks of its motor, 0 to 1; nothing where the packet ends before it."""
+        """Return the command of a channel, 0 to 1; 0 for a channel that is not in the packet."""
         if channel >= len(self.pwm):
             return 0.0
         return min(max((self.pwm[channel] - PWM_LOW) / (PWM_HIGH - PWM_LOW), 0.0), 1.0)
 
 
 def read_servos(packet: bytes) -> Servos | None:
-    """The servo packet in a datagram, None where it is none."""
+    """Return the servo packet in a datagram, or None."""
     if len(packet) < _HEADER.size:
         return None
     magic, rate, frame = _HEADER.unpack_from(packet)
@@ -48,14 +48,14 @@ def read_servos(packet: bytes) -> Servos | None:
 
 
 def reply(sample: Sample, time_ns: int) -> bytes:
-    """The answer to a servo packet: the vehicle in NED and FRD, position from the world's origin.
+    """Return the answer to a servo packet: the vehicle in NED and FRD, position relative to the world's origin.
 
-    time_ns: the physics time that the autopilot's clock goes by. A newline at both ends and no blank behind a colon:
-    its parser reads lines by text search (SIM_JSON.cpp, parse_sensors).
+    time_ns: the physics time for the autopilot's clock. There is a newline at both ends and no blank behind colons,
+    because ArduPilot parses lines by text search (SIM_JSON.cpp, parse_sensors).
     """
     x, y, z, *attitude = sample.pose.tolist()
     rate, force = frd_flu(*sample.rate.tolist()), frd_flu(*sample.force.tolist())
-    # The first match of a key's text is taken, so "velocity" and "position" stand in no key before their own.
+    # ArduPilot uses the first match of a key, so no earlier key may contain "velocity" or "position".
     parts = [
         f'"timestamp":{time_ns * 1e-9!r}',
         f'"imu":{{"gyro":{_list(rate)},"accel_body":{_list(force)}}}',
@@ -65,7 +65,7 @@ def reply(sample: Sample, time_ns: int) -> bytes:
         *(f'"rng_{number}":{distance!r}' for number, distance in enumerate(sample.ranges[:MAX_RANGES], 1)),
     ]
     if sample.wind is not None:
-        # The wind as the vehicle feels it: where it comes from, clockwise off straight ahead.
+        # The apparent wind: the direction that it comes from, clockwise from straight ahead.
         vx, vy, vz = (sample.velocity - sample.wind).tolist()
         ahead, left, _ = rotate_inverse((attitude[0], attitude[1], attitude[2], attitude[3]), (vx, vy, vz))
         parts.append(f'"windvane":{{"direction":{math.atan2(-left, ahead)!r},"speed":{math.hypot(ahead, left)!r}}}')
@@ -87,15 +87,19 @@ _DATAGRAM = 2048
 class ArduPilot:
     """The physics side of SITL's `--model JSON`.
 
-    Its clock begins at zero with the first packet of each start of the autopilot, whose frame numbers then begin
-    anew. A packet that repeats the last one asks for the last answer again: that one was lost.
+    Its clock begins at zero with the first packet after each start of the autopilot, when frame numbers begin again. A
+    packet that repeats the last one requests the last answer again, because it was lost.
+
+    Args:
+        instance: The instance number, from 0, which determines the port.
+        motors: Number of motors.
     """
 
-    senses: ClassVar[type[SampleSource]] = GroundTruthSource
+    sample_source: ClassVar[type[SampleSource]] = GroundTruthSource
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + PORTS_PER_INSTANCE * instance)
-        self.wait = Wait(f"ArduPilot {instance} (udp {HOST}:{self.address[1]})")
+        self.wait = LockstepWait(f"ArduPilot {instance} (udp {HOST}:{self.address[1]})")
         self._motors = motors
         self._socket: socket.socket | None = None
         self._peer: tuple[str, int] | None = None
@@ -106,12 +110,12 @@ class ArduPilot:
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> ArduPilot:
-        """That of a vehicle in a run."""
+        """Return the autopilot of a vehicle in a run."""
         assert vehicle.autopilot is not None
         return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 
     def open(self) -> None:
-        """Raises OSError where the port is taken."""
+        """Listen. Raises OSError if the port is in use."""
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.bind(self.address)
@@ -121,15 +125,15 @@ class ArduPilot:
         self._socket.setblocking(False)
 
     def close(self) -> None:
-        """Lets go of the port."""
+        """Close the port."""
         if self._socket is not None:
             self._socket.close()
         self._socket, self._peer = None, None
 
     def send(self, sample: Sample) -> None:
-        """Answers the last packet."""
+        """Answer the last packet."""
         if sample.time_ns < self._now_ns:
-            # The world began anew; ArduPilot's clock must not go back with it.
+            # The run was reset. ArduPilot's clock must not go back.
             self._began_ns -= self._now_ns - sample.time_ns
         self._now_ns = sample.time_ns
         if self._peer is not None:
@@ -137,7 +141,7 @@ class ArduPilot:
             self._send()
 
     def receive(self) -> Commands | None:
-        """Waits for the next one."""
+        """Wait for the next packet."""
         if self._peer is None:
             return self._commands() if self._next(0.0) else None
         if self.wait.until(self._next):
@@ -152,7 +156,7 @@ class ArduPilot:
         return tuple(self._servos.command(channel) for channel in range(self._motors))
 
     def _next(self, seconds: float) -> bool:
-        """Whether a packet that asks for a new step came."""
+        """Return whether a packet that requests a new step was received."""
         assert self._socket is not None
         if not select.select([self._socket], [], [], seconds)[0]:
             return False
@@ -162,24 +166,24 @@ class ArduPilot:
             except BlockingIOError:
                 return False
             except ConnectionError:
-                continue  # an answer found nobody
+                continue  # an answer was not delivered
             servos = read_servos(packet)
             if servos is None:
                 continue
             if self._servos is not None and peer == self._peer and servos.frame == self._servos.frame:
                 self._send()
                 continue
-            self._take(servos, peer)
+            self._accept_servos(servos, peer)
             return True
 
-    def _take(self, servos: Servos, peer: tuple[str, int]) -> None:
-        anew = self._servos is None or servos.frame < self._servos.frame
+    def _accept_servos(self, servos: Servos, peer: tuple[str, int]) -> None:
+        restarted = self._servos is None or servos.frame < self._servos.frame
         self._servos, self._peer = servos, peer
         self.wait.peer, self.wait.lockstep = f"{peer[0]}:{peer[1]}", True
-        if anew:
+        if restarted:
             self._began_ns = self._now_ns
 
     def _send(self) -> None:
         if self._answer and self._socket is not None and self._peer is not None:
-            with suppress(OSError):  # it will ask again
+            with suppress(OSError):  # it will repeat its request
                 self._socket.sendto(self._answer, self._peer)

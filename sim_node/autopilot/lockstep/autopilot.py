@@ -1,4 +1,4 @@
-"""What an autopilot is to a simulation, and the kinds there are. A new one is a new file with one `@autopilot`."""
+"""The interface of an autopilot to a simulation, and the registered ones. A new one is a file with one `@autopilot`."""
 
 from __future__ import annotations
 
@@ -15,51 +15,73 @@ from sim_node.world import Multirotor
 
 # Motor commands by channel, 0 to 1.
 Commands = tuple[float, ...]
-# How long a silent autopilot is waited for before the simulation goes on without it, after how long that is told, and
-# how long one look takes (s).
-PATIENCE, TOLD_AFTER, LOOK = 5.0, 1.0, 0.1
+# How long to wait for a silent autopilot before the simulation continues without it, after how long to report that, and
+# how often to check (s).
+PATIENCE, REPORT_AFTER, POLL = 5.0, 1.0, 0.1
 
 
-class Autopilot(Protocol):
-    """One autopilot in another process, reached over sockets of its own. Its methods are called from one thread.
+class LockstepAutopilot(Protocol):
+    """An autopilot in another process, reached over sockets. Its methods are called from one thread.
 
-    wait: how it stands, to be shown by others. senses: what its Samples are made of.
+    wait: the state of the connection, which others may read. sample_source: makes its Samples.
     """
 
-    wait: Wait
-    senses: ClassVar[type[SampleSource]]
+    wait: LockstepWait
+    sample_source: ClassVar[type[SampleSource]]
 
     def __init__(self, instance: int, motors: int) -> None:
-        """The autopilot of an instance number (0, 1, ...) with so many motors; ports follow from it."""
+        """Create the autopilot with an instance number (0, 1, ...), which determines ports, and a number of motors."""
 
     @classmethod
-    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Autopilot:
-        """That of a vehicle in a run, which will be told of it so often (Hz)."""
+    def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> LockstepAutopilot:
+        """Return the autopilot of a vehicle in a run.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot, not open yet.
+        """
 
     def open(self) -> None:
-        """Listens. Raises OSError with the address where it is taken."""
+        """Listen. Raises OSError if the address is in use."""
 
     def send(self, sample: Sample) -> None:
-        """Tells it of an instant, without waiting for the answer."""
+        """Send the vehicle's state at an instant, without waiting for the answer.
+
+        Args:
+            sample: The state.
+        """
 
     def receive(self) -> Commands | None:
-        """Takes what it commands from the instant on that it was told of; None for nothing new.
+        """Receive the motor commands from that instant on.
 
-        In lockstep it waits for the answer; while nobody has answered yet, and once nobody does any more, it does not.
+        In lockstep this waits for the answer. It does not wait before the first answer, and after the connection is
+        lost.
+
+        Returns:
+            The commands; None if there are no new ones.
         """
 
     def close(self) -> None:
-        """Lets go of the sockets."""
+        """Close the sockets."""
 
 
 @dataclass
-class Wait:
-    """Who is waited for, since when, and whether in lockstep. Written by the simulation's thread, read by any.
+class LockstepWait:
+    """The state of a connection, and waiting for it. Written by the simulation's thread, read by any thread.
 
-    peer: who is at the other end; empty where nobody is. since: seconds of the monotonic clock, None while nobody is
-    waited for. lost: how often a peer went silent or hung up; answered: how many Samples were answered
-    in lockstep by controls of their own time, where controls carry one. stop: ends any waiting at once. tell: takes a
-    line for people where waiting is long.
+    Attributes:
+        whom: The name of the autopilot.
+        peer: The address of the autopilot; empty if it is not connected.
+        lockstep: Whether it runs in lockstep.
+        since: Start of the current wait (s, monotonic clock); None if there is none.
+        lost: How often a peer went silent or disconnected.
+        answered: How many Samples were answered in lockstep by commands of their own time, if commands have one.
+        stop: Ends any waiting immediately.
+        report: Called with a line of text if waiting takes long.
     """
 
     whom: str
@@ -69,33 +91,41 @@ class Wait:
     lost: int = 0
     answered: int = 0
     stop: threading.Event = field(default_factory=threading.Event)
-    tell: Callable[[str], None] = lambda line: None
+    report: Callable[[str], None] = lambda line: None
 
     def until(self, ready: Callable[[float], bool], patience: float = PATIENCE) -> bool:
-        """Whether `ready`, called with the seconds that it may take, said so before patience ended."""
+        """Wait for a condition.
+
+        Args:
+            ready: Called with the time that it may take (s). Returns whether the condition holds.
+            patience: Maximum time to wait (s).
+
+        Returns:
+            Whether the condition held in time.
+        """
         deadline = time.monotonic() + patience
-        told = False
+        reported = False
         try:
             while not self.stop.is_set():
-                if ready(min(LOOK, max(deadline - time.monotonic(), 0.0))):
+                if ready(min(POLL, max(deadline - time.monotonic(), 0.0))):
                     return True
                 if time.monotonic() >= deadline:
                     return False
                 self.since = self.since or deadline - patience
-                if not told and time.monotonic() - self.since >= TOLD_AFTER:
-                    told = True
-                    self.tell(self.said())
+                if not reported and time.monotonic() - self.since >= REPORT_AFTER:
+                    reported = True
+                    self.report(self.describe())
             return False
         finally:
             self.since = None
 
     def lose(self) -> None:
-        """Whoever was there is gone."""
+        """Record that the peer is gone."""
         self.peer, self.lockstep = "", False
         self.lost += 1
 
-    def said(self) -> str:
-        """One line on how it stands."""
+    def describe(self) -> str:
+        """Describe the state in one line."""
         if self.since is not None:
             return f"waiting for {self.whom} for {time.monotonic() - self.since:.1f} s"
         if not self.peer:
@@ -103,10 +133,10 @@ class Wait:
         return f"{self.whom} at {self.peer}" + (", in lockstep" if self.lockstep else ", free-running")
 
 
-AUTOPILOTS: Registry[str, type[Autopilot]] = Registry(
+AUTOPILOTS: Registry[str, type[LockstepAutopilot]] = Registry(
     "autopilot",
     shipped=tuple(f"sim_node.autopilot.lockstep.{name}" for name in ("ardupilot", "mavlink_builtin", "px4")),
     group="sim_node.autopilots",
 )
-# Registers a kind of autopilot under the `type` of world files.
+# Registers a kind of autopilot under the `type` in world files.
 autopilot = AUTOPILOTS.add

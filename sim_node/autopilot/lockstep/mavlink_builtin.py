@@ -1,6 +1,6 @@
-"""The built-in autopilot in lockstep: PX4's simulator link and the vehicle's state, in step from the first reading.
+"""The built-in autopilot in lockstep: PX4's simulator link and the vehicle's true state, from the first sample on.
 
-The process is started, started again where it dies, and stopped by the simulation that it flies in.
+The simulation starts the process, restarts it if it dies, and stops it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,26 @@ from sim_node.autopilot.lockstep.samples import Sample
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor
 
-# How often it is told that the simulation stands still, s.
+# How often to report that the simulation is waiting (s).
 PATIENCE = 20.0
 _LOCAL_NED = 1  # MAV_FRAME
-_RESET = 1 << 31  # of HIL_SENSOR's fields: everything is elsewhere at once
-_NOTHING_KNOWN = (float("nan"), *[0.0] * 20)
-# Of ODOMETRY: no rates, no covariances, both frames, and no more.
-_AFTER_VELOCITY = (0.0, 0.0, 0.0, *_NOTHING_KNOWN, *_NOTHING_KNOWN, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
+_RESET = 1 << 31  # of HIL_SENSOR's fields: the state was reset
+_UNKNOWN_COVARIANCE = (float("nan"), *[0.0] * 20)
+# The remaining fields of ODOMETRY: no rates, unknown covariances, and both frames.
+_AFTER_VELOCITY = (0.0, 0.0, 0.0, *_UNKNOWN_COVARIANCE, *_UNKNOWN_COVARIANCE, _LOCAL_NED, _LOCAL_NED, 0, 0, 0)
 
 
 @autopilot("mavlink_builtin")
 class MavlinkBuiltin(Px4):
     """The simulator side of `sim_node autopilot`.
 
-    Before each HIL_SENSOR it tells the true pose and velocity as ODOMETRY, since the built-in autopilot estimates
-    nothing. The simulation stands still until the process is there, also where it was lost in flight.
+    Before each HIL_SENSOR it sends the true pose and velocity as ODOMETRY, because the built-in autopilot has no
+    estimator. The simulation waits until the process is connected, also if it was lost in flight.
+
+    Args:
+        instance: The instance number, from 0, which determines the port.
+        motors: Number of motors.
+        process: The process to run, or None if it is started elsewhere.
     """
 
     def __init__(self, instance: int, motors: int, process: Process | None = None) -> None:
@@ -42,7 +47,7 @@ class MavlinkBuiltin(Px4):
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
-        """That of a vehicle in a run, with a process of its own where the world does not leave that to others."""
+        """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user."""
         from sim_node.autopilot.builtin.world import parameters_of
 
         assert vehicle.autopilot is not None
@@ -51,7 +56,7 @@ class MavlinkBuiltin(Px4):
         return cls(instance, len(vehicle.rotors), process)
 
     def open(self) -> None:
-        """Raises OSError where the port is taken."""
+        """Listen, and start the process. Raises OSError if the port is in use."""
         super().open()
         if self._process is not None:
             try:
@@ -61,21 +66,21 @@ class MavlinkBuiltin(Px4):
                 raise
 
     def close(self) -> None:
-        """Lets go of the port, and stops the process."""
+        """Close the port, and stop the process."""
         super().close()
         if self._process is not None:
             self._process.stop()
 
     def send(self, sample: Sample) -> None:
-        """Tells what the sensors read, at once where the process is there."""
+        """Send the sample, if the process is connected."""
         self._reset = self._reset or sample.time_ns < self._now_ns
-        # A run is told of from its first step on, and so is one that was reset.
+        # Samples begin with the first step of a run, also after a reset.
         self._sample = sample if sample.time_ns else None
         if self._sample is not None and self._peer is not None:
             super().send(sample)
 
     def receive(self) -> Commands | None:
-        """Waits for the process where it is not there, and for the controls."""
+        """Wait for the process if it is not connected, and for its commands."""
         sample = self._sample
         if sample is None:
             return None
@@ -88,9 +93,9 @@ class MavlinkBuiltin(Px4):
             if self._peer is not None:
                 self._reset = False
                 return commands
-            # Lost in between: the one that comes next is told of the same instant.
+            # The connection was lost: the next process receives the same sample.
             if not self.wait.stop.is_set():
-                self.wait.tell(f"{self.wait.whom} is gone: the simulation waits until it is back")
+                self.wait.report(f"{self.wait.whom} is gone: the simulation waits for it")
         return (0.0,) * self._motors
 
     def _there(self, seconds: float) -> bool:
@@ -99,13 +104,13 @@ class MavlinkBuiltin(Px4):
         return self._accept(seconds)
 
     def _accept(self, seconds: float = 0.0) -> bool:
-        came = super()._accept(seconds)
-        # It answers the first reading already.
-        self.wait.lockstep = self.wait.lockstep or came
-        return came
+        accepted = super()._accept(seconds)
+        # It answers the first sample already.
+        self.wait.lockstep = self.wait.lockstep or accepted
+        return accepted
 
     def _frames(self, sample: Sample) -> bytes:
-        """By hand, for this is done at every step."""
+        """Encode without dictionaries, because this runs at every step."""
         time_us = self._time_us
         frames = [self._odometry.frame(self._count(), *_state(sample, time_us))]
         if sample.fix is not None:
@@ -116,7 +121,7 @@ class MavlinkBuiltin(Px4):
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:
-    """The true state as ODOMETRY: pose in NED, velocity along its axes; rates are the gyroscope's to tell."""
+    """Return the true state as ODOMETRY: pose and velocity in NED. Rates are measured by the gyroscope."""
     x, y, z, *attitude = sample.pose.tolist()
     place, velocity = ned_enu(x, y, z), ned_enu(*sample.velocity.tolist())
     return time_us, *place, *attitude_ned_frd(*attitude), *velocity, *_AFTER_VELOCITY

@@ -1,4 +1,4 @@
-"""PX4 in lockstep: it connects by TCP, takes HIL_SENSOR and answers each with HIL_ACTUATOR_CONTROLS."""
+"""PX4 in lockstep: it connects by TCP, receives HIL_SENSOR and answers each with HIL_ACTUATOR_CONTROLS."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from sim_node.autopilot.codec import FrameWriter, frame_bytes
 from sim_node.autopilot.lockstep import px4_hil
-from sim_node.autopilot.lockstep.autopilot import Commands, Wait, autopilot
+from sim_node.autopilot.lockstep.autopilot import Commands, LockstepWait, autopilot
 from sim_node.autopilot.lockstep.samples import Fix, OnboardSensors, Sample, SampleSource
 from sim_node.autopilot.parser import Parser
 from sim_node.simulation import Simulation
@@ -18,29 +18,33 @@ from sim_node.world import Multirotor
 
 FIRST_PORT = 4560
 HOST = "127.0.0.1"
-# Who the simulator is on the link; PX4 does not look.
+# The simulator's ids on the link, which PX4 ignores.
 SYSTEM, COMPONENT = 1, 51
-# Its clock begins here, above zero, which it takes for no time at all.
+# Its clock begins here, because it ignores a time of zero.
 _EPOCH_US = 1_000_000
 _TRUTH_PERIOD_US, _AFTER_RESET_US = 20_000, 4_000
 _READ_SIZE = 4096
-# Exchanges between two looks for a second autopilot.
-_LOOK_FOR_A_SECOND = 125
+# Number of samples between two checks for a second autopilot.
+_SECOND_CHECK_PERIOD = 125
 
 
 @autopilot("px4")
 class Px4:
     """The simulator side of PX4's simulator_mavlink.
 
-    PX4 runs free until its first controls, from then on every HIL_SENSOR is answered by controls of the same time.
-    A PX4 that is started again connects again, and time goes on.
+    PX4 runs freely until its first controls. From then on, every HIL_SENSOR is answered by controls of the same time.
+    If PX4 is restarted, it connects again, and time continues.
+
+    Args:
+        instance: The instance number, from 0, which determines the port.
+        motors: Number of motors.
     """
 
-    senses: ClassVar[type[SampleSource]] = OnboardSensors
+    sample_source: ClassVar[type[SampleSource]] = OnboardSensors
 
     def __init__(self, instance: int, motors: int) -> None:
         self.address = (HOST, FIRST_PORT + instance)
-        self.wait = Wait(f"PX4 {instance} (tcp {HOST}:{self.address[1]})")
+        self.wait = LockstepWait(f"PX4 {instance} (tcp {HOST}:{self.address[1]})")
         self._motors = motors
         self._server: socket.socket | None = None
         self._peer: socket.socket | None = None
@@ -48,19 +52,19 @@ class Px4:
         self._sensor = FrameWriter("HIL_SENSOR", SYSTEM, COMPONENT)
         self._sequence = self._exchanges = 0
         self._controls: px4_hil.Controls | None = None
-        # Since it was last told of an instant.
+        # Since the last sample.
         self._hung_up = False
         self._fix: Fix | None = None
         self._now_ns, self._offset_us, self._time_us, self._truth_us = 0, _EPOCH_US, 0, 0
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> Px4:
-        """That of a vehicle in a run."""
+        """Return the autopilot of a vehicle in a run."""
         assert vehicle.autopilot is not None
         return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 
     def open(self) -> None:
-        """Raises OSError where the port is taken."""
+        """Listen. Raises OSError if the port is in use."""
         self._server = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         try:
             self._server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -72,29 +76,29 @@ class Px4:
         self._server.setblocking(False)
 
     def close(self) -> None:
-        """Lets go of the port and of whoever is connected."""
+        """Close the port and the connection."""
         for each in (self._peer, self._server):
             if each is not None:
                 each.close()
         self._server = self._peer = None
 
     def send(self, sample: Sample) -> None:
-        """Tells what the sensors read."""
+        """Send the sample."""
         self._keep_time(sample.time_ns)
         self._fix = sample.fix or self._fix
         self._hung_up = False
         if self._peer is None and not self._accept():
             return
         self._exchanges += 1
-        if self._exchanges % _LOOK_FOR_A_SECOND == 0:
-            self._turn_away()
+        if self._exchanges % _SECOND_CHECK_PERIOD == 0:
+            self._reject_second()
         try:
             self._send(self._frames(sample))
         except ConnectionError:
             self._drop()
 
     def receive(self) -> Commands | None:
-        """In lockstep, waits for the controls of the time that was told."""
+        """In lockstep, wait for the controls of the sample's time."""
         if self._peer is None:
             return (0.0,) * self._motors if self._hung_up else None
         try:
@@ -111,7 +115,7 @@ class Px4:
         return None if self._controls is None else self._controls.commands(self._motors)
 
     def _keep_time(self, time_ns: int) -> None:
-        """PX4's clock: always on, also where the world begins anew."""
+        """Update PX4's clock, which never goes back, even if the run is reset."""
         if time_ns < self._now_ns:
             self._offset_us = self._time_us + _AFTER_RESET_US - time_ns // 1000
         self._now_ns, self._time_us = time_ns, time_ns // 1000 + self._offset_us
@@ -146,17 +150,17 @@ class Px4:
         self.wait.peer, self.wait.lockstep = f"{address[0]}:{address[1]}", False
         return True
 
-    def _turn_away(self) -> None:
-        """Hangs up on a second autopilot, which would wait for ever."""
+    def _reject_second(self) -> None:
+        """Disconnect a second autopilot, which would wait for ever."""
         assert self._server is not None
         with suppress(BlockingIOError, ConnectionError):
             second, address = self._server.accept()
             second.close()
             whom, peer = self.wait.whom, self.wait.peer
-            self.wait.tell(f"{whom}: a second one at {address[0]}:{address[1]} is turned away; {peer} flies")
+            self.wait.report(f"{whom}: a second one at {address[0]}:{address[1]} is rejected; {peer} flies")
 
     def _send(self, data: bytes) -> None:
-        """Sends; one who reads nothing for as long as anybody is waited for is gone. Raises ConnectionError."""
+        """Send. A peer that reads nothing for as long as others are waited for is gone. Raises ConnectionError."""
         peer = self._peer
         assert peer is not None
         gone = 0
@@ -180,7 +184,7 @@ class Px4:
         return self._controls is not None and self._controls.time_us >= self._time_us
 
     def _read(self, seconds: float) -> None:
-        """Takes what has come, or else what comes within seconds. Raises ConnectionError at the stream's end."""
+        """Read what has been received, or else what is received within seconds. Raises ConnectionError at the end."""
         peer = self._peer
         assert peer is not None
         while True:
@@ -196,7 +200,7 @@ class Px4:
                 if message.name == "HIL_ACTUATOR_CONTROLS":
                     self._controls = px4_hil.controls(message.fields)
             answered = self._controls is not None and self._controls.time_us >= self._time_us
-            # A whole piece has more behind it: what is left there would be more each time.
+            # A full buffer has more data behind it, which would accumulate if it were not read.
             if answered and len(data) < _READ_SIZE:
                 return
             seconds = 0.0

@@ -1,7 +1,7 @@
 """PX4's simulator messages: HIL_SENSOR, HIL_GPS and HIL_STATE_QUATERNION out, HIL_ACTUATOR_CONTROLS in.
 
-Units and masks as src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp reads them, which is not always what
-the message definitions say.
+Units and masks are those of src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp, which differ from the
+message definitions in places.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from sim_node.autopilot.lockstep.samples import Fix, Sample
 
 Fields = Mapping[str, Any]
 
-# PX4 takes a group of HIL_SENSOR's fields only where its whole mask is set.
+# PX4 uses a group of HIL_SENSOR's fields only if its whole mask is set.
 ACCELEROMETER, GYROSCOPE, MAGNETOMETER, BAROMETER, DIFFERENTIAL_PRESSURE = 0x7, 0x38, 0x1C0, 0x1A00, 0x400
 _GAUSS, _HECTOPASCAL = 1e4, 1e-2  # per T, per Pa
 _ARMED = 128
 _LOCKSTEP = 1
 _SATELLITES, _FIX_3D = 12, 3
-# Of a receiver without any noise: its filters want something to divide by.
-_BEST = 0.01
+# Deviation (m) of a receiver without noise: PX4's filters divide by it.
+_MIN_DEVIATION = 0.01
 _UNKNOWN_COURSE = 65535
 _FIRST_OF_ITS_KIND = 0
 
 
 class Controls(NamedTuple):
-    """What PX4 asks of its actuators, 0 to 1 for motors: at its own time (us), armed or not, lockstep or not."""
+    """PX4's commands of its actuators, 0 to 1 for motors: its own time (us), armed or not, lockstep or not."""
 
     time_us: int
     values: tuple[float, ...]
@@ -36,21 +36,21 @@ class Controls(NamedTuple):
     lockstep: bool
 
     def commands(self, motors: int) -> tuple[float, ...]:
-        """What the first channels ask of their motors, 0 to 1; nothing where one is not in use."""
+        """Return the commands of the first channels, 0 to 1; 0 for channels that are not in use."""
         return tuple([min(max(value, 0.0), 1.0) if math.isfinite(value) else 0.0 for value in self.values[:motors]])
 
 
 def controls(fields: Any) -> Controls:
-    """HIL_ACTUATOR_CONTROLS."""
+    """Read HIL_ACTUATOR_CONTROLS."""
     return Controls(
         fields.time_usec, tuple(fields.controls), bool(fields.mode & _ARMED), bool(fields.flags & _LOCKSTEP)
     )
 
 
 def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
-    """The numbers of HIL_SENSOR: accelerometer and gyroscope always, the others where they have read anew.
+    """Return the numbers of HIL_SENSOR: accelerometer and gyroscope always, the others if they have new measurements.
 
-    time_us drives PX4. also: more bits of fields_updated.
+    time_us: PX4's clock. also: further bits of fields_updated.
     """
     updated = ACCELEROMETER | GYROSCOPE | also
     field, pressure, differential = (0.0, 0.0, 0.0), 0.0, 0.0
@@ -70,7 +70,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
-    """HIL_GPS: 1e-7 degrees, mm, cm/s NED; eph and epv in cm, as PX4 reads them."""
+    """Return HIL_GPS: 1e-7 degrees, mm, cm/s NED; eph and epv in cm, as PX4 reads them."""
     north, east, down = ned_enu(*fix.velocity.tolist())
     speed = math.hypot(north, east)
     course = round(math.degrees(math.atan2(east, north)) % 360.0 * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
@@ -92,12 +92,15 @@ def gps(fix: Fix, time_us: int) -> Fields:
 
 
 def _centimetres(deviation: float) -> int:
-    """Below 65535, which would be unknown."""
-    return min(round(max(deviation, _BEST) * 100.0), 65534)
+    """Return centimetres below 65535, which means unknown."""
+    return min(round(max(deviation, _MIN_DEVIATION) * 100.0), 65534)
 
 
 def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:
-    """HIL_STATE_QUATERNION, the ground truth of PX4's logs; accelerations in thousandths of m/s², as PX4 reads them."""
+    """Return HIL_STATE_QUATERNION, the ground truth in PX4's logs.
+
+    Accelerations are in thousandths of m/s², as PX4 reads them.
+    """
     rate, force = frd_flu(*sample.rate.tolist()), frd_flu(*sample.force.tolist())
     velocity = ned_enu(*sample.velocity.tolist())
     x, y, z, w = sample.pose[3:].tolist()

@@ -1,4 +1,4 @@
-"""What an autopilot receives of its vehicle at one instant, from onboard sensors or from the ground truth."""
+"""The state of a vehicle that an autopilot receives, from onboard sensors or from ground truth."""
 
 from __future__ import annotations
 
@@ -18,15 +18,21 @@ from sim_node.world import Multirotor, WorldError
 from sim_node.world.problems import Problem, quoted
 from sim_node.world.vehicle_checks import sensors_on
 
-# ArduPilot's JSON interface takes this many distances.
+# Number of distances in ArduPilot's JSON interface.
 MAX_RANGES = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fix:
-    """What a satellite receiver tells: latitude and longitude (degrees), altitude (m above the ellipsoid), ENU m/s.
+    """A measurement of a satellite receiver.
 
-    horizontal, vertical: the standard deviation of its place, of an axis each (m).
+    Attributes:
+        latitude: Degrees.
+        longitude: Degrees.
+        altitude: Metres above the ellipsoid.
+        velocity: Velocity (3,), ENU m/s.
+        horizontal: Standard deviation of the position along a horizontal axis (m).
+        vertical: Standard deviation of the position along the vertical axis (m).
     """
 
     latitude: float
@@ -39,13 +45,23 @@ class Fix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """A vehicle at an instant. What is None has not been measured since the sample before.
+    """A vehicle at an instant. None stands for a quantity without a new measurement since the last sample.
 
-    time_ns: simulation time since the start. pose (7,) of base_link in the fixed frame (ENU), velocity (3,) along its
-    axes, m/s; rate (3,) rad/s and specific force (3,) m/s² along base_link's axes (FLU), as an IMU there reads them.
-    field (3,): magnetic flux density along base_link's axes, T. pressure, differential_pressure: Pa.
-    altitude: m above the sea, which a barometer is taken to tell. temperature: of the air, °C.
-    ranges: of up to six rangefinders, m. airspeed: m/s. wind (3,): velocity of the air, ENU m/s.
+    Attributes:
+        time_ns: Simulation time since the start (ns).
+        pose: Pose (7,) of base_link in the fixed frame (ENU), m.
+        velocity: Velocity (3,) along the fixed frame's axes, m/s.
+        rate: Angular velocity (3,) along base_link's axes (FLU), rad/s, as an IMU measures it.
+        force: Specific force (3,) along base_link's axes (FLU), m/s².
+        field: Magnetic flux density (3,) along base_link's axes, T.
+        pressure: Static pressure (Pa).
+        altitude: Pressure altitude (m).
+        temperature: Temperature of the air (°C).
+        differential_pressure: Pa.
+        fix: Measurement of a satellite receiver.
+        ranges: Distances of up to six rangefinders (m).
+        airspeed: m/s.
+        wind: Velocity of the air (3,), ENU m/s.
     """
 
     time_ns: int
@@ -65,25 +81,25 @@ class Sample:
 
 
 class SampleSource(Protocol):
-    """Reads one vehicle of a run. rate: Samples per simulated second (Hz)."""
+    """Makes the samples of a vehicle in a run. rate: samples per simulated second (Hz)."""
 
     rate: float
 
     def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
-        """Raises WorldError where the vehicle is not fit for it."""
+        """Create a source. Raises WorldError if the vehicle does not suit it."""
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
-        """The vehicle at the present step, time_ns after the start; None where there is nothing to tell."""
+        """Return the vehicle at the present step, time_ns after the start; None if there is no sample."""
 
 
-# As fast as the world steps, but no faster than ArduPilot's own simulators do (SIM_RATE_HZ).
+# At each step of the world, but no faster than ArduPilot's own simulators (SIM_RATE_HZ).
 RATE = 1200.0
-# What a rangefinder tells that sees nothing, m: more than any measures.
+# Distance (m) of a rangefinder without a target: more than any measures.
 _TOO_FAR = 1e4
 
 
 class GroundTruthSource:
-    """How base_link truly moves; up to six rangefinders as they read last; airspeed where there is a tube for it."""
+    """Samples of the true motion of base_link, with the last distances of up to six rangefinders, and airspeed."""
 
     rate = RATE
 
@@ -97,90 +113,91 @@ class GroundTruthSource:
         self._truth = simulation.observer([vehicle.body])
 
     def sample(self, step: int, time_ns: int) -> Sample:
-        """The vehicle as it is."""
+        """Return the present state of the vehicle."""
         from sim_node.sensors.kernels import rate_and_force
 
         for index, finder in enumerate(self._finders):
-            told = finder.newest(step)
-            if told is not None:
-                self._ranges[index] = float(np.clip(told[0], 0.0, _TOO_FAR))
+            reported = finder.newest(step)
+            if reported is not None:
+                self._ranges[index] = float(np.clip(reported[0], 0.0, _TOO_FAR))
         state = self._truth()
-        felt = rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)[0]
+        imu = rate_and_force(state.pose, state.twist, state.acceleration, state.gravity)[0]
         wind = None if self._wind is None else self._wind(state.pose[:, :3])[0]
         airspeed = None if wind is None or not self._has_tube else _ahead(state, wind)
         pose, velocity = state.pose[0], state.twist[0, :3]
         ranges = tuple(self._ranges)
-        return Sample(time_ns, pose, velocity, felt[:3], felt[3:], ranges=ranges, airspeed=airspeed, wind=wind)
+        return Sample(time_ns, pose, velocity, imu[:3], imu[3:], ranges=ranges, airspeed=airspeed, wind=wind)
 
 
 def _ahead(state: FrameState, wind: np.ndarray) -> float:
-    """The speed of the air from ahead, m/s; a tube feels none from behind."""
+    """Return the speed of the air from ahead (m/s). A pitot tube measures none from behind."""
     return max(float(state.to_frame(state.twist[:, :3] - wind)[0, 0]), 0.0)
 
 
-# As far as an imu may be from the origin of base_link, where autopilots take it to be, m.
+# Maximum distance (m) of an imu from the origin of base_link, where autopilots expect it.
 _AT_ORIGIN = 1e-6
 _CELSIUS = 273.15
 
 
 class OnboardSensors:
-    """Imu, magnetometer, barometer and gps, and airspeed where there is one; a Sample for every reading of the imu.
+    """Samples of imu, magnetometer, barometer, gps and, if any, airspeed: one for every measurement of the imu.
 
-    Raises WorldError for an imu away from the origin of base_link. That there is one of each, the world has checked.
+    Raises WorldError for an imu that is not at the origin of base_link. The world has checked that there is one of
+    each.
     """
 
     def __init__(self, simulation: Simulation, vehicle: Multirotor) -> None:
         poses = simulation.snapshot().poses
         first = {sensor.type: sensor for sensor in reversed(sensors_on(simulation.world, vehicle.body))}
 
-        def heard(kind: str) -> tuple[SensorSubscription, FloatArray]:
+        def subscribed(kind: str) -> tuple[SensorSubscription, FloatArray]:
             name = first[kind].name
             mounting = simulation.frames.lookup(poses, vehicle.body, name)
             if kind == "imu" and np.linalg.norm(mounting[:3]) > _AT_ORIGIN:
                 place, where = first[kind].place, np.round(mounting[:3], 6).tolist()
-                away = f"is at {where} of {quoted(vehicle.body)}; an autopilot takes it to be at the origin"
+                away = f"is at {where} of {quoted(vehicle.body)}; autopilots expect it at the origin"
                 raise WorldError([Problem(place.where, place.key, f"{quoted(name)} {away}")])
             return simulation.subscribe(name), quaternions.to_matrix(mounting[3:])
 
-        self._imu, self._from_imu = heard("imu")
-        self._magnetometer, self._from_magnetometer = heard("magnetometer")
-        self._barometer, self._gps = heard("barometer")[0], heard("gps")[0]
-        self._tube = heard("airspeed")[0] if "airspeed" in first else None
+        self._imu, self._from_imu = subscribed("imu")
+        self._magnetometer, self._from_magnetometer = subscribed("magnetometer")
+        self._barometer, self._gps = subscribed("barometer")[0], subscribed("gps")[0]
+        self._tube = subscribed("airspeed")[0] if "airspeed" in first else None
         types = {
             name: sensor
             for group in groups_of(simulation.world)
             for name, sensor in zip(group.names, group.sensors, strict=True)
         }
         self.rate = types[first["imu"].name].rate
-        # What the receiver takes its place to be off by: PX4 weighs it by that.
+        # Standard deviations of the receiver's position, by which PX4 weights it.
         gps: Any = types[first["gps"].name]
-        self._place_off = tuple(math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical))
+        self._deviations = tuple(math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical))
         origin = simulation.world.origin
         self._base = 0.0 if origin is None else origin.altitude
         self._temperature: float | None = None
         self._truth = simulation.observer([vehicle.body])
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
-        """What the sensors have told since the last; None where the imu has not."""
-        felt = self._imu.newest(step)
-        if felt is None:
+        """Return the measurements of the sensors since the last sample; None if the imu has no new one."""
+        imu = self._imu.newest(step)
+        if imu is None:
             return None
         state = self._truth()
         field, pressure, fix = self._magnetometer.newest(step), self._barometer.newest(step), self._gps.newest(step)
         tube = None if self._tube is None else self._tube.newest(step)
         if pressure is not None or self._temperature is None:
-            # As often as a barometer measures it.
+            # Updated as often as a barometer measures it.
             self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
         return Sample(
             time_ns,
             state.pose[0],
             state.twist[0, :3],
-            self._from_imu @ felt[:3],
-            self._from_imu @ felt[3:],
+            self._from_imu @ imu[:3],
+            self._from_imu @ imu[3:],
             field=None if field is None else self._from_magnetometer @ field,
             pressure=None if pressure is None else float(pressure[0]),
             altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),
             temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
-            fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._place_off),
+            fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._deviations),
         )

@@ -45,14 +45,14 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
         fields.custom_mode,
         fields.system_status,
     )
-    tell_state(vehicle, connected=True)
+    publish_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
         vehicle.encode(ARMED_TOPIC, {"data": bool(now.base_mode & ARMED)})
     if before is None or before.custom_mode != now.custom_mode:
         vehicle.encode(MODE, {"data": mode_name(now)})
 
 
-def tell_state(vehicle: Telemetry, *, connected: bool) -> None:
+def publish_state(vehicle: Telemetry, *, connected: bool) -> None:
     """The state of the last heartbeat."""
     state = vehicle.heartbeat or Heartbeat()
     mode = mode_name(state)
