@@ -30,9 +30,11 @@ test-ros: .venv/.ready-for-tests
 	@$(BIN)/python tools/with_upstream.py "$(PEERS)" \
 		$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m upstream --require-upstream $(ARGS)
 
-# What needs programs of others that set-up does not fetch, or takes long: PX4 and ArduPilot, where PX4_DIR and
-# ARDUPILOT_DIR name checkouts that are built for software in the loop. What is missing is skipped, and said.
+# What needs programs of others, or takes long: PX4 and ArduPilot, where PX4_DIR and ARDUPILOT_DIR name checkouts that
+# are built for software in the loop; MAVSDK, MAVProxy and DroneKit, each in an environment of its own that is made
+# here. What is missing is skipped, and said.
 test-peers: .venv/.ready-for-tests
+	@$(BIN)/python tools/peers.py
 	$(BIN)/python -m pytest -m peers $(ARGS)
 
 # The slowest thirty of all tests.

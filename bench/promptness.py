@@ -31,7 +31,7 @@ from sim_node.autopilot import setpoints
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.vehicle import Vehicle
@@ -212,7 +212,7 @@ def setpoint_stream(report: Report) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as autopilot:
         autopilot.bind(("127.0.0.1", 0))
         bridge = Bridge(
-            [Connection(link_to(f"udpout:127.0.0.1:{autopilot.getsockname()[1]}"), identity, None)],
+            [Connection(endpoint_of(f"udpout:127.0.0.1:{autopilot.getsockname()[1]}"), identity, None)],
             audience, None, identity,
         )  # fmt: skip
         running = threading.Thread(target=bridge.run)

@@ -15,7 +15,8 @@ from sim_node.autopilot.translation import TRANSLATIONS
 
 SYSTEM, GROUND = 1, 255
 # What the ground side of an autopilot listens to, its simulator side, and a bridge.
-FROM_GROUND = sorted({"COMMAND_LONG", "COMMAND_INT", "TIMESYNC", "PING", "SET_MODE"} | setpoints.NAMES
+FROM_GROUND = sorted({"COMMAND_LONG", "COMMAND_INT", "TIMESYNC", "PING", "SET_MODE", "HEARTBEAT",
+                      "FILE_TRANSFER_PROTOCOL", "REQUEST_DATA_STREAM"} | setpoints.NAMES
                      | mission_protocol.NAMES | parameters.NAMES)  # fmt: skip
 FROM_SIMULATOR = ("HIL_SENSOR", "ODOMETRY", "HIL_GPS")
 FROM_VEHICLE = sorted(

@@ -102,7 +102,7 @@ NONSENSE = {
         *("throughput.py", '@command("throughput"', '@command("through"', ("throughput", "hall.yaml")),
         "adds no command 'throughput'",
     ),
-    "link": ("unix_link.py", "def fileno", "def filno", (), "a Link is needed"),
+    "link": ("unix_link.py", "def fileno", "def filno", (), "an Endpoint is needed"),
     "link read": ("unix_link.py", "return [(data, None)]", "return data", (), "a list of (bytes, address) is needed"),
     "link fileno": ("unix_link.py", "self._socket.fileno()", "str(self._socket.fileno())", (), "a number is needed"),
 }

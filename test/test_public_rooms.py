@@ -115,7 +115,8 @@ def described(text: str) -> set[str]:
 
 
 def parameters(function: Callable[..., Any]) -> list[str]:
-    return [name for name in inspect.signature(function).parameters if name not in ("self", "cls")]
+    names = inspect.signature(function).parameters
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
 
 
 def faults_of_function(where: str, function: Callable[..., Any], text: str | None) -> Iterator[str]:

@@ -171,7 +171,7 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
             "LayoutFault: sensor_msgs/msg/Temperature: channels do not fit a measurement of shape (1,)",
         ),
         ('"variance"', '"varance"', "check", "has no field 'varance'; did you mean variance?"),
-        ("msg/Temperature", "msg/Temprature", "check", "not known; did you mean sensor_msgs/msg/Temperature?"),
+        ("msg/Temperature", "msg/Temprature", "check", "Temprature; did you mean sensor_msgs/msg/Temperature?"),
         ("def messages", "def mesages", "check", "TypeError: Can't instantiate abstract class Thermometer"),
     ],
 )

@@ -350,7 +350,7 @@ def compile_kernels():
     kernels = "import " + ", ".join("sim_node." + room for room in rooms)
     # Those that fly vehicles are compiled at their first call.
     imports = "from sim_node.simulation import Simulation; from sim_node.world import load; "
-    for code in (kernels, imports + "Simulation(load('quadrotor')).run(0.1)"):
+    for code in (kernels, imports + "run = Simulation(load('quadrotor')); run.run(0.1); run.present()"):
         subprocess.run([VENV_PYTHON, "-c", code], cwd=ROOT, check=True)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sim_node.autopilot.codec import V1, Message, first_frame_bytes, frame_bytes
-from sim_node.autopilot.links import Address, Link
+from sim_node.autopilot.links import Address, Endpoint
 from sim_node.autopilot.parser import Parser, Reception
 from sim_node.autopilot.ports import is_in_use
 from sim_node.autopilot.signing import Signing
@@ -52,7 +52,7 @@ class Connection:
 
     accepts_commands = True
 
-    def __init__(self, link: Link, identity: Identity, signing: Signing | None = None) -> None:
+    def __init__(self, link: Endpoint, identity: Identity, signing: Signing | None = None) -> None:
         self.link, self.state, self.why = link, "down", ""
         # Whether it is down because its port is in use.
         self.is_in_use = False

@@ -1,7 +1,7 @@
 """Flight modes by the autopilots' own names: custom_mode to name and back.
 
 PX4: main << 16 | sub << 24 (px4_custom_mode.h). ArduPilot: a number per kind of vehicle, by the dialect's enums.
-MAV_AUTOPILOT_GENERIC: the modes of the built-in autopilot, with ArduCopter's numbers for modes that it has.
+MAV_AUTOPILOT_GENERIC has no modes that are agreed upon.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ _PX4_AUTO = {
     8: "AUTO.FOLLOW_TARGET", 9: "AUTO.PRECLAND", 10: "AUTO.VTOL_TAKEOFF",
 }  # fmt: skip
 _AUTO = 4
-GENERIC_MODES = {"AUTO": 3, "GUIDED": 4, "HOLD": 5, "RTL": 6, "LAND": 9}
 # MAV_TYPE by the enum with its modes. All other types are copters.
 _PLANES, _ROVERS, _SUBS = {1, 16, *range(19, 26)}, {10, 11}, {12}
 CUSTOM = 1  # MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
@@ -79,7 +78,7 @@ def _customs(autopilot: int, type: int) -> dict[str, int]:
         mains = {name: main << 16 for main, name in _PX4_MAIN.items()}
         return mains | {name: _AUTO << 16 | sub << 24 for sub, name in _PX4_AUTO.items()}
     if autopilot == GENERIC:
-        return GENERIC_MODES
+        return {}
     kind = "PLANE" if type in _PLANES else "ROVER" if type in _ROVERS else "SUB" if type in _SUBS else "COPTER"
     prefix = f"{kind}_MODE_"
     entries = enum_values(f"{kind}_MODE")

@@ -17,13 +17,16 @@ from sim_node.cli.worlds import add_network
 from sim_node.packages import how_to_install
 from sim_node.world.network import is_local, refuse_network
 from sim_node.world.vehicle_checks import MAX_INSTANCES
+from sim_node.world.vehicles import LIKE
 
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
     from sim_node.autopilot.signing import Signing
 
-# The first of each; one per instance.
+# One of each per instance: the bridge's port, and the port that is sent from.
 FIRST_GROUND_PORT, FIRST_OWN_PORT = 14540, 14800
+# Where ground stations listen, all on the same port, and from which port they are sent to, as PX4's simulator does.
+STATION_PORT, FIRST_STATION_PORT = 14550, 18570
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +40,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mavlink",
         metavar="URL",
         action="append",
-        help="a ground link (default udpout:127.0.0.1:14540 + N, and those of the world)",
+        help="a ground link (default udpout:127.0.0.1:14540 + N, udpout:127.0.0.1:14550, and those of the world)",
+    )
+    parser.add_argument(
+        "--like", choices=LIKE, help="modes, parameters and texts of this autopilot (default: the world's, or px4)"
     )
     parser.add_argument(
         "--signing-key", metavar="FILE", help="MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits"
@@ -61,11 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
     except ImportError as error:
         raise UsageError(how_to_install(error)) from None
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
+    from sim_node.autopilot.builtin.dialect import DIALECTS
     from sim_node.autopilot.builtin.memory import Memory
     from sim_node.autopilot.builtin.simulator import FIRST_PORT
     from sim_node.autopilot.connection import Connection, Identity
-    from sim_node.autopilot.links import LinkFault, link_to
-    from sim_node.autopilot.links.udpout import UdpOut
+    from sim_node.autopilot.links import EndpointFault, endpoint_of
+    from sim_node.autopilot.links.udp import UdpOut
 
     instance = arguments.instance
     if not 0 <= instance < MAX_INSTANCES:
@@ -74,19 +81,27 @@ def run(arguments: argparse.Namespace) -> int:
     address = ("127.0.0.1", FIRST_PORT + instance) if arguments.sim is None else _simulator(arguments.sim)
     vehicle = _vehicle(arguments)
     here = f"127.0.0.1:{FIRST_GROUND_PORT + instance}"
+    station = f"127.0.0.1:{STATION_PORT}"
     try:
-        links = [link_to(url) for url in arguments.mavlink or vehicle.links]
-    except LinkFault as fault:
+        links = [endpoint_of(url) for url in arguments.mavlink or vehicle.links]
+    except EndpointFault as fault:
         raise UsageError(f"--mavlink {fault}") from None
+    quiet = []
     if not arguments.mavlink:
-        # From a fixed port, which a bridge recognises after a restart.
-        links.insert(0, UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance))
+        # From ports that a bridge and a ground station know again where this process is started again.
+        own = [UdpOut(f"udpout:{here}", here, FIRST_OWN_PORT + instance)]
+        if not any(isinstance(link, UdpOut) and link.address == ("127.0.0.1", STATION_PORT) for link in links):
+            quiet = [UdpOut(f"udpout:{station}", station, FIRST_STATION_PORT + instance)]
+        links = [*own, *quiet, *links]
     connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
+    listeners = [connection for connection in connections if connection.link in quiet]
+    dialect = DIALECTS[arguments.like or vehicle.like]
     ground = ", ".join(link.url for link in links)
     report = partial(print, f"{vehicle.name}:", flush=True)
     memory = Memory(arguments.memory)
-    autopilot = BuiltinAutopilot(vehicle, identity.system, address, connections, memory, report)
-    print(f"{vehicle.name}: system {identity.system}, simulator tcp {address[0]}:{address[1]}, ground {ground}")
+    autopilot = BuiltinAutopilot(vehicle, dialect, identity.system, address, connections, memory, report, listeners)
+    like = f"like {dialect.name}, simulator tcp {address[0]}:{address[1]}"
+    print(f"{vehicle.name}: system {identity.system}, {like}, ground {ground}")
     sys.stdout.flush()
     failure: list[BaseException] = []
 
@@ -131,12 +146,12 @@ def _signing(arguments: argparse.Namespace, link_id: int) -> Signing | None:
 
 
 def _simulator(url: str) -> tuple[str, int]:
-    from sim_node.autopilot.links import LinkFault, link_to
+    from sim_node.autopilot.links import EndpointFault, endpoint_of
     from sim_node.autopilot.links.tcp import Tcp
 
     try:
-        link = link_to(url)
-    except LinkFault as fault:
+        link = endpoint_of(url)
+    except EndpointFault as fault:
         raise UsageError(f"--sim {fault}") from None
     if not isinstance(link, Tcp):
         raise UsageError(f"--sim {url!r}: the simulator link is tcp:HOST:PORT")

@@ -34,7 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "sim_node.films": ("sim_node.viewing.pictures:FILMS",),
     "sim_node.forces": ("sim_node.physics.force_elements:FORCE_ELEMENTS", "sim_node.world.readers.yaml_forces:FORCES"),
     "sim_node.joint_types": ("sim_node.world.joints:JOINTS",),
-    "sim_node.links": ("sim_node.autopilot.links.link:LINKS",),
+    "sim_node.links": ("sim_node.autopilot.links.endpoint:ENDPOINTS",),
     "sim_node.loop_closures": ("sim_node.physics.loop_closures:LOOP_CLOSURES",),
     "sim_node.markers": ("sim_node.viewing.markers:MARKER_GROUPS",),
     "sim_node.mate_types": ("sim_node.world.mate_types:MATES",),

@@ -11,7 +11,7 @@ from rclpy.node import Node
 
 from sim_node import names
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import LinkFault, link_to
+from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.autopilot.tlog import Playback
@@ -141,8 +141,8 @@ def connections(values: Mapping[str, Any]) -> list[Connection]:
         raise ParameterFault("parameter urls: is empty; needs a link, as in udpin:127.0.0.1:14540")
     identity = Identity(values["system_id"], values["component_id"])
     try:
-        return [Connection(link_to(url), identity, _signing(values, number)) for number, url in enumerate(urls)]
-    except LinkFault as fault:
+        return [Connection(endpoint_of(url), identity, _signing(values, number)) for number, url in enumerate(urls)]
+    except EndpointFault as fault:
         raise ParameterFault(f"parameter urls: {fault}") from None
     except SigningFault as fault:
         raise ParameterFault(f"parameter signing_key: {fault}") from None

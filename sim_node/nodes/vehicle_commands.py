@@ -18,7 +18,8 @@ from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.commands import set_mode_for
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
-from sim_node.autopilot.mission.plan import as_messages, from_messages
+from sim_node.autopilot.mission.plan import as_messages, fence_messages, from_messages, rally_messages
+from sim_node.autopilot.mission.transfer import FENCE, RALLY
 from sim_node.autopilot.setpoints import SetpointRefused
 from sim_node.autopilot.topics import Profile
 from sim_node.autopilot.transaction import Refusal, Result, Transaction
@@ -176,7 +177,8 @@ class VehicleMissions:
             return Refusal(Upload.name, str(error))
         if telemetry.home is None:
             return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
-        return Upload(as_messages(plan, telemetry.home, telemetry.autopilot))
+        others = {FENCE: fence_messages(plan), RALLY: rally_messages(plan)}
+        return Upload(as_messages(plan, telemetry.home, telemetry.autopilot), others)
 
     async def _pull(self, request: Any, response: Any) -> Any:
         result = await self._commands.begin(Download, engages=True)

@@ -12,28 +12,26 @@ from sim_node.geometry.pose_kernels import as_pose, compose, cross, relative, wr
 
 
 @kernel(nogil=True)
-def write_link_poses(xpos, xquat, rows, bodies, carriers, mounts, poses):
+def write_link_poses(xpos, xquat, links, mounts, poses):
     """Write the pose of each moving link in its parent frame to its row of a table of frames.
 
     Args:
         xpos: Positions (B, 3) of MuJoCo's bodies in the fixed frame, m, as mj_kinematics leaves them.
         xquat: Their orientations (B, 4), w x y z.
-        rows: The row (L,) of each link.
-        bodies: The body (L,) that each link is.
-        carriers: The body (L,) that each link's parent frame is fixed to.
-        mounts: The pose (L, 7) of that parent frame in its carrier.
+        links: Of each link (L, 3): its row, the body that it is, and the body that its parent frame is fixed to.
+        mounts: The pose (L, 7) of that parent frame in that body.
         poses: The table (N, 7), [x y z qx qy qz qw]; other rows stay as they are.
 
     Returns:
         Whether the poses of all links are finite; without effect, where they are not.
     """
-    for body in bodies:
-        x, y, z, qx, qy, qz, qw = _of_body(xpos, xquat, body)
+    for k in range(links.shape[0]):
+        x, y, z, qx, qy, qz, qw = _of_body(xpos, xquat, links[k, 1])
         if not math.isfinite(x + y + z + qx + qy + qz + qw):
             return False
-    for k in range(rows.shape[0]):
-        parent = compose(_of_body(xpos, xquat, carriers[k]), as_pose(mounts[k]))
-        write_pose(poses[rows[k]], relative(parent, _of_body(xpos, xquat, bodies[k])))
+    for k in range(links.shape[0]):
+        parent = compose(_of_body(xpos, xquat, links[k, 2]), as_pose(mounts[k]))
+        write_pose(poses[links[k, 0]], relative(parent, _of_body(xpos, xquat, links[k, 1])))
     return True
 
 

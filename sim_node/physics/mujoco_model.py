@@ -59,8 +59,9 @@ class Compiled:
     Attributes:
         model: The compiled model.
         spec: What it was compiled from.
-        moving: The row (L,) in the frame table of each link that joints move; `links` are the arguments that
-            kinematics.write_link_poses has for these.
+        links: Of each link that joints move (L, 3): its row in the frame table, the body that it is, and the body that
+            its parent frame is fixed to.
+        mounts: The pose (L, 7) of that parent frame in that body.
         qpos, qvel, ctrl, act: The initial state.
         carriers: The MuJoCo body (N,) that each frame is fixed to, -1 where keyframes carry it.
         offsets: The pose (N, 7) of each frame in that body.
@@ -70,8 +71,8 @@ class Compiled:
 
     model: mujoco.MjModel
     spec: mujoco.MjSpec
-    moving: IntArray
-    links: tuple[IntArray, IntArray, IntArray, FloatArray]
+    links: IntArray
+    mounts: FloatArray
     qpos: FloatArray
     qvel: FloatArray
     ctrl: FloatArray
@@ -230,13 +231,11 @@ def _compiled(
             carriers[row], in_carrier[row] = solids[row], offset
     moving = [row for row, link in layout.links if link.joints]
     above = layout.frames.parents[moving]
-    mounts = np.array([offsets[row][1] for row in above.tolist()]).reshape(-1, 7)
-    rows = np.array(moving, dtype=np.int64)
     return Compiled(
         model=model,
         spec=spec,
-        moving=rows,
-        links=(rows, solids[rows], solids[above], mounts),
+        links=np.array([moving, solids[moving], solids[above]], dtype=np.int64).T.copy(),
+        mounts=np.array([offsets[row][1] for row in above.tolist()]).reshape(-1, 7),
         qpos=qpos,
         qvel=qvel,
         ctrl=ctrl,

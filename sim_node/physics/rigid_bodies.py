@@ -71,16 +71,17 @@ class RigidBodyEngine:
         self.data = mujoco.MjData(self.model)
         # A copy of the state, to be evaluated or integrated on: the run's own goes on from what it holds.
         self._ahead = mujoco.MjData(self.model)
-        self._write_poses = partial(write_link_poses, self._ahead.xpos, self._ahead.xquat, *compiled.links)
+        placed = self._ahead.xpos, self._ahead.xquat
+        self._write_poses = partial(write_link_poses, *placed, compiled.links, compiled.mounts)
+        self._kinematics = partial(mujoco.mj_kinematics, self.model, self._ahead)
+        # All that it depends on, as bytes: numpy's own copy would take three times as long.
+        parts = [part for part in ("qpos", "mocap_pos", "mocap_quat") if getattr(self.data, part).size]
+        self._positions = [[memoryview(getattr(d, p)).cast("B") for d in (self._ahead, self.data)] for p in parts]
         self._substeps = world.physics.substeps(world.time.step_ns)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-        state = mujoco.mjtState
-        self._placement = int(state.mjSTATE_QPOS | state.mjSTATE_MOCAP_POS | state.mjSTATE_MOCAP_QUAT)
         self._no_stage, self._velocity_stage = int(mujoco.mjtStage.mjSTAGE_NONE), int(mujoco.mjtStage.mjSTAGE_VEL)
-        self._buffer, self._positions = (
-            np.empty(mujoco.mj_stateSize(self.model, parts)) for parts in (self._full_state, self._placement)
-        )
-        columns.claim("pose", [layout.frames.names[row] for row in compiled.moving])
+        self._buffer = np.empty(mujoco.mj_stateSize(self.model, self._full_state))
+        columns.claim("pose", [layout.frames.names[row] for row in compiled.links[:, 0]])
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
         # What nothing can move is not stepped, and not pushed.
@@ -97,11 +98,7 @@ class RigidBodyEngine:
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
         self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data)
-        flown = [
-            force_element.vehicles
-            for force_element in self._force_elements.values()
-            if isinstance(force_element, Flown)
-        ]
+        flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
@@ -146,8 +143,9 @@ class RigidBodyEngine:
         if ahead_ns:
             self._integrate_ahead(ahead_ns)
         else:
-            self._copy(self._placement, self._positions)
-        self._mujoco.mj_kinematics(self.model, self._ahead)
+            for positions, present in self._positions:
+                positions[:] = present
+        self._kinematics()
         if not self._write_poses(poses):
             raise Diverged(
                 f"the bodies' state is not finite any more after {self.data.time:g} s of the run; a shorter "
@@ -287,13 +285,9 @@ class RigidBodyEngine:
 
     def _now(self) -> MjData:
         """A copy of the present state: evaluating it must not touch what the next step starts from."""
-        self._copy(self._full_state, self._buffer)
+        self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
+        self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
         return self._ahead
-
-    def _copy(self, parts: int, buffer: FloatArray) -> None:
-        """Copy parts of the present state to `_ahead`."""
-        self._mujoco.mj_getState(self.model, self.data, buffer, parts)
-        self._mujoco.mj_setState(self.model, self._ahead, buffer, parts)
 
     def _integrate_ahead(self, ahead_ns: int) -> None:
         """Bring the copy to the state that much later: whole timesteps, and a shorter one for what is left."""

@@ -144,6 +144,10 @@ for _name, _type in {
     AUTOPILOT_TYPES.add(_name)(_type)
 
 
+# What the built-in autopilot can be like; the first is the default.
+LIKE = ("px4", "ardupilot")
+
+
 @dataclass(frozen=True, slots=True)
 class Autopilot:
     """An autopilot in a separate process.
@@ -154,6 +158,7 @@ class Autopilot:
         start: Whether the run starts it, if it is part of sim_node.
         links: URLs of additional ground links, as in udpout:127.0.0.1:14550.
         any_instance: Whether a run may choose another instance if the ports of this one are in use.
+        like: Which of LIKE the built-in autopilot presents itself as.
     """
 
     type: str
@@ -161,6 +166,7 @@ class Autopilot:
     start: bool = True
     links: tuple[str, ...] = ()
     any_instance: bool = False
+    like: str = LIKE[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,6 +23,7 @@ DOORS: dict[str, tuple[str, int]] = {
     "sensors": ("stress.doors.messages:Sensors", 1_000_000),
     "bridge": ("stress.doors.bridge:Vehicles", 1_000_000),
     "builtin_ground": ("stress.doors.builtin:Ground", 1_000_000),
+    "builtin_ground_px4": ("stress.doors.builtin:GroundLikePx4", 1_000_000),
     "builtin_simulator": ("stress.doors.builtin:Simulator", 1_000_000),
     "px4": ("stress.doors.lockstep:Px4Link", 1_000_000),
     "ardupilot": ("stress.doors.lockstep:ArduPilotLink", 1_000_000),

@@ -15,7 +15,7 @@ from sim_node.autopilot.bridge import Bridge, BridgeSettings
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.commands import Command
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.mission import Clear, Download, Upload
 from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.topics import Topic
@@ -87,7 +87,7 @@ class Vehicles:
             port = probe.getsockname()[1]
         self._now_ns = START_NS
         self._listener = Listener()
-        connection = Connection(link_to(f"udpin:127.0.0.1:{port}"), Identity())
+        connection = Connection(endpoint_of(f"udpin:127.0.0.1:{port}"), Identity())
         self._bridge = Bridge(
             [connection], self._listener, BridgeSettings(max_vehicles=MAX_VEHICLES), graph_ns=lambda: self._now_ns
         )

@@ -17,18 +17,22 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
 from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
-from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.dialect import Dialect, Mode
+from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.world import parameters_in
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.parser import Parser
 from sim_node.world import load
 from stress.mavlink import FROM_GROUND, FROM_SIMULATOR, GROUND, SYSTEM, anything
 from stress.mutations import broken_bytes
 
 STEP_US = 4000
+# PX4's main mode AUTO with its sub mode LOITER.
+PX4_AUTO, PX4_AUTO_LOITER = 4.0, 3.0
 # A sound frame is answered at once; far more than that, on a busy machine too, is a hang (s).
 HANG = 100.0
 HEIGHT = 5.0
@@ -38,9 +42,12 @@ class Ground:
     """Frames of a ground station, most of them whole."""
 
     burst = 40
+    dialect = ARDUPILOT
+    # The parameters of DO_SET_MODE for flying to places that are commanded.
+    guided: Sequence[float] = (ARDUPILOT.modes[Mode.GUIDED].custom,)
 
     def __init__(self, folder: Path) -> None:
-        self._running = Running()
+        self._running = Running(self.dialect)
         self._number = 0
         self._ready()
 
@@ -70,14 +77,21 @@ class Ground:
 
     def _ready(self) -> None:
         self._running.flown(HEIGHT)
-        self._running.command(176, 1, float(Mode.GUIDED))
+        self._running.command(176, 1, *self.guided)
         self._running.command(400, 1)
-        self._running.command(22, 0, 0, 0, 0, 0, 0, HEIGHT)
+        self._running.command(22, 0, 0, 0, 0, 0, 0, math.nan)
         self._ask()
 
     def _ask(self) -> None:
         self._number += 1
         self._running.asked(self._number)
+
+
+class GroundLikePx4(Ground):
+    """The same, of an autopilot that answers like PX4."""
+
+    dialect = PX4
+    guided = (PX4_AUTO, PX4_AUTO_LOITER)
 
 
 class Simulator(Ground):
@@ -100,16 +114,18 @@ class Simulator(Ground):
 class Running:
     """An autopilot in a thread, and both of its other ends: a ground station, and a simulator that stands still."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect = ARDUPILOT, *, quiet: bool = False) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self._ground = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._ground.bind(("127.0.0.1", 0))
         self._ground.settimeout(HANG)
         world = load("guided")
         craft = replace(parameters_in(world, world.vehicles[0]), mission=None)
-        connection = Connection(link_to(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
+        connection = Connection(endpoint_of(f"udpout:127.0.0.1:{self._ground.getsockname()[1]}"), Identity(SYSTEM, 1))
         self.told: list[str] = []
-        self.autopilot = BuiltinAutopilot(craft, SYSTEM, self._server.getsockname(), [connection], None, self._keep)
+        simulator = self._server.getsockname()
+        listeners = [connection] if quiet else ()
+        self.autopilot = BuiltinAutopilot(craft, dialect, SYSTEM, simulator, [connection], None, self._keep, listeners)
         self.failure: list[BaseException] = []
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

@@ -42,7 +42,7 @@ class CoSimulator:
         self.sent = 0
         self._address = ("127.0.0.1", port)
         self._wish: list[float] | None = None
-        self._uploading = 0
+        self._uploading = self._type = 0
         self._uploaded: dict[int, Any] = {}
         self._changed = threading.Condition()
         self._stopping = False
@@ -140,7 +140,7 @@ class CoSimulator:
             self._wish = [message.x, message.y, message.z]
             self.yaw = message.yaw
         elif kind == "MISSION_COUNT":
-            self._uploading, self._uploaded = message.count, {}
+            self._uploading, self._uploaded, self._type = message.count, {}, message.mission_type
             self._ask_for(0)
         elif kind == "MISSION_ITEM_INT" and message.seq == len(self._uploaded):
             self._uploaded[message.seq] = message
@@ -148,7 +148,7 @@ class CoSimulator:
                 self._ask_for(len(self._uploaded))
             else:
                 self.mission = [self._uploaded[seq] for seq in sorted(self._uploaded)]
-                self.send(self.mav.mission_ack_encode(255, 191, 0))
+                self.send(self.mav.mission_ack_encode(255, 191, 0, self._type))
         elif kind == "MISSION_REQUEST_LIST":
             self.send(self.mav.mission_count_encode(255, 191, len(self.mission)))
         elif kind == "MISSION_REQUEST_INT" and message.seq < len(self.mission):
@@ -167,7 +167,7 @@ class CoSimulator:
         if self.drop_requests:
             self.drop_requests -= 1
             return
-        self.send(self.mav.mission_request_int_encode(255, 191, seq))
+        self.send(self.mav.mission_request_int_encode(255, 191, seq, self._type))
 
     def _command(self, message: Any) -> None:
         command = message.command

@@ -12,7 +12,7 @@ from waiting import PATIENCE
 
 from sim_node.autopilot.bridge import Bridge, BridgeSettings
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.signing import Signing
 from sim_node.autopilot.topics import Topic
 from sim_node.autopilot.transaction import Result, Transaction
@@ -24,7 +24,9 @@ class Running:
 
     def __init__(self, *urls: str, settings: BridgeSettings | None = None, signing: Signing | None = None) -> None:
         identity = Identity()
-        self.bridge = Bridge([Connection(link_to(url), identity, signing) for url in urls], self, settings, identity)
+        self.bridge = Bridge(
+            [Connection(endpoint_of(url), identity, signing) for url in urls], self, settings, identity
+        )
         self.messages: dict[tuple[int, str], list[tuple[float, bytes]]] = {}
         self.complaints: list[str] = []
         self.news: list[str] = []

@@ -27,10 +27,10 @@ from waiting import PATIENCE
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import BridgeSettings
 from sim_node.autopilot.goto import Goto
-from sim_node.autopilot.links import LinkFault, link_to
-from sim_node.autopilot.links.link import MAX_READS
+from sim_node.autopilot.links import EndpointFault, endpoint_of
+from sim_node.autopilot.links.endpoint import MAX_READS
 from sim_node.autopilot.links.tcp import Tcp
-from sim_node.autopilot.links.udp import UdpLink
+from sim_node.autopilot.links.udp import UdpEndpoint
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.tlog import Playback, read_tlog
 from sim_node.autopilot.vehicle import Vehicle
@@ -58,14 +58,14 @@ def takeoffs(autopilot: CoSimulator) -> list[mavlink.MAVLink_message]:
     ],
 )
 def test_a_url_that_names_no_link_says_what_would(url: str, words: str) -> None:
-    with pytest.raises(LinkFault) as fault:
-        link_to(url)
+    with pytest.raises(EndpointFault) as fault:
+        endpoint_of(url)
     assert words in str(fault.value)
 
 
 def test_a_port_alone_is_on_this_machine() -> None:
-    heard, called = link_to("udpin:14540"), link_to("tcp://127.0.0.1:5760")
-    assert isinstance(heard, UdpLink)
+    heard, called = endpoint_of("udpin:14540"), endpoint_of("tcp://127.0.0.1:5760")
+    assert isinstance(heard, UdpEndpoint)
     assert isinstance(called, Tcp)
     assert heard.address == ("127.0.0.1", 14540)
     assert called.address == ("127.0.0.1", 5760)
@@ -368,7 +368,7 @@ def test_udpout_to_loopback_listens_there_only() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as autopilot:
         autopilot.bind(("127.0.0.1", 0))
         for host in ("127.0.0.1", "localhost"):
-            link = link_to(f"udpout:{host}:{autopilot.getsockname()[1]}")
+            link = endpoint_of(f"udpout:{host}:{autopilot.getsockname()[1]}")
             link.open()
             try:
                 bound = [each.laddr.ip for each in psutil.Process().net_connections("udp4") if each.fd == link.fileno()]

@@ -9,22 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from step_by_step import Flown, item
 
-from sim_node.autopilot.builtin.flight import Flight, Refused
+from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
+from sim_node.autopilot.builtin.dialect import Mode, Refused
+from sim_node.autopilot.builtin.flight import Flight
+from sim_node.autopilot.builtin.memory import restore, saved
 from sim_node.autopilot.builtin.mission import Mission, fault
-from sim_node.autopilot.builtin.modes import Mode
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Tilt
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, from_json, to_json
 from sim_node.autopilot.builtin.world import parameters_in
-from sim_node.simulation import Simulation
 from sim_node.world import load
-
-ORIGIN = (47.397742, 8.545594, 488.0)
-# Of the Earth at that latitude, m per degree: WGS84's radii of curvature.
-E2, A = 6.69437999014e-3, 6378137.0
-_W = math.sqrt(1.0 - E2 * math.sin(math.radians(ORIGIN[0])) ** 2)
-PER_LATITUDE = math.radians(1.0) * (A * (1.0 - E2) / _W**3 + ORIGIN[2])
-PER_LONGITUDE = math.radians(1.0) * (A / _W + ORIGIN[2]) * math.cos(math.radians(ORIGIN[0]))
 
 
 @pytest.fixture(scope="module")
@@ -33,53 +28,9 @@ def parameters() -> VehicleParameters:
     return replace(parameters_in(world, world.vehicles[0]), mission=None)
 
 
-class Flown:
-    """A vehicle of the world `guided` and its flight."""
-
-    def __init__(self, parameters: VehicleParameters) -> None:
-        self.simulation = Simulation(load("guided"), sensors=False)
-        self.flight = Flight(parameters, lambda severity, text: self.said.append(text))
-        self.said: list[str] = []
-        self._motors = self.simulation.vehicles["drone"].command
-        self._observe = self.simulation.observer(["drone/base_link"])
-        self.path: list[list[float]] = []
-        self.run(0.1)
-
-    def run(self, seconds: float) -> None:
-        for _ in range(round(seconds * 250)):
-            state = self._observe()
-            pose, velocity = state.pose[0], state.twist[0, :3]
-            rate = Rotation.from_quat(pose[3:]).inv().apply(state.twist[0, 3:])
-            time_us = 1_000_000 + self.simulation.time_ns // 1000
-            self._motors[:] = self.flight.step(time_us, pose[:3], pose[3:], velocity, rate)
-            self.path.append([*pose, *velocity])
-            self.simulation.step()
-
-    @property
-    def pose(self) -> np.ndarray:
-        return np.array(self.path[-1][:7])
-
-    @property
-    def velocity(self) -> np.ndarray:
-        return np.array(self.path[-1][7:])
-
-    def in_the_air(self, height: float = 5.0) -> None:
-        self.flight.arm()
-        self.flight.take_off(height)
-        self.run(8.0)
-
-
 @pytest.fixture
 def flown(parameters: VehicleParameters) -> Flown:
     return Flown(parameters)
-
-
-def item(command: int, *params: float, east: float = 0.0, north: float = 0.0, up: float = 0.0) -> dict[str, Any]:
-    """A MISSION_ITEM_INT near the origin, its place by the Earth's radii of curvature; up above home."""
-    values = {f"param{n}": v for n, v in enumerate((*params, *[0.0] * (4 - len(params))), start=1)}
-    x = round((ORIGIN[0] + north / PER_LATITUDE) * 1e7) if north or east else round(ORIGIN[0] * 1e7)
-    y = round((ORIGIN[1] + east / PER_LONGITUDE) * 1e7)
-    return {"frame": 6, "command": command, "autocontinue": 1, **values, "x": x, "y": y, "z": up}
 
 
 def test_a_craft_survives_json(parameters: VehicleParameters) -> None:
@@ -96,8 +47,8 @@ def test_what_it_refuses(flown: Flown, parameters: VehicleParameters) -> None:
     with pytest.raises(Refused, match="no state yet"):
         Flight(parameters).arm()
     with pytest.raises(Refused, match="not armed"):
-        flight.take_off(3.0)
-    for mode, why in ((Mode.AUTO, "no mission"), (Mode.RTL, "on the ground"), (Mode.LAND, "on the ground")):
+        Flight(parameters, ARDUPILOT).take_off(3.0)
+    for mode, why in ((Mode.MISSION, "no mission"), (Mode.RETURN, "on the ground"), (Mode.LAND, "on the ground")):
         with pytest.raises(Refused, match=why):
             flight.set_mode(mode)
     flown.in_the_air()
@@ -189,7 +140,7 @@ def test_it_lands_and_disarms_where_it_is(flown: Flown) -> None:
     flown.run(8.0)
     assert not flown.flight.armed
     assert flown.pose[2] == pytest.approx(ground, abs=0.03)
-    assert "landed" in flown.said
+    assert "Landing detected" in flown.said
     rates = np.diff(np.array(flown.path)[:, 2])[-1500:] * 250.0
     assert rates.min() > -1.5 * flown.flight.parameters.landing_speed
 
@@ -199,7 +150,7 @@ def test_it_returns_above_home_and_lands_there(flown: Flown) -> None:
     flown.flight.guide(Go(np.array([12.0, 5.0, 2.0]), speed=5.0))
     flown.run(8.0)
     began = len(flown.path)
-    flown.flight.set_mode(Mode.RTL)
+    flown.flight.set_mode(Mode.RETURN)
     flown.run(25.0)
     path = np.array(flown.path)[began:]
     assert path[:, 2].max() > 5.0
@@ -221,7 +172,7 @@ def test_a_mission_goes_by_its_items(flown: Flown) -> None:
     assert not any(fault(each, len(items), flight) for each in items)
     flight.mission = Mission(items)
     flight.arm()
-    flight.set_mode(Mode.AUTO)
+    flight.set_mode(Mode.MISSION)
     flown.run(50.0)
     path = np.array(flown.path)
     home = path[0, 2]
@@ -242,12 +193,12 @@ def test_a_mission_goes_by_its_items(flown: Flown) -> None:
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        (item(42), "MAV_CMD 42 is not flown here"),
-        (item(16) | {"frame": 99}, "MAV_FRAME 99 is not known"),
+        (item(42), "MAV_CMD 42 is not supported here"),
+        (item(16) | {"frame": 99}, "MAV_FRAME 99 is not supported"),
         (item(16) | {"z": math.inf}, "not finite"),
         (item(16, up=1e30), "further away"),
         (item(16) | {"x": 910_000_000}, "latitude"),
-        (item(21) | {"frame": 99}, "MAV_FRAME 99 is not known"),
+        (item(21) | {"frame": 99}, "MAV_FRAME 99 is not supported"),
         (item(177, 7, -1), "jump to item 7 of 3"),
         (item(177, math.nan, 1), "jump to item nan"),
     ],
@@ -259,21 +210,21 @@ def test_items_that_are_not_taken(flown: Flown, entry: dict[str, Any], why: str)
 def test_a_mission_that_jumps_in_a_circle_ends(flown: Flown) -> None:
     flown.flight.mission = Mission([item(177, 0, -1)])
     flown.flight.arm()
-    flown.flight.set_mode(Mode.AUTO)
+    flown.flight.set_mode(Mode.MISSION)
     flown.run(0.1)
-    assert flown.flight.mode is Mode.AUTO
+    assert flown.flight.mode is Mode.MISSION
     assert not flown.flight.airborne
 
 
 def test_another_flight_goes_on_from_its_memory(flown: Flown, parameters: VehicleParameters) -> None:
     flown.flight.mission = Mission([item(22, up=5.0), item(16, 60.0, 0.3, up=5.0)])
     flown.flight.arm()
-    flown.flight.set_mode(Mode.AUTO)
+    flown.flight.set_mode(Mode.MISSION)
     flown.run(6.0)
-    memory = flown.flight.memory()
+    memory = saved(flown.flight)
     flown.flight = Flight(parameters)
-    flown.flight.take_back(memory)
+    restore(flown.flight, memory)
     flown.run(6.0)
-    assert (flown.flight.armed, flown.flight.mode, flown.flight.mission.current) == (True, Mode.AUTO, 1)
+    assert (flown.flight.armed, flown.flight.mode, flown.flight.mission.current) == (True, Mode.MISSION, 1)
     assert flown.flight.places.home == memory["home"]
     assert np.array(flown.path)[1500:, 2].min() > 4.0

@@ -26,7 +26,7 @@ def test_a_state_that_is_none_leaves_the_last_one(fields: dict[str, object]) -> 
     running = Running()
     try:
         running.flown(5.0)
-        running.command(176, 1, 4)
+        running.command(176, 1, 4)  # GUIDED
         running.command(400, 1)
         running.command(22, 0, 0, 0, 0, 0, 0, 5.0)
         running.asked(1)
@@ -37,7 +37,7 @@ def test_a_state_that_is_none_leaves_the_last_one(fields: dict[str, object]) -> 
             running.tell(frame_bytes("HIL_SENSOR", {"time_usec": running.time_us, name: math.nan}, 1, 200, 0))
         after = running.flown(5.0, 1)
         assert after == pytest.approx(steady, abs=0.02)
-        assert running.autopilot.link.senseless == 4
-        running.heard("STATUSTEXT", lambda message: message.text.startswith("the simulator tells of places"))
+        assert running.autopilot.link.invalid == 4
+        running.heard("STATUSTEXT", lambda message: message.text.startswith("the simulator sends invalid positions"))
     finally:
         running.stop()

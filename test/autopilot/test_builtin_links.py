@@ -154,7 +154,8 @@ def test_it_is_what_it_says(run: Callable[..., Run]) -> None:
     with flying(flown) as ground:
         beat = ground.wait("HEARTBEAT")
         assert (beat.get_srcSystem(), beat.get_srcComponent()) == (flown.instance + 1, 1)
-        assert (beat.type, beat.autopilot, beat.base_mode & 129) == (2, 0, 1)
+        # A quadrotor, MAV_AUTOPILOT_PX4, in a custom mode and disarmed; AUTO.LOITER by px4_custom_mode.h.
+        assert (beat.type, beat.autopilot, beat.base_mode & 129, beat.custom_mode) == (2, 12, 1, 0x03040000)
         local = ground.wait("LOCAL_POSITION_NED")
         assert (local.x, local.y, local.z) == pytest.approx((0.0, 0.0, -0.13), abs=0.02)
         earth = ground.wait("GLOBAL_POSITION_INT")
@@ -174,9 +175,11 @@ def test_it_is_what_it_says(run: Callable[..., Run]) -> None:
 
 def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
     with flying(run("none")) as ground:
-        assert ground.command(22, 0, 0, 0, 0, 0, 0, 3.0) == (1, "nav takeoff: not armed")
-        assert ground.command(176, 1, 3) == (1, "do set mode: no mission")
+        words = "do set mode: Switching to AUTO.MISSION is currently not available: no mission"
+        result, text = ground.command(176, 1, 4, 4)
+        assert (result, text.replace("; ", "")) == (1, words)  # in chunks
         assert ground.command(176, 1, 77)[0] == 2
+        assert ground.command(176, 1, 4, 77) == (2, "do set mode: no main mode 4 with sub mode 77")
         assert ground.command(31000)[0] == 3
         assert ground.command(512, 148) == (0, "")
         assert any(message.get_type() == "AUTOPILOT_VERSION" for message in ground.heard)
@@ -188,9 +191,9 @@ def test_it_answers_and_says_why_not(run: Callable[..., Run]) -> None:
         assert set(np.diff(times).tolist()) == {48_000, 52_000}
         assert ground.command(510, 331)[0] == 0
         ground.send(ground._mav.param_request_list_encode(ground.system, 1))
-        assert ground.wait("PARAM_VALUE", lambda m: m.param_id == "MASS").param_value == 1.5
-        ground.send(ground._mav.param_set_encode(ground.system, 1, b"SPEED", 2.0, 9))
-        ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("SPEED", 2.0))
+        assert ground.wait("PARAM_VALUE", lambda m: m.param_id == "MIS_TAKEOFF_ALT").param_value == 2.5
+        ground.send(ground._mav.param_set_encode(ground.system, 1, b"MPC_XY_CRUISE", 2.0, 9))
+        ground.wait("PARAM_VALUE", lambda m: (m.param_id, m.param_value) == ("MPC_XY_CRUISE", 2.0))
 
 
 def test_a_second_ground_station_has_a_link_of_its_own(run: Callable[..., Run]) -> None:
@@ -213,18 +216,20 @@ def test_it_holds_when_setpoints_stop(run: Callable[..., Run]) -> None:
     flown = run("none")
     with flying(flown) as ground:
         assert ground.command(400, 1.0)[0] == 0
-        assert ground.command(22, 0, 0, 0, 0, 0, 0, 4.0)[0] == 0
+        nan = float("nan")
+        assert ground.command(22, nan, nan, nan, nan, nan, nan, 492.13)[0] == 0  # above mean sea level
         ground.wait("LOCAL_POSITION_NED", lambda m: m.z < -3.5)
+        ground.wait("HEARTBEAT", lambda beat: beat.custom_mode == 0x03040000)
+        velocity = ground._mav.set_position_target_local_ned_encode(
+            0, ground.system, 1, 1, 0b010111000111, 0, 0, 0, 2.0, 0, 0, 0, 0, 0, 0, 0
+        )
+        ground.send(velocity)
+        assert ground.command(176, 1, 6)[0] == 0
         assert ground.command(400, 0.0) == (1, "component arm disarm: in the air")
         for _ in range(10):
-            # Velocity, north.
-            ground.send(
-                ground._mav.set_position_target_local_ned_encode(
-                    0, ground.system, 1, 1, 0b010111000111, 0, 0, 0, 2.0, 0, 0, 0, 0, 0, 0, 0
-                )
-            )
+            ground.send(velocity)  # north
             ground.wait("LOCAL_POSITION_NED")
-        ground.wait("STATUSTEXT", lambda m: m.text == "setpoints stopped: holding")
+        ground.wait("STATUSTEXT", lambda m: m.text == "Offboard control lost: holding")
         moved = ground.wait("LOCAL_POSITION_NED")
         assert moved.x > 0.2
         ground.wait("LOCAL_POSITION_NED", lambda m: abs(m.vx) < 0.05)
@@ -441,8 +446,8 @@ def test_it_flies_on_after_thousands_of_hostile_frames(run: Callable[..., Run]) 
         ground.loop.reset()
         assert ground.command(511, 32, 0.0)[0] == 0
         ground.wait("LOCAL_POSITION_NED", lambda message: message.z > -0.5)
-        assert ground.command(176, 1, 4)[0] == 0
         assert ground.command(400, 1.0)[0] == 0
-        assert ground.command(22, 0, 0, 0, 0, 0, 0, 4.0)[0] == 0
+        nan = float("nan")
+        assert ground.command(22, nan, nan, nan, nan, nan, nan, 492.13)[0] == 0
         ground.wait("LOCAL_POSITION_NED", lambda message: message.z < -3.5)
     assert flown.peer.wait.lost == 0, "it has died on the way"

@@ -14,7 +14,7 @@ from pymavlink.dialects.v20 import ardupilotmega as second
 from waiting import PATIENCE, until
 
 from sim_node.autopilot.connection import Connection, Identity
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 
 ARM = {"target_system": 1, "target_component": 1, "command": 400, "param1": 1.0}
 BEAT = {"type": 6, "autopilot": 8, "mavlink_version": 3}
@@ -25,7 +25,7 @@ V1, V2 = 0xFE, 0xFD
 def ends() -> Iterator[tuple[Connection, socket.socket]]:
     """A connection that listens, and a socket that sends to it."""
     port = free_port()
-    connection = Connection(link_to(f"udpin:127.0.0.1:{port}"), Identity())
+    connection = Connection(endpoint_of(f"udpin:127.0.0.1:{port}"), Identity())
     connection.keep_up(time.monotonic_ns())
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.connect(("127.0.0.1", port))

@@ -146,7 +146,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
         (["-o", "a.bmp"], "no picture ends in '.bmp'; allowed: .jpeg, .jpg, .png, .webp"),
         (["-o", "a.mp4"], "(use --video for a film); allowed: "),
         (["--video", "a.avi"], "no film ends in '.avi'; allowed: .gif, .mp4, .webp"),
-        (["-o", "nowhere/a.png"], "there is no folder nowhere"),
+        (["-o", "nowhere/a.png"], "folder nowhere does not exist"),
         (["-o", "a.png", "--at", "0.5"], "0.5 s is before the world's start at 1 s"),
         (["-o", "a.png", "--at", "3e9"], "3e+09 s is beyond the last time that fits into a stamp, 2147483647 s"),
         (["-o", "a.png", "--camera", "CAM_WST"], "no frame 'CAM_WST'; did you mean CAM_WEST? (cameras: CAM_WEST)"),

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from sim_node.autopilot.builtin.ardupilot import ARDUPILOT
 from sim_node.autopilot.builtin.commands import COMMANDS
-from sim_node.autopilot.builtin.mission import DO_JUMP, ITEMS
+from sim_node.autopilot.builtin.dialect import Mode
+from sim_node.autopilot.builtin.mission import DO_JUMP, ITEMS, SKIPPED
+from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.streams import MESSAGES
 from sim_node.autopilot.codec import enum_name
-from sim_node.autopilot.modes import GENERIC_MODES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "autopilot.md").read_text(encoding="utf-8")
 
@@ -21,9 +23,13 @@ def section(heading: str) -> str:
 
 
 def test_modes() -> None:
-    assert dict(re.findall(r"^\| `(\w+)` \| (\d+) \|", section("Modes"), re.MULTILINE)) == {
-        name: str(number) for name, number in GENERIC_MODES.items()
-    }
+    rows = re.findall(r"^\| `([\w.]+)` \| (\d+) \| (?:`(\w+)`)? ?\| ?(\d*) ?\|", section("Modes"), re.MULTILINE)
+    shown = {(name, int(number), other, int(custom or -1)) for name, number, other, custom in rows}
+    wanted = set()
+    for mode in Mode:
+        ours, theirs = PX4.modes[mode], ARDUPILOT.modes.get(mode)
+        wanted.add((ours.name, ours.custom, theirs.name if theirs else "", theirs.custom if theirs else -1))
+    assert shown == wanted
 
 
 def test_commands() -> None:
@@ -32,16 +38,24 @@ def test_commands() -> None:
 
 
 def test_items() -> None:
-    listed = re.search(r"1,000 items: (.*?),\nin the", section("Commands"), re.DOTALL)
-    assert listed
-    assert {int(number) for number in re.findall(r"\b\d+\b", listed[1])} == {*ITEMS, DO_JUMP}
+    flown, skipped = re.findall(r"^\| ([\d, ]+) \|", section("Missions"), re.MULTILINE)
+    assert {int(number) for number in flown.split(", ")} == {*ITEMS, DO_JUMP}
+    assert {int(number) for number in skipped.split(", ")} == SKIPPED
+
+
+def test_parameters() -> None:
+    """All that change something, and no others."""
+    rows = re.findall(r"^\| (?:`(\w+)`)? ?\| (?:`(\w+)`)? ?\|", section("Parameters"), re.MULTILINE)
+    for column, dialect in enumerate((PX4, ARDUPILOT)):
+        settable = {name for name, parameter in dialect.parameters.items() if not parameter.read_only}
+        assert {row[column] for row in rows} - {""} == settable
 
 
 def test_messages() -> None:
     reported = dict(re.findall(r"^\| `(\w+)` \| (.+?) \|$", section("Telemetry"), re.MULTILINE))
     assert reported.pop("HEARTBEAT").startswith("1,")
     assert reported == {
-        name: f"{message.rate:g}" if message.rate else "when asked for"
+        name: f"{message.rate:g}" if message.rate else "when requested"
         for name, message in MESSAGES.items()
         if name != "HEARTBEAT"
     }

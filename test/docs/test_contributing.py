@@ -309,14 +309,14 @@ def wave(entry, flight): return None
 from sim_node.autopilot.builtin.commands import COMMANDS
 from sim_node.autopilot.builtin.mission import ITEMS
 from sim_node.autopilot.builtin.streams import MESSAGES, Streams
-assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].tell(None) == {"seq": 7}
+assert MESSAGES["PING"].rate == 2.0 and MESSAGES["PING"].make(None) == {"seq": 7}
 assert COMMANDS[31000].__name__ == "whistle" and ITEMS[31001](None, None) is None
 """,
     ),
     "a kind of link": Example(
         """
-from sim_node.autopilot.links.link import link
-@link("nobody")
+from sim_node.autopilot.links.endpoint import endpoint
+@endpoint("nobody")
 class Nobody:
     datagrams, connecting = True, False
     def __init__(self, url, rest): self.url = url
@@ -327,7 +327,7 @@ class Nobody:
     def read(self): return []
     def write(self, data, to): ...
 """,
-        "from sim_node.autopilot.links import link_to\nassert link_to('nobody:there').url == 'nobody:there'",
+        "from sim_node.autopilot.links import endpoint_of\nassert endpoint_of('nobody:there').url == 'nobody:there'",
     ),
     "a storage of bags": Example(
         """

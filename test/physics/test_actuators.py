@@ -91,3 +91,12 @@ def test_a_fault_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
         load(path)
     assert "w.yaml:2:16: actuators[0].stifness: unknown key; did you mean stiffness?" in str(error.value)
     assert "w.yaml:3:38: actuators[1].period: 0 is out of range" in str(error.value)
+
+
+def test_the_key_drives_is_still_read(tmp_path: Path) -> None:
+    bodies = "bodies: [{name: cart, joint: px, geometry: [{sphere: 0.1, mass: 1}]}]\n"
+    entry = "  - {joint: cart, stiffness: 5, target: 0.2}\n"
+    for key in ("actuators", "drives"):
+        (tmp_path / f"{key}.yaml").write_text(f"{bodies}{key}:\n{entry}")
+    now, before = (load(tmp_path / f"{key}.yaml") for key in ("actuators", "drives"))
+    assert now.actuators == before.actuators == (Actuator("cart", 5.0, target=0.2),)

@@ -213,7 +213,7 @@ def test_what_an_outlet_gets_is_what_is_recorded(tmp_path: Path) -> None:
 
 def test_a_session_is_opened_once() -> None:
     session = Session("orbit")
-    with session, pytest.raises(RuntimeError, match="opened once"):
+    with session, pytest.raises(RuntimeError, match="opened only once"):
         session.open()
     session.close()
 

@@ -113,10 +113,10 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
     bag = tmp_path / "flight"
     with drone(tmp_path, "--speed", "4", "--record", str(bag)) as (node, flown, _instance):
         ears = flown.ears
-        refused = flown.call("cmd/takeoff")
-        assert (refused.success, refused.message) == (False, "temporarily rejected: nav takeoff: not armed")
+        refused = flown.call("cmd/land")
+        assert not refused.success
+        assert refused.message.startswith("temporarily rejected: do set mode: Switching to AUTO.LAND")
 
-        assert flown.call("cmd/guided").success
         assert ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=True)).success
         flown.say(Float64, "/drone/cmd/takeoff_to", Float64(data=4.0))
         ears.spin_until(lambda: flown.place[2] > STANDS + 3.8, what="takeoff")

@@ -211,7 +211,7 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
             vehicle.until(vehicle.connected, f"return {cut}")
             vehicle.until(lambda heard=heard: len(vehicle.poses) > heard, f"telemetry {cut}")  # type: ignore[misc]
             if cut in (0, CUTS - 1):
-                vehicle.until(lambda: vehicle.diagnosed() == "AUTO", "return on /diagnostics")
+                vehicle.until(lambda: vehicle.diagnosed() == "AUTO.MISSION", "return on /diagnostics")
         assert flown_alone > CUTS * 0.2, "4 m/s, but for the corners"
         assert relay.forgotten > CUTS // 2
         for process, (files, threads, memory) in zip(processes, before, strict=True):

@@ -200,15 +200,15 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
     [
         ({"camera": "CAM_FRNT"}, RenderError, r"no frame 'CAM_FRNT'; did you mean CAM_FRONT\?"),
         ({"camera": "1,2"}, RenderError, "'1,2' is not a viewpoint; x,y,z"),
-        ({"camera": "1,2,3@1,2,x"}, RenderError, "is no viewpoint"),
-        ({"camera": "1,2,3@1,2,3"}, RenderError, "one point"),
+        ({"camera": "1,2,3@1,2,x"}, RenderError, "is not a viewpoint"),
+        ({"camera": "1,2,3@1,2,3"}, RenderError, "the same point"),
         ({"camera": "1,2,3@0,0,0,200"}, RenderError, "200 degrees; allowed: 1 to 170"),
         ({"camera": "CAM_FRONT", "follow": "ball"}, RenderError, "give a viewpoint"),
         ({"follow": "bal"}, FrameNotFound, r"no frame 'bal'; did you mean ball\?"),
         ({"trails": ("bal",)}, FrameNotFound, r"did you mean ball\?"),
         ({"frames": ("mat",)}, FrameNotFound, r"did you mean map\?"),
         ({"at": -1.0}, RenderError, "-1 s is before the world's start at 0 s"),
-        ({"at": 1e10}, RenderError, "beyond the last time that a stamp can tell"),
+        ({"at": 1e10}, RenderError, "beyond the last time that fits into a stamp"),
     ],
 )
 def test_what_cannot_be_taken_is_told(asked: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -61,5 +61,5 @@ def test_a_fitted_view_has_all_points_and_no_more_room_than_it_needs(points: np.
 
 
 def test_no_view_of_its_own_eye() -> None:
-    with pytest.raises(ValueError, match="one point"):
+    with pytest.raises(ValueError, match="the same point"):
         looking(np.ones(3), np.ones(3), SIZE)

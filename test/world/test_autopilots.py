@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.autopilot.links import link_to
+from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.links.tcp import Tcp
-from sim_node.autopilot.links.udp import UdpLink
+from sim_node.autopilot.links.udp import UdpEndpoint
 from sim_node.autopilot.lockstep import AUTOPILOTS
 from sim_node.world import Autopilot, World, WorldError, lay_out, load
 from sim_node.world.vehicle_checks import link_fault
@@ -48,8 +48,8 @@ def test_links_are_on_this_machine_unless_a_host_is_named(write: Callable[..., P
     assert world.vehicles[0].autopilot is not None
     assert world.vehicles[0].autopilot.links == urls
     lay_out(world)
-    links = [link_to(url) for url in urls]
-    assert [link.address for link in links if isinstance(link, (UdpLink, Tcp))] == [
+    links = [endpoint_of(url) for url in urls]
+    assert [link.address for link in links if isinstance(link, (UdpEndpoint, Tcp))] == [
         ("127.0.0.1", 14550),
         ("127.0.0.1", 14551),
         ("localhost", 14552),
@@ -97,6 +97,14 @@ def test_what_is_no_link_is_a_fault(url: str) -> None:
             ["{name: v, model: iris, autopilot: {type: px4}, sensors: false}"],
             "3:5: vehicles[0].autopilot: px4 needs sensors fixed to 'v/base_link': "
             "imu, magnetometer, barometer, gps are missing",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: mavlink_builtin, like: ardupilott}}"],
+            "vehicles[0].autopilot.like: found 'ardupilott'; allowed: px4, ardupilot; did you mean ardupilot?",
+        ),
+        (
+            ["{name: v, model: iris, autopilot: {type: px4, like: ardupilot}}"],
+            "vehicles[0].autopilot.like: px4 is like itself; only mavlink_builtin can be like another",
         ),
         (
             ["{name: v, model: iris, autopilot: {type: px4, links: ['udpout:14550']}}"],

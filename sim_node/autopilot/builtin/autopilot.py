@@ -10,15 +10,17 @@ from contextlib import suppress
 from typing import Any
 
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
-from sim_node.autopilot.builtin.commands import mode_of, obey
-from sim_node.autopilot.builtin.flight import WARNING, Flight, Refused, rehearse
-from sim_node.autopilot.builtin.memory import Memory
-from sim_node.autopilot.builtin.mission import Mission
+from sim_node.autopilot.builtin.commands import obey
+from sim_node.autopilot.builtin.dialect import WARNING, Dialect, Mode, Refused
+from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
+from sim_node.autopilot.builtin.flight import Flight, rehearse
+from sim_node.autopilot.builtin.memory import Memory, restore
 from sim_node.autopilot.builtin.mission_protocol import MissionProtocol
-from sim_node.autopilot.builtin.parameters import answer_parameters
+from sim_node.autopilot.builtin.parameters import ParameterLists, answer_parameters
 from sim_node.autopilot.builtin.setpoints import Setpoints
+from sim_node.autopilot.builtin.settings import Settings
 from sim_node.autopilot.builtin.simulator import PAUSE_S, SimulatorLink
-from sim_node.autopilot.builtin.streams import MESSAGES, Streams
+from sim_node.autopilot.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection
@@ -26,33 +28,39 @@ from sim_node.autopilot.links import Address
 from sim_node.geometry.arrays import FloatArray
 
 HEARTBEAT_NS, TICK_NS = 1_000_000_000, 50_000_000
-# Nothing came from a simulator that is connected for so long: told once.
+# A connected simulator that sends nothing for so long is reported once.
 SILENT_NS = 2_000_000_000
 _TEXT, _MAX_CHUNKS = 50, 5  # of STATUSTEXT
 
-Tell = Callable[[str], None]
+Show = Callable[[str], None]
+_GROUND_STATION = 6  # MAV_TYPE
 
 
 class BuiltinAutopilot:
     """An autopilot with its links. `run` until `stop`; everything else belongs to the thread that runs it.
 
-    system: its MAVLink id. tell: takes a line for people.
+    Attributes:
+        system: its MAVLink id. connections: its ground links. quiet: those of them that get heartbeats alone, until
+            somebody answers.
+        show: takes a line for people.
     """
 
     def __init__(
         self,
         parameters: VehicleParameters,
+        dialect: Dialect,
         system: int,
         simulator: tuple[str, int],
         connections: Sequence[Connection],
         memory: Memory | None = None,
-        tell: Tell = lambda line: None,
+        show: Show = lambda line: None,
+        quiet: Sequence[Connection] = (),
     ) -> None:
-        self.parameters, self.system = parameters, system
-        self.connections = list(connections)
-        self.streams = Streams()
-        self.link = SimulatorLink(simulator, system, self._step, self._tell_of, lambda: self.flight.armed)
-        self._memory, self._tell = memory or Memory(-1), tell
+        self.parameters, self.dialect, self.system = parameters, dialect, system
+        self.connections, self._quiet = list(connections), set(quiet)
+        self.streams, self.parameter_lists = Streams(dialect.name), ParameterLists()
+        self.link = SimulatorLink(simulator, system, self._step, self._publish, lambda: self.flight.armed)
+        self._memory, self._show = memory or Memory(-1), show
         self._texts = 0
         self.flight = self._new_flight()
         remembered = self._memory.load()
@@ -64,10 +72,10 @@ class BuiltinAutopilot:
         self._wake_read, self._wake_write = socket.socketpair()
         self._wake_read.setblocking(False)
         self._watched: dict[object, int] = {}
-        self._beat_ns = self._tick_ns = self._heard_ns = 0
-        self._said_silent = self._said_senseless = False
+        self._beat_ns = self._tick_ns = self._received_ns = 0
+        self._reported_silent = self._reported_invalid = False
         if remembered is not None:
-            self.flight.take_back(remembered)
+            restore(self.flight, remembered)
         rehearse(parameters)
 
     def run(self) -> None:
@@ -88,11 +96,11 @@ class BuiltinAutopilot:
         with suppress(OSError):
             self._wake_write.send(b"\0")
 
-    # What parts of it say
+    # What its parts send
 
-    def say(self, severity: int, text: str) -> None:
+    def report(self, severity: int, text: str) -> None:
         """STATUSTEXT, in chunks where it is long."""
-        self._tell(text)
+        self._show(text)
         data = text.encode()[: _TEXT * _MAX_CHUNKS]
         chunks = [data[at : at + _TEXT] for at in range(0, len(data), _TEXT)]
         if len(chunks) > 1:
@@ -104,13 +112,13 @@ class BuiltinAutopilot:
             self._send_all("STATUSTEXT", fields)
 
     def answer(self, name: str, fields: Mapping[str, Any], connection: Connection, address: Address) -> None:
-        """One message to whom it may concern; what does not fit into it is left unsaid."""
+        """Send one message to one peer; nothing where the fields do not fit into it."""
         with suppress(EncodeError):
             connection.send(name, fields, address, time.monotonic_ns())
 
-    def tell_all(self, name: str) -> None:
-        """One of MESSAGES to all, where there is something to tell."""
-        fields = MESSAGES[name].tell(self)
+    def send_to_all(self, name: str) -> None:
+        """Send one of MESSAGES on all links, where there is something to send."""
+        fields = MESSAGES[name].make(self)
         if fields is not None:
             self._send_all(name, fields)
 
@@ -119,12 +127,14 @@ class BuiltinAutopilot:
         shown = self.flight.armed, int(self.flight.mode)
         if shown != self._shown:
             self._shown = shown
-            self.tell_all("HEARTBEAT")
-            self.tell_all("EXTENDED_SYS_STATE")
+            self.send_to_all("HEARTBEAT")
+            self.send_to_all("EXTENDED_SYS_STATE")
 
     def _send_all(self, name: str, fields: Mapping[str, Any]) -> None:
         now_ns = time.monotonic_ns()
         for connection in self.connections:
+            if name != "HEARTBEAT" and connection in self._quiet and not connection.peers:
+                continue
             with suppress(EncodeError):
                 connection.send_to_all(name, fields, now_ns)
 
@@ -140,20 +150,20 @@ class BuiltinAutopilot:
                 with suppress(BlockingIOError):
                     self._wake_read.recv(64)
             elif key.data is self.link:
-                self._heard_ns, self._said_silent = time.monotonic_ns(), False
+                self._received_ns, self._reported_silent = time.monotonic_ns(), False
                 if not self.link.read():
                     self._watch(self.link, -1)
-                    self._tell(
+                    self._show(
                         f"the simulator at {_place(self.link.address)} hung up"
-                        + (" at once: another autopilot flies this vehicle" if self.link.hung_up_at_once else "")
+                        + (" at once: another autopilot flies this vehicle" if self.link.closed_at_once else "")
                     )
             else:
                 self._listen(key.data, time.monotonic_ns())
         now_ns = time.monotonic_ns()
         if not self.link.connected and self.link.connect():
-            self._heard_ns = now_ns
+            self._received_ns = now_ns
             self._watch(self.link, self.link.fileno())
-            self._tell(f"simulator at {_place(self.link.address)}")
+            self._show(f"simulator at {_place(self.link.address)}")
         if now_ns >= self._tick_ns:
             self._tick_ns = now_ns + TICK_NS
             self._tick(now_ns)
@@ -168,22 +178,24 @@ class BuiltinAutopilot:
                 self._complain(connection)
             self._watch(connection, connection.link.fileno())
         self._setpoints.watch(self, now_ns)
+        self.flight.failsafe.watch_link(self.flight, now_ns)
         self._missions.tick(now_ns)
+        self.parameter_lists.tick(self)
         self.beat_if_changed()
         if now_ns - self._beat_ns >= HEARTBEAT_NS:
             self._beat_ns = now_ns
-            self.tell_all("HEARTBEAT")
-        if self.link.connected and not self._said_silent and now_ns - self._heard_ns > SILENT_NS:
-            self._said_silent = True
-            self._tell("the simulator is silent: paused, or waiting for somebody else")
+            self.send_to_all("HEARTBEAT")
+        if self.link.connected and not self._reported_silent and now_ns - self._received_ns > SILENT_NS:
+            self._reported_silent = True
+            self._show("the simulator is silent: paused, or waiting for another vehicle")
 
-        if self.link.senseless and not self._said_senseless:
-            self._said_senseless = True
-            self.say(WARNING, "the simulator tells of places, rotations or rates that are none: left aside")
+        if self.link.invalid and not self._reported_invalid:
+            self._reported_invalid = True
+            self.report(WARNING, "the simulator sends invalid positions, rotations or rates: ignored")
 
     def _complain(self, connection: Connection) -> None:
         if connection.openings == 0:
-            self._tell(f"{connection.name}: {connection.why}; trying on")
+            self._show(f"{connection.name}: {connection.why}; trying on")
 
     def _watch(self, what: Any, number: int) -> None:
         """Keeps the selector at what is open."""
@@ -216,32 +228,57 @@ class BuiltinAutopilot:
             return flight.commands  # the link broke before the answer was there
         return flight.step(time_us, position, attitude, velocity, rate)
 
-    def _tell_of(self, time_us: int) -> None:
+    def _publish(self, time_us: int) -> None:
         """Telemetry of a step, while the simulator is at the next."""
         flight = self.flight
         if flight.reached != self._reached:
             self._reached = flight.reached
             if flight.reached >= 0:
                 self._send_all("MISSION_ITEM_REACHED", {"seq": flight.reached})
-                self.tell_all("MISSION_CURRENT")
+                self.send_to_all("MISSION_CURRENT")
         for name in self.streams.due(time_us):
-            self.tell_all(name)
+            self.send_to_all(name)
 
-    def _new_flight(self) -> Flight:
-        flight = Flight(self.parameters, self.say)
-        flight.changed = lambda: self._memory.keep(flight.memory())
+    def _new_flight(self, settings: Settings | None = None) -> Flight:
+        flight = Flight(self.parameters, self.dialect, self.report, settings)
+        flight.settings.system = float(self.system)
+        flight.changed = lambda: self._memory.keep(flight)
         return flight
 
     def _begin_anew(self) -> None:
-        """The world has been reset: all as at the start, but for a mission that was sent."""
-        items = self.flight.mission.items
-        if not self.flight.time_us:
+        """Begin as at the start, after a reset of the world; what was uploaded stays."""
+        before = self.flight
+        if not before.time_us:
             return
-        self.flight = self._new_flight()
+        self._restart(self._new_flight())
+
+    def reboot(self) -> None:
+        """Begin as at the start, with the parameters and what was uploaded."""
+        now = self.flight
+        flight = self._new_flight(now.settings)
+        self._restart(flight)
+        self.streams = Streams(self.dialect.name)
+        self.report(WARNING, "rebooted")
+
+    def _restart(self, flight: Flight) -> None:
+        before, self.flight = self.flight, flight
         if self.parameters.mission is None:
-            self.flight.mission = Mission(items)
+            flight.replace_mission(before.mission.items)
+        flight.fence, flight.rally = before.fence, before.rally
         self._setpoints, self._reached = Setpoints(), -1
-        self.flight.changed()
+        flight.changed()
+
+    def enter(self, mode: Mode) -> None:
+        """Change the mode on request. Raises Refused."""
+        flight = self.flight
+        if mode is not Mode.GUIDED or not flight.dialect.streams_first:
+            flight.set_mode(mode)
+            return
+        if not self._setpoints.is_streaming(self, time.monotonic_ns()):
+            name = flight.dialect.modes[mode].name
+            raise Refused(flight.dialect.texts.mode_refused.format(mode=name, reason="no setpoints are received"))
+        flight.set_mode(mode)
+        self._setpoints.begin(self)
 
     # The ground's side
 
@@ -252,32 +289,48 @@ class BuiltinAutopilot:
             to_component = getattr(fields, "target_component", 0)
             if to_system in (0, self.system) and to_component in (0, 1) and message.system != self.system:
                 try:
-                    self._take(message, connection, address, now_ns)
+                    self._handle(message, connection, address, now_ns)
                 except (ArithmeticError, ValueError, LookupError) as error:
                     # A value that nobody thought of must not end the flight.
-                    self.say(WARNING, f"{message.name} left aside: {error}")
+                    self.report(WARNING, f"{message.name} ignored: {error}")
 
-    def _take(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+    def _handle(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
         name, fields = message.name, message.fields
+        target = {"target_system": message.system, "target_component": message.component}
         if name in ("COMMAND_LONG", "COMMAND_INT"):
             obey(self, message, connection, address)
         elif name in setpoints.NAMES:
-            self._setpoints.take(self, name, fields, now_ns)
+            self._setpoints.receive(self, name, fields, now_ns)
         elif name in mission_protocol.NAMES:
-            self._missions.take(message, connection, address, now_ns)
+            self._missions.receive(message, connection, address, now_ns)
         elif name in parameters.NAMES:
             answer_parameters(self, message, connection, address)
+        elif name == "HEARTBEAT":
+            if fields.type == _GROUND_STATION:
+                self.flight.failsafe.ground_station(self.flight, now_ns)
         elif name == "TIMESYNC" and fields.tc1 == 0:
             self.answer("TIMESYNC", {"tc1": self.flight.time_us * 1000, "ts1": fields.ts1}, connection, address)
         elif name == "PING" and _asks(fields):
-            target = {"target_system": message.system, "target_component": message.component}
             self.answer("PING", {"time_usec": fields.time_usec, "seq": fields.seq} | target, connection, address)
+        elif name == "FILE_TRANSFER_PROTOCOL":
+            self.answer(name, target | {"payload": refuse_file_transfer(fields.payload)}, connection, address)
+        elif name == "REQUEST_DATA_STREAM":
+            self._set_data_stream(fields)
+        elif name == "LOG_REQUEST_LIST":
+            self.answer("LOG_ENTRY", {}, connection, address)
         elif name == "SET_MODE":
             try:
-                self.flight.set_mode(mode_of(fields.custom_mode))
+                self.enter(self.flight.dialect.mode_of_custom(fields.custom_mode))
             except Refused as refusal:
-                self.say(WARNING, f"mode: {refusal}")
+                self.report(WARNING, f"mode: {refusal}")
             self.beat_if_changed()
+
+    def _set_data_stream(self, fields: Any) -> None:
+        """Set the rates of a group of messages, or of all groups."""
+        asked = DATA_STREAMS.values() if fields.req_stream_id == 0 else [DATA_STREAMS.get(fields.req_stream_id, ())]
+        for name in (name for names in asked for name in names):
+            if MESSAGES[name].dialect in ("", self.dialect.name):
+                self.streams.set_rate(name, min(fields.req_message_rate, MAX_DATA_RATE) if fields.start_stop else 0.0)
 
 
 def _asks(fields: Any) -> bool:

@@ -3,144 +3,237 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from sim_node.autopilot.axes import yaw_of
+from sim_node.autopilot.builtin.battery import Battery
+from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, Mode, Refused, Unsupported
+from sim_node.autopilot.builtin.failsafe import Failsafe
+from sim_node.autopilot.builtin.fence import Fence, Item, rally_points
 from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE, GeoReference
-from sim_node.autopilot.builtin.mission import Mission
-from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.mission import Climb, LandAt, Mission, numbered
+from sim_node.autopilot.builtin.px4 import PX4
+from sim_node.autopilot.builtin.settings import Parameter, Settings
+from sim_node.autopilot.builtin.state import observe
 from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.geometry.kernel import kernel
-from sim_node.geometry.pose_kernels import axes
 
 # What motors do that are armed on the ground, of their speed.
 IDLE = 0.1
-# How high above home a return flies at least, m.
-RETURN_HEIGHT = 5.0
-INFO, NOTICE, WARNING, CRITICAL = 6, 5, 4, 2  # MAV_SEVERITY
-
-
-class Refused(Exception):
-    """What is not done, with the reason."""
+# How often battery, fence and failsafes are looked at, on the simulator's clock.
+_WATCH_US = 100_000
 
 
 class Flight:
     """One vehicle in flight or on the ground.
 
-    states (1, 13): a row of the controller's states, of the centre of mass. position,
-    velocity (3,): of base_link, ENU.
-    reference (11,): the setpoint. time_us: the simulator's, 0 before it was heard. reached: the mission's item that was
-    reached last, -1 for none. tell: takes a severity and a text for people; changed: is called when what is to outlive
-    this process has changed.
+    Attributes:
+        states: (1, 13), a row of the controller's states, of the centre of mass. position, velocity: (3,), of
+            base_link, ENU. reference: (11,), the setpoint. time_us: the simulator's, 0 before its first message.
+        mission, fence, rally: what was uploaded. reached: the mission's item that was reached last, -1 for none.
+        finished: whether the mission was flown to its end.
+        settings: what parameters set. speed: of the flight, m/s; DO_CHANGE_SPEED changes it.
+        report: takes a severity and a text for people. changed: called when what has to outlive this process has
+            changed.
     """
 
     def __init__(
-        self, parameters: VehicleParameters, tell: Callable[[int, str], None] = lambda severity, text: None
+        self,
+        parameters: VehicleParameters,
+        dialect: Dialect = PX4,
+        report: Callable[[int, str], None] = lambda severity, text: None,
+        settings: Settings | None = None,
     ) -> None:
-        self.parameters, self.tell = parameters, tell
+        self.parameters, self.dialect, self.report = parameters, dialect, report
+        self.settings = settings or Settings.of(parameters, dialect.defaults)
         self.changed: Callable[[], None] = lambda: None
         self.period = 1.0 / parameters.rate
-        self.speed = parameters.speed
+        self.speed = self.settings.speed
         limits = np.array([[parameters.max_speed, parameters.yaw_rate]])
         self._controller = Controller([parameters.airframe], limits, self.period, parameters.gravity)
         self.max_thrust = parameters.airframe.lift / parameters.airframe.mass
         self.states, self.position, self.velocity = np.zeros((1, 13)), np.zeros(3), np.zeros(3)
         self.reference, self.demands = np.zeros(11), np.zeros(5)
         self.commands = np.zeros(len(parameters.airframe.positions))
-        self.time_us, self._began_us = 0, 0
+        self.time_us, self._began_us, self._watched_us = 0, 0, 0
         self.places = GeoReference(parameters)
-        self.mission = Mission(parameters.mission or ())
-        self._waits_for_mission = parameters.mission is not None
+        self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))
+        self.fence, self.rally = Fence(), tuple[Item, ...]()
+        self.battery, self.failsafe = Battery(parameters.airframe, parameters.gravity), Failsafe()
+        self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = Hold()
         self._routine: Iterator[Task] = iter(())
-        self.reached = -1
+        # Where a take-off leads, as long as it is not done: height above home, position and yaw. Where a landing leads.
+        self.climb: tuple[float, FloatArray | None, float] | None = None
+        self._land_at: FloatArray | None = None
+        self.reached, self.finished = -1, False
         self._centre = np.array(parameters.centre)
         self._running = np.ones(1, dtype=np.int64)
 
-    # What it is told
+    # Commands
 
-    def arm(self) -> None:
-        """Turns the motors on. Raises Refused."""
+    def arm(self, reason: str = "external command") -> None:
+        """Start the motors. Raises Refused."""
         if self.armed:
             return
         if not self.time_us:
-            raise Refused("no state yet: the simulator has not been heard")
+            raise Refused("no state yet: nothing was received from the simulator")
         x, y = self.tilt_of()
         if max(abs(x), abs(y)) > math.radians(45.0):
-            raise Refused("leaning: it does not stand upright")
+            raise Refused(self.dialect.texts.arming_denied.format(reason="the vehicle does not stand upright"))
+        if self.battery.remaining <= self.settings.battery_emergency:
+            raise Refused(self.dialect.texts.arming_denied.format(reason="the battery is empty"))
         self.armed = True
-        self.places.home = (float(self.position[0]), float(self.position[1]), float(self.position[2]))
-        self.tell(INFO, "armed")
-        if self.mode in (Mode.RTL, Mode.LAND):
+        self.set_home(self.position)
+        self.report(INFO, self.dialect.texts.armed.format(reason=reason))
+        if self.mode in (Mode.RETURN, Mode.LAND) or (self.mode is Mode.TAKEOFF and self.climb is None):
             self.mode = Mode.HOLD
-        self._begin()
+        self.begin()
 
-    def disarm(self, *, force: bool = False) -> None:
-        """Turns the motors off. Raises Refused in the air, unless forced."""
+    def disarm(self, *, force: bool = False, reason: str = "external command") -> None:
+        """Stop the motors. Raises Refused in the air, unless forced."""
         if self.armed and self.airborne and not force:
             raise Refused("in the air")
         if self.armed:
             self.armed = self.airborne = False
-            self.tell(INFO, "disarmed")
+            self.climb = None
+            self.report(INFO, self.dialect.texts.disarmed.format(reason=reason))
             self._do(Hold())
 
     def set_mode(self, mode: Mode) -> None:
-        """Raises Refused where the mode makes no sense now."""
-        if mode is Mode.AUTO and not self.mission.items:
-            raise Refused("no mission")
-        if mode in (Mode.RTL, Mode.LAND) and not self.airborne:
-            raise Refused("on the ground")
-        if mode is not self.mode:
-            self.tell(INFO, f"mode {mode.name}")
-        self.mode = mode
-        self._waits_for_mission = False
-        self._begin()
+        """Change the mode. Raises Refused where it is impossible now, Unsupported where the dialect has none of it."""
+        if mode not in self.dialect.modes:
+            raise Unsupported(f"no mode {mode.name}")
+        why = ""
+        if mode is Mode.MISSION and self.mission.is_empty:
+            why = "no mission"
+        elif mode in (Mode.RETURN, Mode.LAND) and not self.airborne:
+            why = "on the ground"
+        elif mode is Mode.TAKEOFF and self.airborne:
+            why = "in the air already"
+        if why:
+            raise Refused(self.dialect.texts.mode_refused.format(mode=self.dialect.modes[mode].name, reason=why))
+        self.climb = (self.settings.takeoff_height, None, math.nan) if mode is Mode.TAKEOFF else None
+        self._enter(mode)
 
-    def take_off(self, height: float) -> None:
-        """Straight up to a height above home, in GUIDED. Raises Refused."""
-        if not self.armed:
+    def _enter(self, mode: Mode) -> None:
+        if mode is not self.mode:
+            self.report(INFO, f"mode {self.dialect.modes[mode].name}")
+        self.mode = mode
+        self.waits_for_mission = False
+        self.begin()
+
+    def take_off(self, height: float = math.nan, over: FloatArray | None = None, yaw: float = math.nan) -> None:
+        """Climb straight up, in the mode that the dialect has for it, then fly over a position.
+
+        Args:
+            height: above home, m; NaN for the settings'. over: (3,), ENU, m; None to stay. yaw: rad from east, or NaN.
+
+        Raises:
+            Refused: not armed or in the wrong mode, where the dialect wants that; or in the air.
+        """
+        height = self.settings.takeoff_height if math.isnan(height) else height
+        if not self.armed and not self.dialect.takes_off_when_armed:
             raise Refused("not armed")
         if self.airborne:
             raise Refused("in the air already")
+        if self.dialect.takes_off_in and self.mode not in self.dialect.takes_off_in:
+            needed = ", ".join(self.dialect.modes[mode].name for mode in self.dialect.takes_off_in)
+            raise Refused(f"the mode is {self.dialect.modes[self.mode].name}; {needed} is needed")
         if not 0.0 < height <= MAX_DISTANCE:
             raise Refused(f"takeoff to {height:g} m; a height above 0 is needed")
-        self.set_mode(Mode.GUIDED)
-        self._do(Go(self.above(height), speed=self.speed))
-        self.tell(INFO, f"takeoff to {height:g} m")
+        self.climb = height, over, yaw
+        self._enter(self.dialect.takeoff_mode)
+        self.report(INFO, f"takeoff to {height:g} m" + ("" if self.armed else " as soon as it is armed"))
+
+    def land(self, place: FloatArray | None = None) -> None:
+        """Land at a position (3,), ENU, m; None for straight down. Raises Refused."""
+        self._land_at = place
+        self.set_mode(Mode.LAND)
 
     def guide(self, task: Task) -> None:
-        """What to do in GUIDED; nothing in other modes."""
+        """Change the task of the guided mode; nothing happens in other modes."""
         if self.mode is Mode.GUIDED:
+            self._routine, self.climb = iter(()), None
             self._do(task)
 
+    def go_to(self, goal: FloatArray, yaw: float = math.nan, speed: float | None = None) -> None:
+        """Fly to a position (3,), ENU, m, in the mode that the dialect has for it. Raises Refused."""
+        if not self.airborne:
+            raise Refused("on the ground")
+        self.set_mode(self.dialect.goto_mode)
+        self._do(Go(goal, yaw, speed=None if speed is None else min(speed, self.parameters.max_speed)))
+
+    def turn(self, task: Task, yaw: float) -> None:
+        """Turn by a task of its own, or on the way to a position. Raises Refused."""
+        if not self.airborne:
+            raise Refused("on the ground")
+        if self.mode not in (Mode.HOLD, Mode.GUIDED):
+            raise Refused(f"not in {self.dialect.modes[self.mode].name}")
+        if isinstance(self.task, Go):
+            self.task.yaw = yaw
+        else:
+            self._do(task)
+
+    def change_speed(self, speed: float) -> None:
+        """Fly at a speed from now on, m/s, up to the vehicle's own; -2 for the settings', -1 or NaN to leave it."""
+        if speed > 0.0:
+            self.speed = min(speed, self.parameters.max_speed)
+            if speed > self.speed:
+                self.report(NOTICE, f"speed limited to {self.speed:g} m/s")
+        elif speed == -2.0:
+            self.speed = self.settings.speed
+
+    def set_parameter(self, parameter: Parameter, value: float) -> None:
+        """Set a parameter to a value without a fault."""
+        parameter.write(self.settings, value)
+        if parameter.setting == "speed":
+            self.change_speed(self.settings.speed)
+        self.changed()
+
+    def set_home(self, place: FloatArray) -> None:
+        """Set home to a position (3,), ENU, m."""
+        self.places.home = float(place[0]), float(place[1]), float(place[2])
+        self.fence = Fence(self.fence.items, self.places)
+        self.changed()
+
     def fly_item(self, sequence: int) -> None:
-        """The mission's next item is this one. Raises Refused."""
-        if not 0 <= sequence < len(self.mission.items):
+        """Make an item the mission's next one. Raises Refused."""
+        if not self.mission.first <= sequence < len(self.mission.items):
             raise Refused(f"no mission item {sequence}; there are {len(self.mission.items)}")
         self.mission.current = sequence
         self.mission.jumped.clear()
-        if self.mode is Mode.AUTO:
-            self._begin()
+        self.finished = False
+        if self.mode is Mode.MISSION:
+            self.begin()
         self.changed()
 
-    # What it does
+    def replace_mission(self, items: Sequence[Item]) -> None:
+        """Store another mission; one that was being flown ends."""
+        self.mission = Mission(items, first=int(self.dialect.home_first))
+        self.reached, self.finished = -1, False
+        if self.mode is Mode.MISSION:
+            self.report(NOTICE, "another mission: holding")
+            self.set_mode(Mode.HOLD)
+        self.changed()
+
+    # Stepping
 
     def step(
         self, time_us: int, position: FloatArray, attitude: FloatArray, velocity: FloatArray, rate: FloatArray
     ) -> FloatArray:
-        """The commands (R,) for the next period: valid until the next call.
+        """Return the commands (R,), 0 to 1, for the next period: valid until the next call.
 
-        position (3,) and attitude (4,) of base_link in the world (ENU), velocity (3,) along the world's axes; rate (3,)
-        along the body's (FLU).
+        Args:
+            time_us: of the simulator's clock. position, attitude: (3,) and (4,) [x y z w] of base_link in ENU, m.
+            velocity: (3,), along the axes of ENU, m/s. rate: (3,), along the body's (FLU), rad/s.
         """
         first = self.time_us == 0
         self.time_us = time_us
@@ -151,11 +244,14 @@ class Flight:
             if not self.places.home:
                 self.places.home = (float(position[0]), float(position[1]), float(position[2]))
             self._anchor()
-        if self._waits_for_mission and time_us - self._began_us >= self.parameters.wait * 1e6:
+        if self.waits_for_mission and time_us - self._began_us >= self.parameters.wait * 1e6:
             self._start_by_itself()
+        if time_us - self._watched_us >= _WATCH_US or time_us < self._watched_us:
+            self._watch(time_us)
         if self.armed and not self.airborne and self.task.lifts(self):
             self._anchor()
             self.airborne = True
+            self.report(INFO, self.dialect.texts.takeoff)
             self.changed()
         if not self.airborne:
             self.commands[:] = IDLE if self.armed else 0.0
@@ -172,66 +268,72 @@ class Flight:
         return self.commands
 
     def above(self, height: float) -> FloatArray:
-        """The place at a height above home, straight above or below."""
+        """Return the position at a height above home, m, straight above or below."""
         home = self.places.home or (0.0, 0.0, 0.0)
         return np.array([self.states[0, 0], self.states[0, 1], home[2] + height])
 
     def tilt_of(self) -> tuple[float, float]:
-        """Roll and pitch, rad."""
+        """Return roll and pitch, rad."""
         roll, pitch, _ = quaternions.to_rpy(self.states[0, 3:7]).tolist()
         return roll, pitch
 
-    # What outlives a process
+    # What happens by itself
 
-    def memory(self) -> dict[str, Any]:
-        """What `take_back` goes on from."""
-        return {
-            "armed": self.armed,
-            "airborne": self.airborne,
-            "mode": int(self.mode),
-            "home": self.places.home,
-            "waits": self._waits_for_mission,
-            "items": [dict(item) for item in self.mission.items],
-            "current": self.mission.current,
-            "jumped": list(self.mission.jumped.items()),
-        }
-
-    def take_back(self, memory: dict[str, Any]) -> None:
-        """Goes on where another process was, from where the vehicle is by now: before the first step."""
-        self.armed, self.airborne = memory["armed"], memory["airborne"]
-        self.mode = Mode(memory["mode"])
-        self.places.home = tuple(memory["home"]) if memory["home"] else None
-        self._waits_for_mission = memory["waits"]
-        self.mission = Mission(memory["items"], memory["current"])
-        self.mission.jumped.update(memory["jumped"])
-        self._begin()
-        if self.airborne:
-            self.tell(WARNING, f"started again in the air: {self.mode.name} goes on")
+    def _watch(self, time_us: int) -> None:
+        """Look at the battery, the fence and the failsafes."""
+        seconds = (time_us - self._watched_us) * 1e-6 if 0 < self._watched_us < time_us else 0.0
+        self._watched_us = time_us
+        percent = int(100.0 * self.battery.remaining)
+        self.battery.drain(self.commands, min(seconds, 1.0), self.settings)
+        if int(100.0 * self.battery.remaining) != percent:
+            self.changed()
+        self.failsafe.watch(self)
 
     def _start_by_itself(self) -> None:
-        self._waits_for_mission = False
+        self.waits_for_mission = False
         try:
-            self.arm()
-            self.set_mode(Mode.AUTO)
+            self.arm("mission start")
+            self.set_mode(Mode.MISSION)
         except Refused as refusal:
-            self.tell(CRITICAL, f"mission not begun: {refusal}")
+            self.report(CRITICAL, f"mission not begun: {refusal}")
 
-    def _begin(self) -> None:
-        """The mode's routine from its beginning."""
+    def begin(self) -> None:
+        """Begin the mode's routine, from where the vehicle is."""
         routines: dict[Mode, Callable[[], Iterator[Task]]] = {
-            Mode.AUTO: lambda: self.mission.fly(self),
-            Mode.RTL: self._return,
-            Mode.LAND: lambda: iter((Land(),)),
+            Mode.MISSION: self._fly_mission,
+            Mode.RETURN: self._return,
+            Mode.LAND: self._land,
+            self.dialect.takeoff_mode: self._take_off,
         }
         self._routine = routines[self.mode]() if self.mode in routines and self.armed else iter(())
         self._do(next(self._routine, None) or Hold())
         self.changed()
 
+    def _fly_mission(self) -> Iterator[Task]:
+        self.finished = False
+        if self.mission.current == self.mission.first:
+            self.speed = self.settings.speed
+        yield from self.mission.fly(self)
+
+    def _take_off(self) -> Iterator[Task]:
+        if self.climb is not None:
+            height, over, yaw = self.climb
+            yield Climb(self.above(height), over, yaw)
+            self.climb = None
+
+    def _land(self) -> Iterator[Task]:
+        place, self._land_at = self._land_at, None
+        yield Land() if place is None else LandAt(place, self)
+
     def _return(self) -> Iterator[Task]:
+        """Climb, fly to home or to a rally point that is nearer, and land there."""
         home = self.places.home or (0.0, 0.0, 0.0)
-        height = max(float(self.states[0, 2]), home[2] + RETURN_HEIGHT)
-        for place in ((*self.states[0, :2].tolist(), height), (home[0], home[1], height)):
-            yield Go(np.array(place), speed=self.speed)
+        here = self.states[0, :2].tolist()
+        goals = [(home[0], home[1], home[2] + self.settings.return_height), *rally_points(self.rally, self.places)]
+        east, north, up = min(goals, key=lambda goal: math.dist(here, goal[:2]))
+        height = max(float(self.states[0, 2]), up)
+        for place in ((*here, height), (east, north, height)):
+            yield Go(np.array(place))
         yield Land()
 
     def _do(self, task: Task) -> None:
@@ -240,62 +342,52 @@ class Flight:
         self.task = task
 
     def _next(self) -> None:
-        """The present task is done."""
+        """Go on after the present task is done."""
         if isinstance(self.task, Land):
             self.airborne = False
             next(self._routine, None)
-            self.tell(INFO, "landed")
-            self.disarm()
+            self.finished = self.mode is Mode.MISSION
+            self.report(INFO, self.dialect.texts.landed)
+            self.disarm(reason="landing")
             self.changed()
             return
         task = next(self._routine, None)
         if task is not None:
             self._do(task)
-        elif self.mode is Mode.AUTO:
-            self.tell(INFO, "mission flown: holding")
-            self.set_mode(Mode.HOLD)
+        elif self.mode is Mode.MISSION:
+            self.finished = True
+            self.report(INFO, self.dialect.texts.mission_finished)
+            self._stay()
+        elif self.mode is Mode.TAKEOFF:
+            self._stay()
+        elif isinstance(self.task, Hold) and self.mode in (Mode.HOLD, Mode.GUIDED):
+            self._do(Hold())
+
+    def _stay(self) -> None:
+        """Hold where the present task has led, to the last centimetre."""
+        done = self.task
+        self.set_mode(Mode.HOLD)
+        if isinstance(done, Go):
+            self._do(Go(done.goal, done.yaw))
 
     def _anchor(self) -> None:
-        """The reference begins where the vehicle is, as fast as it is."""
+        """Begin the reference where the vehicle is, as fast as it is."""
         state = self.states[0]
         x, y, z, w = state[3:7].tolist()
         self.reference[:] = 0.0
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
 
 
-@kernel(nogil=True, error_model="numpy")
-def observe(
-    position: FloatArray,
-    attitude: FloatArray,
-    velocity: FloatArray,
-    rate: FloatArray,
-    centre: FloatArray,
-    state: FloatArray,
-) -> None:
-    """Writes state (13,), of the centre of mass at `centre` (3,) in the body, from what `Flight.step` is given."""
-    x, y, z, w = attitude
-    rows = axes(x, y, z, w)
-    arm = np.empty(3)
-    for i in range(3):
-        a, b, c = rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]
-        arm[i] = a * centre[0] + b * centre[1] + c * centre[2]
-        state[10 + i] = a * rate[0] + b * rate[1] + c * rate[2]
-    wx, wy, wz = state[10], state[11], state[12]
-    state[0], state[1], state[2] = position[0] + arm[0], position[1] + arm[1], position[2] + arm[2]
-    state[3], state[4], state[5], state[6] = x, y, z, w
-    state[7] = velocity[0] + wy * arm[2] - wz * arm[1]
-    state[8] = velocity[1] + wz * arm[0] - wx * arm[2]
-    state[9] = velocity[2] + wx * arm[1] - wy * arm[0]
-
-
 def rehearse(parameters: VehicleParameters) -> None:
-    """Flies a moment for nobody, so that all kernels are compiled before somebody waits for them."""
+    """Fly a moment for nobody, so that all kernels are compiled before somebody waits for them."""
     flight = Flight(replace(parameters, mission=None))
     place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
     flight.step(1, place, level, still, still)
     flight.arm()
     flight.take_off(1.0)
-    for task in (flight.task, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
+    takeoff = flight.task
+    flight.set_mode(Mode.GUIDED)
+    for task in (takeoff, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
         flight.guide(task)
         flight.step(2, place, level, still, still)
     flight.places.ellipsoid(flight.position)

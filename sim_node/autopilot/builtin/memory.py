@@ -7,6 +7,13 @@ import os
 import zlib
 from typing import Any
 
+import numpy as np
+
+from sim_node.autopilot.builtin.dialect import WARNING, Mode
+from sim_node.autopilot.builtin.fence import Fence
+from sim_node.autopilot.builtin.flight import Flight
+from sim_node.autopilot.builtin.mission import Mission
+
 
 class Memory:
     """A file by its descriptor; -1 to remember nothing. A text that was cut short is none."""
@@ -16,7 +23,7 @@ class Memory:
         self._kept = b""
 
     def load(self) -> dict[str, Any] | None:
-        """What was kept last, None where nothing was."""
+        """Return what was kept last, None where nothing was."""
         if self._descriptor < 0:
             return None
         data = os.pread(self._descriptor, os.fstat(self._descriptor).st_size, 0)
@@ -26,14 +33,56 @@ class Memory:
         found: dict[str, Any] = json.loads(text)
         return found
 
-    def keep(self, what: dict[str, Any]) -> None:
-        """In place of what was kept before."""
-        text = json.dumps(what).encode()
-        if self._descriptor < 0 or text == self._kept:
+    def keep(self, flight: Flight) -> None:
+        """Keep the state of a flight, in place of what was kept before."""
+        if self._descriptor < 0:
+            return
+        text = json.dumps(saved(flight)).encode()
+        if text == self._kept:
             return
         self._kept = text
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, _check(text) + b"\n" + text, 0)
+
+
+def saved(flight: Flight) -> dict[str, Any]:
+    """Return what `restore` goes on from, as JSON takes it."""
+    climb = flight.climb
+    return {
+        "armed": flight.armed,
+        "airborne": flight.airborne,
+        "mode": int(flight.mode),
+        "climb": None if climb is None else [climb[0], None if climb[1] is None else climb[1].tolist(), climb[2]],
+        "home": flight.places.home,
+        "waits": flight.waits_for_mission,
+        "items": [dict(item) for item in flight.mission.items],
+        "current": flight.mission.current,
+        "jumped": list(flight.mission.jumped.items()),
+        "fence": [dict(item) for item in flight.fence.items],
+        "rally": [dict(item) for item in flight.rally],
+        "settings": flight.settings.saved(),
+        "speed": flight.speed,
+        "charge": flight.battery.remaining,
+    }
+
+
+def restore(flight: Flight, memory: dict[str, Any]) -> None:
+    """Go on where another process was, from where the vehicle is by now: before the first step."""
+    flight.armed, flight.airborne = memory["armed"], memory["airborne"]
+    flight.mode = Mode(memory["mode"])
+    if memory["climb"] is not None:
+        height, over, yaw = memory["climb"]
+        flight.climb = height, None if over is None else np.array(over), yaw
+    flight.places.home = tuple(memory["home"]) if memory["home"] else None
+    flight.waits_for_mission = memory["waits"]
+    flight.mission = Mission(memory["items"], memory["current"], int(flight.dialect.home_first))
+    flight.mission.jumped.update(memory["jumped"])
+    flight.fence, flight.rally = Fence(memory["fence"], flight.places), tuple(memory["rally"])
+    flight.settings.restore(memory["settings"])
+    flight.speed, flight.battery.remaining = memory["speed"], memory["charge"]
+    flight.begin()
+    if flight.airborne:
+        flight.report(WARNING, f"started again in the air: {flight.dialect.modes[flight.mode].name} goes on")
 
 
 def _check(text: bytes) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sim_node.autopilot.builtin.flight import NOTICE, WARNING, Refused
-from sim_node.autopilot.builtin.mission import MAX_ITEMS, Mission, fault
-from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.dialect import WARNING, Mode, Refused
+from sim_node.autopilot.builtin.fence import FENCE, RALLY, Fence, fence_fault, item_fault
+from sim_node.autopilot.builtin.geo_reference import GLOBAL, LOCAL_NED, LOCAL_SCALE, UNUSED, position_of_ints
+from sim_node.autopilot.builtin.mission import ITEMS, MAX_ITEMS, SKIPPED, fault
 from sim_node.autopilot.codec import Message
 from sim_node.autopilot.links import Address
 
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 RETRY_NS, MAX_TRIES = 1_000_000_000, 5
 # MAV_MISSION_RESULT
 _ACCEPTED, _ERROR, _UNSUPPORTED, _NO_SPACE, _INVALID, _WRONG_SEQUENCE, _CANCELLED = 0, 1, 3, 4, 5, 13, 15
-_MISSION = 0  # MAV_MISSION_TYPE
+_MISSION, _ALL = 0, 255  # MAV_MISSION_TYPE
 _KEPT = ("frame", "command", "autocontinue", "param1", "param2", "param3", "param4", "x", "y", "z")
-# MISSION_ITEM carries places as floats, in the frame that MISSION_ITEM_INT has another number for.
-_SCALE_DEGREES, _SCALE_METRES = 1e7, 1e4
+# `current` of a MISSION_ITEM that is flown at once, or whose altitude is; of ArduPilot.
+_GO_THERE, _CHANGE_ALTITUDE = 2, 3
+_PARTIAL = ("MISSION_REQUEST_PARTIAL_LIST", "MISSION_WRITE_PARTIAL_LIST")
 
 
 class _Peer(NamedTuple):
@@ -31,74 +33,109 @@ class _Peer(NamedTuple):
 
 
 class MissionProtocol:
-    """One upload at a time; downloads need no memory."""
+    """Missions, fences and rally points. One upload at a time; downloads need no memory."""
 
     def __init__(self, autopilot: BuiltinAutopilot) -> None:
         self._autopilot = autopilot
         self._peer: _Peer | None = None
+        self._type = _MISSION
         self._count = 0
         self._items: list[dict[str, Any]] = []
         self._asked_ns = self._tries = 0
 
-    def take(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
-        """A message of the protocol, to us."""
+    def receive(self, message: Message, connection: Connection, address: Address, now_ns: int) -> None:
+        """Handle a message of the protocol that is addressed to us."""
         peer = _Peer(message.system, message.component, connection, address)
-        handle = _HANDLERS[message.name]
         kind = getattr(message.fields, "mission_type", _MISSION)
-        if kind != _MISSION:
-            # There are no fences or rally points here, and so none of them.
-            if message.name == "MISSION_REQUEST_LIST":
-                self._answer(peer, "MISSION_COUNT", {"count": 0, "mission_type": kind})
-            elif message.name != "MISSION_ACK":
-                self._answer(peer, "MISSION_ACK", {"type": _UNSUPPORTED, "mission_type": kind})
+        if message.name in _PARTIAL or (
+            kind not in (_MISSION, FENCE, RALLY) and (kind, message.name) != (_ALL, "MISSION_CLEAR_ALL")
+        ):
+            if message.name != "MISSION_ACK":
+                self._acknowledge(peer, _UNSUPPORTED, kind)
             return
-        handle(self, peer, message.fields, now_ns)
+        _HANDLERS[message.name](self, peer, message.fields, now_ns)
 
     def tick(self, now_ns: int) -> None:
-        """Asks for an item again, or gives the upload up."""
+        """Request an item again, or give the upload up."""
         if self._peer is None or now_ns - self._asked_ns < RETRY_NS:
             return
         if self._tries >= MAX_TRIES:
-            self._autopilot.say(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
-            self._acknowledge(self._peer, _CANCELLED)
+            self._autopilot.report(WARNING, f"mission upload given up at item {len(self._items)} of {self._count}")
+            self._acknowledge(self._peer, _CANCELLED, self._type)
             self._peer = None
         else:
             self._ask(now_ns)
 
+    def _stored(self, kind: int) -> list[dict[str, Any]]:
+        """The items that a download gets."""
+        flight = self._autopilot.flight
+        if kind != _MISSION:
+            return [dict(item) for item in (flight.fence.items if kind == FENCE else flight.rally)]
+        items = [dict(item) for item in flight.mission.items]
+        if flight.dialect.home_first:
+            items[:1] = [self._home()]
+        return items
+
+    def _home(self) -> dict[str, Any]:
+        """Home as item 0 of a mission."""
+        places = self._autopilot.flight.places
+        latitude, longitude, altitude = places.ellipsoid(places.home or (0.0, 0.0, 0.0))
+        place = {"x": round(latitude * 1e7), "y": round(longitude * 1e7), "z": places.sea_level(altitude)}
+        return {"frame": GLOBAL[0], "command": 16, "autocontinue": 1} | place
+
     def _list(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        self._answer(peer, "MISSION_COUNT", {"count": len(self._autopilot.flight.mission.items)})
+        kind = fields.mission_type
+        self._answer(peer, "MISSION_COUNT", {"count": len(self._stored(kind)), "mission_type": kind})
 
     def _request(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        items = self._autopilot.flight.mission.items
+        item = self._requested(peer, fields)
+        if item is not None:
+            self._answer(peer, "MISSION_ITEM_INT", item)
+
+    def _request_float(self, peer: _Peer, fields: Any, now_ns: int) -> None:
+        """As MISSION_ITEM, whose latitude and longitude are floats, in the frame that has the smaller number."""
+        item = self._requested(peer, fields)
+        if item is not None:
+            scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
+            frame = {5: 0, 6: 3, 11: 10}.get(item["frame"], item["frame"])
+            place = {"x": item["x"] * scale, "y": item["y"] * scale, "frame": frame}
+            self._answer(peer, "MISSION_ITEM", item | place)
+
+    def _requested(self, peer: _Peer, fields: Any) -> dict[str, Any] | None:
+        kind, items = fields.mission_type, self._stored(fields.mission_type)
         if not 0 <= fields.seq < len(items):
-            self._acknowledge(peer, _WRONG_SEQUENCE)
-            return
-        place = {"seq": fields.seq, "current": int(fields.seq == self._autopilot.flight.mission.current)}
-        self._answer(peer, "MISSION_ITEM_INT", {**items[fields.seq], **place})
+            self._acknowledge(peer, _WRONG_SEQUENCE, kind)
+            return None
+        current = kind == _MISSION and fields.seq == self._autopilot.flight.mission.current
+        return {**items[fields.seq], "seq": fields.seq, "current": int(current), "mission_type": kind}
 
     def _begin(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         if self._peer is not None and self._peer != peer:
-            self._acknowledge(peer, _ERROR)  # another upload is under way
+            self._acknowledge(peer, _ERROR, fields.mission_type)  # another upload is under way
         elif fields.count > MAX_ITEMS:
-            self._acknowledge(peer, _NO_SPACE)
+            self._acknowledge(peer, _NO_SPACE, fields.mission_type)
         elif fields.count == 0:
             self._clear(peer, fields, now_ns)
         else:
-            self._peer, self._count, self._items = peer, fields.count, []
+            self._peer, self._count, self._items, self._type = peer, fields.count, [], fields.mission_type
             self._tries = 0
             self._ask(now_ns)
 
     def _item(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        if self._peer != peer or fields.seq != len(self._items):
-            return  # said twice: the answer to the first is on its way
         item = {key: getattr(fields, key) for key in _KEPT}
         if isinstance(item["x"], float):
-            scale = _SCALE_METRES if item["frame"] == 1 else _SCALE_DEGREES
-            item["x"], item["y"] = round(item["x"] * scale), round(item["y"] * scale)
-        wrong = fault(item, self._count, self._autopilot.flight)
+            scale = LOCAL_SCALE if item["frame"] == LOCAL_NED else 1e-7
+            item["x"], item["y"] = _scaled(item["x"], scale), _scaled(item["y"], scale)
+        if self._autopilot.flight.dialect.goto_items and fields.current in (_GO_THERE, _CHANGE_ALTITUDE):
+            self._fly_to(peer, item, fields.current)
+            return
+        if self._peer != peer or fields.seq != len(self._items) or fields.mission_type != self._type:
+            return  # sent twice: the answer to the first is on its way
+        wrong = self._fault(item)
         if wrong:
-            self._autopilot.say(WARNING, f"mission item {fields.seq}: {wrong}")
-            self._acknowledge(peer, _UNSUPPORTED if "here" in wrong else _INVALID)
+            self._autopilot.report(WARNING, f"mission item {fields.seq}: {wrong}")
+            known = self._type != _MISSION or item["command"] in {*ITEMS, *SKIPPED}
+            self._acknowledge(peer, _INVALID if known and "not supported" not in wrong else _UNSUPPORTED, self._type)
             self._peer = None
             return
         self._items.append(item)
@@ -107,51 +144,90 @@ class MissionProtocol:
             self._ask(now_ns)
             return
         self._peer = None
-        self._replace(Mission(self._items))
-        self._acknowledge(peer, _ACCEPTED)
+        wrong = fence_fault(self._items) if self._type == FENCE else ""
+        if wrong:
+            self._autopilot.report(WARNING, f"geofence: {wrong}")
+            self._acknowledge(peer, _INVALID, self._type)
+            return
+        self._replace(self._items, self._type)
+        self._acknowledge(peer, _ACCEPTED, self._type)
+
+    def _fault(self, item: dict[str, Any]) -> str:
+        flight = self._autopilot.flight
+        if self._type != _MISSION:
+            return item_fault(item, self._type)
+        if flight.dialect.home_first and not self._items:
+            return ""  # home, which is known already
+        return fault(item, self._count, flight)
+
+    def _fly_to(self, peer: _Peer, item: dict[str, Any], how: int) -> None:
+        """Fly to an item's position at once, in the guided mode."""
+        flight = self._autopilot.flight
+        position = position_of_ints(item["frame"], item["x"], item["y"], item["z"])
+        try:
+            if flight.mode is not Mode.GUIDED:
+                raise Refused(f"the mode is not {flight.dialect.modes[Mode.GUIDED].name}")
+            if how == _CHANGE_ALTITUDE:
+                position = position._replace(x=float("nan"))
+            flight.go_to(flight.places.locate(position, flight.position))
+        except Refused as refusal:
+            self._autopilot.report(WARNING, f"go to: {refusal}")
+            self._acknowledge(peer, _ERROR, _MISSION)
+        else:
+            self._acknowledge(peer, _ACCEPTED, _MISSION)
 
     def _clear(self, peer: _Peer, fields: Any, now_ns: int) -> None:
-        self._replace(Mission())
-        self._acknowledge(peer, _ACCEPTED)
+        kinds = (_MISSION, FENCE, RALLY) if fields.mission_type == _ALL else (fields.mission_type,)
+        for kind in kinds:
+            self._replace([], kind)
+        self._acknowledge(peer, _ACCEPTED, fields.mission_type)
 
     def _set_current(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         try:
             self._autopilot.flight.fly_item(fields.seq)
         except Refused as refusal:
-            self._autopilot.say(WARNING, str(refusal))
-        self._autopilot.tell_all("MISSION_CURRENT")
+            self._autopilot.report(WARNING, str(refusal))
+        self._autopilot.send_to_all("MISSION_CURRENT")
 
     def _done(self, peer: _Peer, fields: Any, now_ns: int) -> None:
         """The other side has what it asked for, or gives its upload up."""
         if self._peer == peer and fields.type != _ACCEPTED:
             self._peer = None
 
-    def _replace(self, mission: Mission) -> None:
+    def _replace(self, items: list[dict[str, Any]], kind: int) -> None:
         flight = self._autopilot.flight
-        flight.mission = mission
-        flight.reached = -1
-        if flight.mode is Mode.AUTO:
-            self._autopilot.say(NOTICE, "another mission: holding")
-            flight.set_mode(Mode.HOLD)
+        if kind == _MISSION:
+            flight.replace_mission(items)
+        elif kind == FENCE:
+            flight.fence = Fence(items, flight.places)
+        else:
+            flight.rally = tuple(items)
         flight.changed()
 
     def _ask(self, now_ns: int) -> None:
         assert self._peer is not None
         self._asked_ns, self._tries = now_ns, self._tries + 1
-        self._answer(self._peer, "MISSION_REQUEST_INT", {"seq": len(self._items)})
+        name = "MISSION_REQUEST" if self._autopilot.flight.dialect.floats_first else "MISSION_REQUEST_INT"
+        self._answer(self._peer, name, {"seq": len(self._items), "mission_type": self._type})
 
-    def _acknowledge(self, peer: _Peer, result: int) -> None:
-        self._answer(peer, "MISSION_ACK", {"type": result})
+    def _acknowledge(self, peer: _Peer, result: int, kind: int) -> None:
+        self._answer(peer, "MISSION_ACK", {"type": result, "mission_type": kind})
 
     def _answer(self, peer: _Peer, name: str, fields: dict[str, Any]) -> None:
         to = {"target_system": peer.system, "target_component": peer.component}
         self._autopilot.answer(name, fields | to, peer.connection, peer.address)
 
 
+def _scaled(value: float, scale: float) -> int:
+    """A float's latitude, longitude or metres as MISSION_ITEM_INT has them; UNUSED for what does not fit."""
+    scaled = value / scale
+    return round(scaled) if abs(scaled) < UNUSED else UNUSED
+
+
 _HANDLERS = {
     "MISSION_REQUEST_LIST": MissionProtocol._list,
     "MISSION_REQUEST_INT": MissionProtocol._request,
-    "MISSION_REQUEST": MissionProtocol._request,
+    "MISSION_REQUEST": MissionProtocol._request_float,
     "MISSION_COUNT": MissionProtocol._begin,
     "MISSION_ITEM_INT": MissionProtocol._item,
     "MISSION_ITEM": MissionProtocol._item,
@@ -159,4 +235,4 @@ _HANDLERS = {
     "MISSION_SET_CURRENT": MissionProtocol._set_current,
     "MISSION_ACK": MissionProtocol._done,
 }
-NAMES = frozenset(_HANDLERS)
+NAMES = frozenset({*_HANDLERS, *_PARTIAL})

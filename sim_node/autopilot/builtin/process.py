@@ -11,8 +11,8 @@ from typing import IO
 
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters, to_json
 
-# SIGTERM, and after this SIGKILL, s: one that is still being imported hears neither Ctrl-C nor SIGTERM, keeps nothing
-# that could be lost, and is not what a person wants to wait for.
+# SIGTERM, and after this SIGKILL, s: one that is still being imported reacts neither to Ctrl-C nor to SIGTERM, keeps
+# nothing that could be lost, and is not what a person wants to wait for.
 STOPS_WITHIN = 0.5
 # The pause before one that died is started again, s: doubled while it dies within the longest.
 FIRST_PAUSE, MAX_PAUSE = 0.1, 5.0

@@ -14,9 +14,8 @@ from sim_node.autopilot.axes import (
     yaw_between_ned_and_enu,
     yaw_of,
 )
-from sim_node.autopilot.builtin.flight import NOTICE, WARNING
-from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE
-from sim_node.autopilot.builtin.modes import Mode
+from sim_node.autopilot.builtin.dialect import NOTICE, WARNING, Mode, Refused
+from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
 from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt
 from sim_node.autopilot.setpoints import (
     NO_ACCELERATION,
@@ -32,49 +31,67 @@ from sim_node.geometry.arrays import FloatArray
 if TYPE_CHECKING:
     from sim_node.autopilot.builtin.autopilot import BuiltinAutopilot
 
-# A stream that is silent for so long has stopped: on the simulator's clock (us) and on the wall's (ns), so that
-# neither a fast simulation nor a slow one takes a steady stream for a broken one.
-LOST_US, LOST_NS = 500_000, 500_000_000
 _FORCE, _NO_THRUST = 512, 64
 # MAV_FRAME: along north and east, or along the heading; offsets are from where the vehicle is.
 _LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET = 1, 7, 8, 9
 
 
 class Setpoints:
-    """Takes setpoints in GUIDED, and has the vehicle hold when they stop."""
+    """Receives setpoints, flies them in the guided mode, and notices when they stop.
+
+    Both clocks count, the simulator's and the wall's, so that neither a fast simulation nor a slow one takes a steady
+    stream for a broken one.
+    """
 
     def __init__(self) -> None:
         self._streams = False
+        self._latest: Task | None = None
         self._time_us = self._now_ns = 0
         self._refused = ""
 
-    def take(self, autopilot: BuiltinAutopilot, name: str, fields: Any, now_ns: int) -> None:
-        """One that came in; in other modes, and where it makes no sense, it is left aside."""
+    def receive(self, autopilot: BuiltinAutopilot, name: str, fields: Any, now_ns: int) -> None:
+        """Fly one in the guided mode; remember it in others, as the beginning of a stream."""
         flight = autopilot.flight
-        if flight.mode is not Mode.GUIDED:
+        try:
+            task = _READ[name](autopilot, fields)
+        except Refused as refusal:
+            if str(refusal) != self._refused:
+                autopilot.report(WARNING, f"setpoint ignored: {refusal}")
+            self._refused = str(refusal)
             return
-        task = _READ[name](autopilot, fields)
-        if isinstance(task, str):
-            if task != self._refused:
-                autopilot.say(WARNING, f"setpoint left aside: {task}")
-            self._refused = task
-            return
-        self._streams, self._time_us, self._now_ns, self._refused = True, flight.time_us, now_ns, ""
-        if not _goes_on(flight.task, task):
-            flight.guide(task)
+        self._latest, self._time_us, self._now_ns, self._refused = task, flight.time_us, now_ns, ""
+        if flight.mode is Mode.GUIDED:
+            self._streams = not (flight.dialect.position_stays and isinstance(task, Go))
+            if not _goes_on(flight.task, task):
+                flight.guide(task)
+
+    def is_streaming(self, autopilot: BuiltinAutopilot, now_ns: int) -> bool:
+        """Whether one was received just now."""
+        flight = autopilot.flight
+        limit = flight.settings.setpoint_timeout
+        recent = flight.time_us - self._time_us <= limit * 1e6 or now_ns - self._now_ns <= limit * 1e9
+        return self._latest is not None and recent
+
+    def begin(self, autopilot: BuiltinAutopilot) -> None:
+        """Fly the latest setpoint: the guided mode has just begun, in a dialect where setpoints stream first."""
+        if self._latest is not None:
+            self._streams = True
+            autopilot.flight.guide(self._latest)
 
     def watch(self, autopilot: BuiltinAutopilot, now_ns: int) -> None:
-        """Holds where the stream has stopped."""
+        """Hold where the stream has stopped."""
         flight = autopilot.flight
         if not self._streams:
             return
         if flight.mode is not Mode.GUIDED:
             self._streams = False
-        elif flight.time_us - self._time_us > LOST_US and now_ns - self._now_ns > LOST_NS:
+        elif not self.is_streaming(autopilot, now_ns):
             self._streams = False
-            flight.guide(Hold())
             if flight.airborne:
-                autopilot.say(NOTICE, "setpoints stopped: holding")
+                autopilot.report(NOTICE, flight.dialect.texts.setpoints_lost)
+            flight.guide(Hold())
+            if flight.mode is not flight.dialect.stream_end:
+                flight.set_mode(flight.dialect.stream_end)
 
 
 def _goes_on(now: Task, then: Task) -> bool:
@@ -87,10 +104,10 @@ def _goes_on(now: Task, then: Task) -> bool:
     )
 
 
-def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task | str:
+def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     flight, frame = autopilot.flight, fields.coordinate_frame
     if frame not in (_LOCAL, _LOCAL_OFFSET, _BODY, _BODY_OFFSET):
-        return f"MAV_FRAME {frame}"
+        raise Refused(f"MAV_FRAME {frame} is not supported")
 
     def world(x: float, y: float, z: float) -> tuple[float, float, float]:
         if frame in (_LOCAL, _LOCAL_OFFSET):
@@ -106,59 +123,62 @@ def _local(autopilot: BuiltinAutopilot, fields: Any) -> Task | str:
     return _target(autopilot, fields, place, world)
 
 
-def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task | str:
-    latitude, longitude = fields.lat_int * 1e-7, fields.lon_int * 1e-7
-    wanted = fields.type_mask & NO_POSITION == 0
-    if wanted and (abs(latitude) > 90.0 or abs(longitude) > 180.0 or not math.isfinite(fields.alt)):
-        return f"{latitude:g}, {longitude:g}, {fields.alt:g} is no place"
-    frame = fields.coordinate_frame
-    place = autopilot.flight.places.local(frame, latitude, longitude, fields.alt) if wanted else np.zeros(3)
-    return f"MAV_FRAME {frame}" if place is None else _target(autopilot, fields, place, ned_enu)
+def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
+    here = autopilot.flight.position
+    if fields.type_mask & NO_POSITION:
+        return _target(autopilot, fields, here, ned_enu)
+    position = position_of_ints(fields.coordinate_frame, fields.lat_int, fields.lon_int, fields.alt)
+    if position.frame == LOCAL_NED or any(map(math.isnan, position[1:])):
+        raise Refused(f"{position.x:g}, {position.y:g}, {position.z:g} in MAV_FRAME {position.frame} is not a position")
+    return _target(autopilot, fields, autopilot.flight.places.locate(position, here), ned_enu)
 
 
-def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Any) -> Task | str:
-    """The task of a target: by its position, else its velocity, else its acceleration."""
-    mask, parameters, flight = fields.type_mask, autopilot.parameters, autopilot.flight
-    if mask & _FORCE:
-        return "forces"
-    yaw = math.nan if mask & NO_YAW else yaw_between_ned_and_enu(fields.yaw) if math.isfinite(fields.yaw) else None
+def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Any) -> Task:
+    """Return the task of a target: by its position, else its velocity, else its acceleration. Raises Refused."""
+    mask, parameters = fields.type_mask, autopilot.parameters
+    # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
+    if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
+        raise Refused("forces are not supported")
+    yaw = math.nan if mask & NO_YAW else yaw_between_ned_and_enu(fields.yaw)
     rate = 0.0 if mask & NO_YAW_RATE else -fields.yaw_rate
-    if yaw is None or not math.isfinite(rate):
-        return "yaw is not finite"
+    if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
+        raise Refused("yaw is not finite")
     if not mask & NO_POSITION:
         if not np.abs(place).max() <= MAX_DISTANCE:
-            return "position is not finite, or further away than anybody flies"
-        return Go(place, yaw, speed=flight.speed)
+            raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
+        return Go(place, yaw)
     if not mask & NO_VELOCITY:
         velocity = world(fields.vx, fields.vy, fields.vz)
         size = math.hypot(*velocity)
         if not math.isfinite(size):
-            return "velocity is not finite"
+            raise Refused("velocity is not finite")
         share = min(1.0, parameters.max_speed / size) if size > 0.0 else 1.0
         vx, vy, vz = (part * share for part in velocity)
         return Drift((vx, vy, vz), rate, yaw)
     if not mask & NO_ACCELERATION:
         acceleration = world(fields.afx, fields.afy, fields.afz)
-        return Accelerate(acceleration, yaw) if math.isfinite(sum(acceleration)) else "acceleration is not finite"
-    return f"type_mask {mask} leaves nothing whole"
+        if not math.isfinite(sum(acceleration)):
+            raise Refused("acceleration is not finite")
+        return Accelerate(acceleration, yaw)
+    raise Refused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
 
 
-def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task | str:
+def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:
     mask, flight = fields.type_mask, autopilot.flight
     if mask & _NO_THRUST or not 0.0 <= fields.thrust <= 1.0:
-        return "thrust of 0 to 1 is needed"
+        raise Refused("thrust of 0 to 1 is needed")
     rates = (0.0, 0.0, 0.0)
     if mask & NO_RATES != NO_RATES:
         rates = frd_flu(fields.body_roll_rate, fields.body_pitch_rate, fields.body_yaw_rate)
     if not math.isfinite(sum(rates)):
-        return "rates are not finite"
+        raise Refused("rates are not finite")
     if mask & NO_ATTITUDE:
         task = flight.task
         attitude = task.attitude if isinstance(task, Tilt) else np.array(flight.states[0, 3:7])
         return Tilt(attitude, rates, fields.thrust)
     norm = math.hypot(*fields.q)
     if not abs(norm - 1.0) < 0.01:
-        return "q is no rotation"
+        raise Refused("q is not a rotation")
     w, x, y, z = (part / norm for part in fields.q)
     return Tilt(np.array(attitude_enu_flu(w, x, y, z)), (0.0, 0.0, 0.0), fields.thrust)
 

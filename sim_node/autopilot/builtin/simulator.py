@@ -1,4 +1,4 @@
-"""The simulator link: connects as PX4 does, hears of the vehicle, answers each HIL_SENSOR with motor commands."""
+"""The simulator link: connects as PX4 does, receives the state, answers each HIL_SENSOR with motor commands."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from sim_node.autopilot.axes import attitude_enu_flu, frd_flu, ned_enu
-from sim_node.autopilot.builtin.readings import Readings
 from sim_node.autopilot.codec import FrameWriter
 from sim_node.autopilot.parser import Parser
 from sim_node.geometry.arrays import FloatArray
@@ -20,6 +19,7 @@ FIRST_PORT = 4560
 # How long is waited before it is tried again, s; the simulator may start after its autopilots.
 PAUSE_S = 0.05
 _READ_SIZE = 4096
+_MAGNETOMETER, _BAROMETER = 0x1C0, 0x1A00
 _MAX_MOTORS = 16
 _ARMED, _CUSTOM, _LOCKSTEP = 128, 1, 1
 RESET = 1 << 31  # of HIL_SENSOR's fields
@@ -30,10 +30,32 @@ MAX_SHOWN = 1e6
 Step = Callable[[int, FloatArray, FloatArray, FloatArray, FloatArray, bool], FloatArray]
 
 
-class SimulatorLink:
-    """One connection to a simulator. readings: what it told last; steps: how often it asked.
+class Measurements:
+    """What the simulator sent last, in MAVLink's units; None before the first.
 
-    senseless: how many states and rates were none, and left the last ones as they were.
+    Attributes:
+        fix: HIL_GPS. inertial, magnetic, air: the HIL_SENSOR that had them last.
+    """
+
+    def __init__(self) -> None:
+        self.fix: Any = None
+        self.inertial: Any = None
+        self.magnetic: Any = None
+        self.air: Any = None
+
+    def record(self, fields: Any) -> None:
+        """Record a HIL_SENSOR."""
+        self.inertial = fields
+        if fields.fields_updated & _MAGNETOMETER:
+            self.magnetic = fields
+        if fields.fields_updated & _BAROMETER:
+            self.air = fields
+
+
+class SimulatorLink:
+    """One connection to a simulator. measurements: the latest of it; steps: how often it sent one.
+
+    invalid: how many states and rates were none, and left the last ones as they were.
     after: what is done, at a time (us), once the simulator has its answer and goes on.
     """
 
@@ -45,15 +67,15 @@ class SimulatorLink:
         after: Callable[[int], None],
         armed: Callable[[], bool],
     ) -> None:
-        self.address, self.readings, self.steps = address, Readings(), 0
-        self.senseless = 0
-        self.hung_up_at_once = False
+        self.address, self.measurements, self.steps = address, Measurements(), 0
+        self.invalid = 0
+        self.closed_at_once = False
         self._step, self._after, self._armed = step, after, armed
         self._controls = FrameWriter("HIL_ACTUATOR_CONTROLS", system, 1)
         self._socket: socket.socket | None = None
         self._parser = Parser(datagrams=False)
         self._sequence = 0
-        self._heard = False
+        self._received = False
         self._position, self._attitude, self._velocity, self._rate = np.zeros(3), np.zeros(4), np.zeros(3), np.zeros(3)
 
     @property
@@ -75,8 +97,8 @@ class SimulatorLink:
             made.close()  # nobody listens, and the system has connected it to itself
             return False
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket, self._parser, self._heard = made, Parser(datagrams=False), False
-        self.hung_up_at_once = False
+        self._socket, self._parser, self._received = made, Parser(datagrams=False), False
+        self.closed_at_once = False
         return True
 
     def close(self) -> None:
@@ -93,33 +115,33 @@ class SimulatorLink:
             data = self._socket.recv(_READ_SIZE)
             if data:
                 for message in self._parser.feed(data):
-                    self._take(message.name, message.fields)
+                    self._handle(message.name, message.fields)
                 return True
         except OSError:
             pass
-        self.hung_up_at_once = not self._heard
+        self.closed_at_once = not self._received
         self.close()
         return False
 
-    def _take(self, name: str, fields: Any) -> None:
+    def _handle(self, name: str, fields: Any) -> None:
         if name == "ODOMETRY":
             if not _is_state(fields):
-                self.senseless += 1
+                self.invalid += 1
                 return
             self._position[:] = ned_enu(fields.x, fields.y, fields.z)
             self._attitude[:] = attitude_enu_flu(*fields.q)
             self._velocity[:] = ned_enu(fields.vx, fields.vy, fields.vz)
         elif name == "HIL_GPS":
-            self.readings.fix = fields
+            self.measurements.fix = fields
         elif name == "HIL_SENSOR":
-            self._heard = True
+            self._received = True
             self.steps += 1
-            self.readings.take(fields)
+            self.measurements.record(fields)
             rate = fields.xgyro, fields.ygyro, fields.zgyro
             if _are_below(MAX_SHOWN, rate):
                 self._rate[:] = frd_flu(*rate)
             else:
-                self.senseless += 1
+                self.invalid += 1
             reset = bool(fields.fields_updated & RESET)
             state = self._position, self._attitude, self._velocity, self._rate
             self._answer(fields.time_usec, self._step(fields.time_usec, *state, reset))

@@ -36,28 +36,43 @@ class Task(Protocol):
 
 
 class Hold:
-    """Brakes and stays."""
+    """Brake and stay, for some seconds or for good."""
 
     direct = False
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self._left = seconds
 
     def lifts(self, flight: Flight) -> bool:
         """It leaves a vehicle where it is."""
         return False
 
     def advance(self, flight: Flight) -> bool:
-        """Never done."""
-        glide(flight.reference, 0.0, 0.0, 0.0, flight.parameters.acceleration, flight.period)
+        """Done when the seconds are over."""
+        glide(flight.reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
         turn_to(flight.reference, float(flight.reference[9]), flight.parameters.yaw_rate, flight.period)
-        return False
+        self._left -= flight.period
+        return self._left <= 0.0
 
 
 class Go:
-    """Flies to a place (ENU, m) and stays `hold` seconds once the vehicle is within radius; yaw rad, NaN to keep it."""
+    """Fly to a position and stay there for a while.
+
+    Attributes:
+        goal: (3,), ENU, m. yaw: rad from east, NaN to keep it. speed: m/s, None for the flight's at any time.
+        hold: how long to stay once the vehicle is within `radius` metres, s.
+    """
 
     direct = False
 
     def __init__(
-        self, goal: FloatArray, yaw: float = math.nan, *, speed: float, hold: float = 0.0, radius: float = 0.5
+        self,
+        goal: FloatArray,
+        yaw: float = math.nan,
+        *,
+        speed: float | None = None,
+        hold: float = 0.0,
+        radius: float = 0.5,
     ) -> None:
         self.goal, self.yaw, self.speed = np.array(goal, dtype=np.float64), yaw, speed
         self._hold, self._radius, self._held = hold, radius, -1.0
@@ -68,16 +83,85 @@ class Go:
 
     def advance(self, flight: Flight) -> bool:
         """Done when setpoint and vehicle are there, and it has stayed."""
-        parameters, reference, period = flight.parameters, flight.reference, flight.period
-        left = approach(reference, self.goal, self.speed, parameters.acceleration, period)
+        reference, period = flight.reference, flight.period
+        speed = flight.speed if self.speed is None else self.speed
+        left = approach(reference, self.goal, speed, flight.settings.acceleration, period)
         yaw = float(reference[9]) if math.isnan(self.yaw) else self.yaw
-        turning = turn_to(reference, yaw, parameters.yaw_rate, period)
+        turning = turn_to(reference, yaw, flight.parameters.yaw_rate, period)
         if self._held < 0.0:
             if left > ARRIVED or turning > TURNED or math.dist(flight.position, self.goal) > self._radius:
                 return False
             self._held = 0.0
         self._held += period
         return self._held >= self._hold
+
+
+class Turn(Hold):
+    """Turn on the spot.
+
+    Attributes:
+        yaw: rad from east. rate: rad/s, 0 for the vehicle's. direction: 1 counterclockwise, -1 clockwise, 0 either.
+    """
+
+    def __init__(self, yaw: float, rate: float = 0.0, direction: int = 0) -> None:
+        super().__init__()
+        self.yaw, self._rate, self._direction = yaw, rate, direction
+
+    def advance(self, flight: Flight) -> bool:
+        """Done when it looks there."""
+        reference = flight.reference
+        glide(reference, 0.0, 0.0, 0.0, flight.settings.acceleration, flight.period)
+        most = flight.parameters.yaw_rate
+        rate = min(self._rate, most) if self._rate > 0.0 else most
+        left = math.remainder(self.yaw - float(reference[9]), 2.0 * math.pi)
+        if self._direction * left < 0.0 and abs(left) > TURNED:
+            # The longer way round: as far as a right angle at a time, which turn_to does not shorten.
+            turn_to(reference, float(reference[9]) + self._direction * 0.5 * math.pi, rate, flight.period)
+            return False
+        return bool(turn_to(reference, self.yaw, rate, flight.period) <= TURNED)
+
+
+class Circle:
+    """Fly around a position.
+
+    Attributes:
+        centre: (3,), ENU, m. radius: m, counterclockwise above zero and clockwise below. turns: how many.
+    """
+
+    direct = False
+    _BACK = 0.5  # 1/s, by which an error of radius and height decays
+
+    def __init__(self, centre: FloatArray, radius: float, turns: float) -> None:
+        self.goal, self._radius, self._sense = np.array(centre), abs(radius), math.copysign(1.0, radius)
+        self._left = 2.0 * math.pi * turns
+        self._angle = math.nan
+
+    def lifts(self, flight: Flight) -> bool:
+        """Where the position is above."""
+        return bool(self.goal[2] > flight.position[2] + LIFTS)
+
+    def advance(self, flight: Flight) -> bool:
+        """Done after the turns; they count from where the circle is reached."""
+        reference, acceleration = flight.reference, flight.settings.acceleration
+        x, y, z = (reference[:3] - self.goal).tolist()
+        distance, angle = math.hypot(x, y), math.atan2(y, x)
+        # Half of the acceleration is left for corrections.
+        speed = min(flight.speed, math.sqrt(0.5 * acceleration * self._radius))
+        away = distance - self._radius
+        inwards = max(-speed, min(speed, -self._BACK * away))
+        along = self._sense * math.sqrt(max(0.0, speed * speed - inwards * inwards))
+        # The centripetal acceleration, which a velocity along the tangent alone would lag behind.
+        ahead = 0.5 * along / max(distance, 1.0) * flight.period
+        cosine, sine = math.cos(angle + ahead), math.sin(angle + ahead)
+        climb = max(-speed, min(speed, -self._BACK * z))
+        velocity = inwards * cosine - along * sine, inwards * sine + along * cosine, climb
+        glide(reference, *velocity, acceleration, flight.period)
+        turn_to(reference, float(reference[9]), flight.parameters.yaw_rate, flight.period)
+        if abs(away) < 0.1 * self._radius + ARRIVED and abs(z) < 0.5:
+            if not math.isnan(self._angle):
+                self._left -= self._sense * math.remainder(angle - self._angle, 2.0 * math.pi)
+            self._angle = angle
+        return self._left <= 0.0
 
 
 class Drift:
@@ -95,7 +179,7 @@ class Drift:
     def advance(self, flight: Flight) -> bool:
         """Never done."""
         reference, period = flight.reference, flight.period
-        glide(reference, *self.velocity, flight.parameters.acceleration, period)
+        glide(reference, *self.velocity, flight.settings.acceleration, period)
         if math.isnan(self.yaw):
             rate = min(max(self.yaw_rate, -flight.parameters.yaw_rate), flight.parameters.yaw_rate)
             reference[9] += period * rate
@@ -160,7 +244,7 @@ class Land:
 
     def advance(self, flight: Flight) -> bool:
         """Done when it stands."""
-        parameters, reference = flight.parameters, flight.reference
-        glide(reference, 0.0, 0.0, -parameters.landing_speed, parameters.acceleration, flight.period)
-        turn_to(reference, float(reference[9]), parameters.yaw_rate, flight.period)
+        settings, reference = flight.settings, flight.reference
+        glide(reference, 0.0, 0.0, -settings.landing_speed, settings.acceleration, flight.period)
+        turn_to(reference, float(reference[9]), flight.parameters.yaw_rate, flight.period)
         return bool(reference[2] < flight.states[0, 2] - BELOW and abs(flight.states[0, 9]) < STILL)

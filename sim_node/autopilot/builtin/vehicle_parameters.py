@@ -22,7 +22,7 @@ class VehicleParameters:
     origin: latitude and longitude (degrees) and altitude (m above the ellipsoid) of the local frame; undulation: of
     the geoid there, m. speed and max_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
     yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
-    seconds after its start; None to wait for orders. links: URLs of its further ground links.
+    seconds after its start; None to wait for orders. links: URLs of its further ground links. like: the dialect.
     """
 
     name: str
@@ -40,6 +40,7 @@ class VehicleParameters:
     wait: float = 0.0
     mission: tuple[Item, ...] | None = None
     links: tuple[str, ...] = ()
+    like: str = "px4"
 
 
 def to_json(parameters: VehicleParameters) -> str:

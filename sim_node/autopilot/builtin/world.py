@@ -13,13 +13,14 @@ from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.frames import Frame, GeoidUnavailable, convert_position, geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, Pilot, World
+from sim_node.world.vehicles import LIKE
 
 _GLOBAL_INT = 5  # MAV_FRAME
 _WAYPOINT, _TAKEOFF, _LAND, _SPEED = 16, 22, 21, 178
 
 
 def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> VehicleParameters:
-    """rate: of the readings that it is told of, Hz."""
+    """Return the parameters of a vehicle in a run. rate: of the measurements that it gets, Hz."""
     flown, pilot = simulation.vehicles[vehicle.name], vehicle.pilot or Pilot()
     world = simulation.world
     assert world.origin is not None, "a vehicle with a gps is somewhere on Earth"
@@ -45,6 +46,7 @@ def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> V
         wait=pilot.wait,
         mission=None if vehicle.pilot is None else tuple(_items(flown.waypoints.tolist(), pilot, origin, undulation)),
         links=() if vehicle.autopilot is None else vehicle.autopilot.links,
+        like=LIKE[0] if vehicle.autopilot is None else vehicle.autopilot.like,
     )
 
 

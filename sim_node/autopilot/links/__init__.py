@@ -1,6 +1,6 @@
 """Ways to reach an autopilot: UDP, TCP and serial lines."""
 
-from sim_node.autopilot.links import serial_line, tcp, udpin, udpout
-from sim_node.autopilot.links.link import LINKS, Address, Link, LinkFault, link_to
+from sim_node.autopilot.links import serial_line, tcp, udp
+from sim_node.autopilot.links.endpoint import ENDPOINTS, Address, Endpoint, EndpointFault, endpoint_of
 
-__all__ = ["LINKS", "Address", "Link", "LinkFault", "link_to", "serial_line", "tcp", "udpin", "udpout"]
+__all__ = ["ENDPOINTS", "Address", "Endpoint", "EndpointFault", "endpoint_of", "serial_line", "tcp", "udp"]

@@ -6,12 +6,12 @@ import errno
 from contextlib import suppress
 from typing import Any
 
-from sim_node.autopilot.links.link import READ_SIZE, Address, LinkFault, link
+from sim_node.autopilot.links.endpoint import READ_SIZE, Address, EndpointFault, endpoint
 
 DEFAULT_BAUD = 57600
 
 
-@link("serial")
+@endpoint("serial")
 class SerialLine:
     """A line that this process has for itself; a device that is unplugged is waited for."""
 
@@ -23,7 +23,9 @@ class SerialLine:
         if not colon:
             device, baud = rest, str(DEFAULT_BAUD)
         if not device or not baud.isdecimal() or int(baud) == 0:
-            raise LinkFault(f"url {url!r}: needs serial:DEVICE or serial:DEVICE:BAUD, as in serial:/dev/ttyACM0:57600")
+            raise EndpointFault(
+                f"url {url!r}: needs serial:DEVICE or serial:DEVICE:BAUD, as in serial:/dev/ttyACM0:57600"
+            )
         self.url, self._device, self._baud = url, device, int(baud)
         self._line: Any = None
 

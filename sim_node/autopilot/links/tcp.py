@@ -6,13 +6,13 @@ import errno
 import os
 import socket
 
-from sim_node.autopilot.links.link import READ_SIZE, Address, host_and_port, link
+from sim_node.autopilot.links.endpoint import READ_SIZE, Address, endpoint, host_and_port
 
 # More than this unsent means that the other end does not read; frames are dropped then, as on any full link.
 MAX_UNSENT = 1 << 16
 
 
-@link("tcp")
+@endpoint("tcp")
 class Tcp:
     """A stream; what could not be sent at once goes with the next frame."""
 

@@ -1,18 +1,18 @@
-"""What the two UDP links share."""
+"""udpin:HOST:PORT listens for autopilots, each answered where it sends from; udpout:HOST:PORT sends to one."""
 
 from __future__ import annotations
 
 import socket
 from contextlib import suppress
 
-from sim_node.autopilot.links.link import MAX_READS, READ_SIZE, Address, host_and_port
+from sim_node.autopilot.links.endpoint import MAX_READS, READ_SIZE, Address, endpoint, host_and_port
 
 # Room for a second of telemetry from a swarm while this process was held up.
 _RECEIVE_BUFFER = 4 << 20
 
 
-class UdpLink:
-    """A link over one datagram socket; how it is opened, and who is heard, is each kind's own."""
+class UdpEndpoint:
+    """An endpoint with one datagram socket; how it is opened, and whose datagrams it reads, is each kind's own."""
 
     datagrams = True
     connecting = False
@@ -63,3 +63,65 @@ def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
     """One datagram, dropped where there is no room or nobody yet."""
     with suppress(BlockingIOError, ConnectionRefusedError):
         by_socket.sendto(data, to)
+
+
+@endpoint("udpin")
+class UdpIn(UdpEndpoint):
+    """A bound socket; it sends to those that it has received from."""
+
+    def open(self) -> None:
+        """Binds. Raises OSError where somebody else has the port."""
+        made = udp_socket()
+        try:
+            made.bind(self.address)
+        except OSError:
+            made.close()
+            raise
+        self._socket = made
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """Datagrams of whoever sends here."""
+        return [] if self._socket is None else received(self._socket)
+
+    def write(self, data: bytes, to: Address) -> None:
+        """Send to a peer that something was received from."""
+        if self._socket is not None and to is not None:
+            sent(self._socket, data, to)
+
+
+@endpoint("udpout")
+class UdpOut(UdpEndpoint):
+    """A socket with a port of its own; answers from anywhere else than its peer's host are not for it.
+
+    source: which port, 0 for any; always the same where it has to be known again.
+    """
+
+    def __init__(self, url: str, rest: str, source: int = 0) -> None:
+        super().__init__(url, rest)
+        self._host, self._source = "", source
+
+    def open(self) -> None:
+        """Looks the host up. Raises OSError where there is none of that name, or its own port is taken."""
+        [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
+        self._host = str(found[0])
+        made = udp_socket()
+        on_loopback = self._host.startswith("127.")
+        if self._source or on_loopback:
+            # A socket that the system binds on sending is on all interfaces.
+            try:
+                made.bind(("127.0.0.1" if on_loopback else "", self._source))
+            except OSError:
+                made.close()
+                raise
+        self._socket = made
+
+    def read(self) -> list[tuple[bytes, Address]]:
+        """Datagrams of the peer's host."""
+        if self._socket is None:
+            return []
+        return [(data, from_) for data, from_ in received(self._socket) if from_ and from_[0] == self._host]
+
+    def write(self, data: bytes, to: Address) -> None:
+        """To the peer."""
+        if self._socket is not None:
+            sent(self._socket, data, to or (self._host, self.address[1]))

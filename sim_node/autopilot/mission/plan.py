@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sim_node.autopilot.mission.ground_station_files import WPL, Stored, is_qgc_plan, read_qgc_plan, read_wpl
 from sim_node.autopilot.mission.items import KINDS, Item, read_item
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Home
 from sim_node.frames import Frame, convert_position
@@ -19,24 +20,37 @@ from sim_node.world.readers.yaml_values import Value
 MISSION, GLOBAL_RELATIVE_ALT_INT = 2, 6  # MAV_FRAME
 MAX_ITEMS = 1000
 FRAMES = ("enu", "lla")
-_WAYPOINT, _LAND, _TAKEOFF = 16, 21, 22
+_WAYPOINT, _LAND, _TAKEOFF, _JUMP = 16, 21, 22, 177
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Items in one frame: enu (metres from home) or lla (degrees, metres above home)."""
+    """Items in one frame: enu (metres from home) or lla (degrees, metres above home).
+
+    stored: instead of items, what a ground station's file holds.
+    """
 
     frame: str
-    items: tuple[Item, ...]
+    items: tuple[Item, ...] = ()
+    stored: Stored | None = None
 
 
 def read_plan(text: str, name: str) -> Plan:
-    """The plan of a file's text; JSON is YAML too. Raises WorldError with every fault."""
+    """Read the plan of a file's text: YAML or JSON of our own, QGC WPL 110, or a .plan of QGroundControl.
+
+    Raises:
+        WorldError: with every fault and its place.
+    """
     report = Report(name)
+    if text.startswith(WPL):
+        stored = read_wpl(text, report)
+        return _checked(Plan("lla", stored=stored), report)
     root = compose(text, report)
     if root is None:
         report.error("is empty; a mission has frame and items")
         raise WorldError(report.errors)
+    if is_qgc_plan(Value(root, report)):
+        return _checked(Plan("lla", stored=read_qgc_plan(Value(root, report))), report)
     table = Value(root, report).table(("frame", "items"), ("frame", "items"))
     frame = table.choice("frame", FRAMES, "enu")
     listed = table.get("items")
@@ -47,13 +61,21 @@ def read_plan(text: str, name: str) -> Plan:
         listed.error(f"has {len(values)} items; allowed: up to {MAX_ITEMS}")
         values = []
     items = [item for value in values if (item := read_item(value, frame == "lla")) is not None]
+    return _checked(Plan(frame, tuple(items)), report)
+
+
+def _checked(plan: Plan, report: Report) -> Plan:
+    if plan.stored is not None and max(map(len, plan.stored)) > MAX_ITEMS:
+        report.error(f"has {max(map(len, plan.stored))} items; allowed: up to {MAX_ITEMS}")
     if report.errors:
         raise WorldError(report.errors)
-    return Plan(frame, tuple(items))
+    return plan
 
 
 def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
-    """The fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
+    """Return the fields of the plan's MISSION_ITEM_INTs. ArduPilot's item 0 is home, so one goes in front."""
+    if plan.stored is not None:
+        return _stored_messages(plan.stored.items, home, autopilot)
     items = _with_landing_places(plan, home) if autopilot == PX4 else plan.items
     messages = [_message(item, plan.frame, home) for item in items]
     if autopilot == ARDUPILOT:
@@ -64,8 +86,31 @@ def as_messages(plan: Plan, home: Home, autopilot: int) -> list[dict[str, Any]]:
     return messages
 
 
+def fence_messages(plan: Plan) -> list[dict[str, Any]]:
+    """Return the fields of the plan's geofence, as MISSION_ITEM_INTs."""
+    return [{**item, "seq": seq} for seq, item in enumerate(plan.stored.fence if plan.stored else ())]
+
+
+def rally_messages(plan: Plan) -> list[dict[str, Any]]:
+    """Return the fields of the plan's rally points, as MISSION_ITEM_INTs."""
+    return [{**item, "seq": seq} for seq, item in enumerate(plan.stored.rally if plan.stored else ())]
+
+
+def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot: int) -> list[dict[str, Any]]:
+    """Home is item 0 of files; it is where the vehicle says, and only ArduPilot's missions have it."""
+    items = [dict(item) for item in stored]
+    if autopilot == ARDUPILOT:
+        items[0] |= {"x": round(home.latitude * 1e7), "y": round(home.longitude * 1e7), "z": home.altitude_msl}
+    else:
+        del items[0]
+        for item in items:
+            if item["command"] == _JUMP:
+                item["param1"] -= 1.0
+    return [item | {"seq": seq, "current": int(seq == 0)} for seq, item in enumerate(items)]
+
+
 def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
-    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is told by its number."""
+    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is given by its number."""
     return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
 
 
@@ -75,7 +120,7 @@ def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
-    """The items with a place for every landing: PX4 takes a latitude and longitude of 0 for what they say."""
+    """The items with a place for every landing: PX4 reads a latitude and longitude of 0 as a position."""
     items = []
     latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
     for item in plan.items:

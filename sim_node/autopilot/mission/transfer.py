@@ -13,28 +13,28 @@ MAX_TRIES = 5
 # The autopilot asks for items; when it stops for so long, it has given up.
 SILENCE_NS = 8_000_000_000
 ACCEPTED = 0  # MAV_MISSION_RESULT
-MISSION = 0  # MAV_MISSION_TYPE
+MISSION, FENCE, RALLY = 0, 1, 2  # MAV_MISSION_TYPE
 # From what an autopilot announces, not from what memory holds.
 MAX_ITEMS = 5000
 
 
 class Transfer(Transaction):
-    """What the three share: they take turns, they repeat, and a MISSION_ACK with an error ends them."""
+    """One at a time: requests are repeated, and a MISSION_ACK with an error ends it."""
 
     key = "mission"
 
     def __init__(self) -> None:
-        self._heard_ns = self._sent_ns = 0
+        self._received_ns = self._sent_ns = 0
         self._tries = 0
         self._last: list[Outgoing] = []
 
-    def say(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
-        """Sends something that is to be answered."""
+    def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
+        """Send something that has to be answered."""
         self._last, self._sent_ns, self._tries = [outgoing], now_ns, 1
         return self._last
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Says it again, or gives up."""
+        """Send it again, or give up."""
         if now_ns - self._sent_ns < RETRY_NS:
             return []
         if self._tries >= MAX_TRIES:
@@ -52,41 +52,53 @@ class Transfer(Transaction):
 
 
 class Upload(Transfer):
-    """Sends items, the fields of MISSION_ITEM_INT, as the autopilot asks for them."""
+    """Sends items, the fields of MISSION_ITEM_INT, as the autopilot requests them.
+
+    items: the mission. others: further lists by their MAV_MISSION_TYPE, such as a geofence, sent after it.
+    """
 
     name = "mission upload"
 
-    def __init__(self, items: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(
+        self, items: Sequence[Mapping[str, Any]], others: Mapping[int, Sequence[Mapping[str, Any]]] | None = None
+    ) -> None:
         super().__init__()
-        self._items = list(items)
+        self._lists = [(MISSION, list(items)), *((kind, list(more)) for kind, more in (others or {}).items() if more)]
+        self._count = sum(len(more) for _, more in self._lists)
         self._asked = -1
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """How many there are."""
-        self._heard_ns = now_ns
-        return self.say(("MISSION_COUNT", {"count": len(self._items), "mission_type": MISSION}), now_ns)
+        """Announce how many items there are."""
+        self._received_ns, self._asked = now_ns, -1
+        kind, items = self._lists[0]
+        return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """The item that is asked for, be it for the second time."""
+        """Send the item that is requested, be it for the second time; then the next list."""
+        kind, items = self._lists[0]
+        if getattr(message.fields, "mission_type", MISSION) != kind:
+            return []
         if message.name in ("MISSION_REQUEST_INT", "MISSION_REQUEST"):
             seq = message.fields.seq
-            if not 0 <= seq < len(self._items):
+            if not 0 <= seq < len(items):
                 return []
-            self._heard_ns = now_ns
+            self._received_ns = now_ns
             if seq > self._asked:
                 self._asked = seq
-                self.report(f"{seq + 1} of {len(self._items)} items")
-            return [("MISSION_ITEM_INT", {"mission_type": MISSION, **self._items[seq]})]
-        if message.name == "MISSION_ACK" and not self.refused(message) and self._asked == len(self._items) - 1:
-            return self.end(True, f"{len(self._items)} items")
+                self.report(f"{seq + 1} of {len(items)} items")
+            return [("MISSION_ITEM_INT", {"mission_type": kind, **items[seq]})]
+        if message.name == "MISSION_ACK" and not self.refused(message) and self._asked == len(items) - 1:
+            del self._lists[0]
+            return self.start(now_ns) if self._lists else self.end(True, f"{self._count} items")
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """The count again until the first item is asked for; then it is the autopilot that repeats."""
+        """Announce again until the first item is requested; then it is the autopilot that repeats."""
         if self._asked < 0:
             return super().tick(now_ns)
-        if now_ns - self._heard_ns > SILENCE_NS:
-            return self.end(False, f"the autopilot stopped asking after item {self._asked + 1} of {len(self._items)}")
+        if now_ns - self._received_ns > SILENCE_NS:
+            left = f"after item {self._asked + 1} of {len(self._lists[0][1])}"
+            return self.end(False, f"the autopilot stopped asking {left}")
         return []
 
 
@@ -102,7 +114,7 @@ class Download(Transfer):
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """How many are there?"""
-        return self.say(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
+        return self.request(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """The count, then each item in its order."""
@@ -122,7 +134,7 @@ class Download(Transfer):
 
     def _next(self, now_ns: int) -> list[Outgoing]:
         if len(self._items) < self._count:
-            return self.say(("MISSION_REQUEST_INT", {"seq": len(self._items), "mission_type": MISSION}), now_ns)
+            return self.request(("MISSION_REQUEST_INT", {"seq": len(self._items), "mission_type": MISSION}), now_ns)
         self.end(True, f"{self._count} items", self._items)
         return [("MISSION_ACK", {"type": ACCEPTED, "mission_type": MISSION})]
 
@@ -134,7 +146,7 @@ class Clear(Transfer):
 
     def start(self, now_ns: int) -> list[Outgoing]:
         """The request."""
-        return self.say(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
+        return self.request(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """Its acknowledgement."""

@@ -25,10 +25,10 @@ _LOG = logging.getLogger("sim_node.page")
 
 
 class _OneLine(logging.Filter):
-    """Reports connection errors on one line, and nothing for connections that end before a request."""
+    """Reports connection errors on one line; nothing about normal operation and connections without a request."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.getMessage() == "opening handshake failed":
+        if record.levelno < logging.WARNING or record.getMessage() == "opening handshake failed":
             return False
         if record.exc_info:
             record.msg, record.args = f"{record.getMessage()}: {record.exc_info[1]!r}", ()

@@ -10,9 +10,9 @@ from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MAX_INSTANCES, PILOT_RANGES, WAYPOINT_RANGES
-from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, Autopilot, Pilot, Waypoint
+from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, LIKE, Autopilot, Pilot, Waypoint
 
-AUTOPILOT_KEYS = ("type", "instance", "start", "links")
+AUTOPILOT_KEYS = ("type", "instance", "start", "links", "like")
 PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
 WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 
@@ -48,7 +48,10 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
     kind, start = table.choice("type", AUTOPILOT_TYPES, "px4"), boolean(table, "start", True)
     # The instance of an autopilot that the run does not start is given by whoever starts it.
     is_any = instance is None and start and kind == "mavlink_builtin"
-    return Autopilot(kind, int(number), start, urls, is_any)
+    like = table.get("like")
+    if like is not None and kind != "mavlink_builtin":
+        like.error(f"{kind} is like itself; only mavlink_builtin can be like another")
+    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]))
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 
-from sim_node.autopilot.links.link import READ_SIZE, Address, LinkFault, link
+from sim_node.autopilot.links.endpoint import READ_SIZE, Address, EndpointFault, endpoint
 
 
-@link("unix")
+@endpoint("unix")
 class UnixLink:
     """A stream to whoever listens at a path."""
 
@@ -17,7 +17,7 @@ class UnixLink:
 
     def __init__(self, url: str, path: str) -> None:
         if not path:
-            raise LinkFault(f"url {url!r}: needs unix:PATH")
+            raise EndpointFault(f"url {url!r}: needs unix:PATH")
         self.url, self._path = url, path
         self._socket: socket.socket | None = None
 

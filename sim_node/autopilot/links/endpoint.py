@@ -1,4 +1,4 @@
-"""What a link is, and the link of a URL."""
+"""What an endpoint of a link is, and the one of a URL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# Where bytes came from on a link that hears several peers; None where there is one.
+# Where bytes came from on an endpoint with several peers; None where there is one.
 Address = tuple[str, int] | None
 LOOPBACK = "127.0.0.1"
 READ_SIZE = 65536
@@ -16,12 +16,12 @@ READ_SIZE = 65536
 MAX_READS = 64
 
 
-class LinkFault(ValueError):
+class EndpointFault(ValueError):
     """A URL that names no link; says what is allowed."""
 
 
 @runtime_checkable
-class Link(Protocol):
+class Endpoint(Protocol):
     """One way to one or more autopilots. Not for several threads; nothing here blocks.
 
     datagrams: whether frames end with what one read gives; connecting: whether `finish` is due when it can be written.
@@ -50,32 +50,32 @@ class Link(Protocol):
         """Sends one frame; dropped where the way is full, like any datagram. Raises OSError."""
 
 
-# By scheme: makes a link of what stands behind it in the URL. Raises LinkFault.
-LINKS: Registry[str, Callable[[str, str], Link]] = Registry(
+# By scheme: makes a link of what stands behind it in the URL. Raises EndpointFault.
+ENDPOINTS: Registry[str, Callable[[str, str], Endpoint]] = Registry(
     "link",
-    shipped=tuple(f"sim_node.autopilot.links.{name}" for name in ("serial_line", "tcp", "udpin", "udpout")),
+    shipped=tuple(f"sim_node.autopilot.links.{name}" for name in ("serial_line", "tcp", "udp")),
     group="sim_node.links",
 )
 # Registers what makes the links of a scheme.
-link = LINKS.add
+endpoint = ENDPOINTS.add
 
 
-def link_to(url: str) -> Link:
-    """The link of a URL as in udpin:127.0.0.1:14540, closed as yet. Raises LinkFault."""
+def endpoint_of(url: str) -> Endpoint:
+    """Return the endpoint of a URL as in udpin:127.0.0.1:14540, closed as yet. Raises EndpointFault."""
     scheme, colon, rest = url.partition(":")
-    make = LINKS.get(scheme)
+    make = ENDPOINTS.get(scheme)
     if not colon or make is None:
-        known = ", ".join(sorted(LINKS))
-        raise LinkFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, LINKS)} (known: {known})")
+        known = ", ".join(sorted(ENDPOINTS))
+        raise EndpointFault(f"url {url!r}: unknown kind {scheme!r}{did_you_mean(scheme, ENDPOINTS)} (known: {known})")
     made = make(url, rest.removeprefix("//"))
-    LINKS.expect(scheme, made, Link, "a Link")
-    return made if LINKS.is_shipped(scheme) else Watched(scheme, made)
+    ENDPOINTS.expect(scheme, made, Endpoint, "an Endpoint")
+    return made if ENDPOINTS.is_shipped(scheme) else Watched(scheme, made)
 
 
 class Watched:
-    """A link of another package. What it reads is looked at, so that a mistake is told as its own."""
+    """An endpoint of another package. What it reads is checked, so that a mistake is reported as its own."""
 
-    def __init__(self, scheme: str, link: Link) -> None:
+    def __init__(self, scheme: str, link: Endpoint) -> None:
         self._scheme, self._link = scheme, link
         self.url, self.datagrams, self.connecting = link.url, link.datagrams, link.connecting
         self.finish, self.close, self.write = link.finish, link.close, link.write
@@ -88,7 +88,7 @@ class Watched:
     def fileno(self) -> int:
         """For select. Raises PluginFault for what is no number."""
         number = self._link.fileno()
-        LINKS.expect(self._scheme, number, int, "from fileno(), a number")
+        ENDPOINTS.expect(self._scheme, number, int, "from fileno(), a number")
         return number
 
     def read(self) -> list[tuple[bytes, Address]]:
@@ -97,13 +97,13 @@ class Watched:
         for chunk in chunks if isinstance(chunks, list) else [chunks]:
             if not (isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[0], bytes)):
                 needed = "a list of (bytes, address) is needed"
-                LINKS.refuse(self._scheme, f"read() returned {chunks!r:.60}; {needed}", self._link)
+                ENDPOINTS.refuse(self._scheme, f"read() returned {chunks!r:.60}; {needed}", self._link)
         return chunks
 
 
 def host_and_port(url: str, rest: str) -> tuple[str, int]:
-    """HOST:PORT, or PORT alone on this machine. Raises LinkFault."""
+    """HOST:PORT, or PORT alone on this machine. Raises EndpointFault."""
     host, _, port = rest.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 65536:
-        raise LinkFault(f"url {url!r}: {port!r} is no port; needs HOST:PORT with a port from 1 to 65535")
+        raise EndpointFault(f"url {url!r}: {port!r} is no port; needs HOST:PORT with a port from 1 to 65535")
     return host or LOOPBACK, int(port)
