@@ -148,7 +148,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
         (["--video", "a.avi"], "no film ends in '.avi'; allowed: .gif, .mp4, .webp"),
         (["-o", "nowhere/a.png"], "folder nowhere does not exist"),
         (["-o", "a.png", "--at", "0.5"], "0.5 s is before the world's start at 1 s"),
-        (["-o", "a.png", "--at", "3e9"], "3e+09 s is beyond the last time that fits into a stamp, 2147483647 s"),
+        (["-o", "a.png", "--at", "3e9"], "3e+09 s is after the last time that fits into a stamp, 2147483647 s"),
         (["-o", "a.png", "--camera", "CAM_WST"], "no frame 'CAM_WST'; did you mean CAM_WEST? (cameras: CAM_WEST)"),
         (["-o", "a.png", "--follow", "bas"], "no frame 'bas'; did you mean base?"),
         (["-o", "a.png", "--fps", "30"], "--fps applies to films; use --at for a picture"),

@@ -73,7 +73,7 @@ def test_people_see_the_same(snap: Callable[..., tuple[int, str, str]]) -> None:
 def test_one_model_of_several(snap: Callable[..., tuple[int, str, str]]) -> None:
     assert snap("--model", "b")[1].startswith("rods: 0 mates, 0 poses solved")
     code, _, err = snap("--model", "bb")
-    assert (code, err) == (2, "sim_node: no system 'bb' (there are: a, b)\n")
+    assert (code, err) == (2, "sim_node: no system 'bb' (known: a, b)\n")
 
 
 def test_what_cannot_be_met_is_told_and_fails(snap: Callable[..., tuple[int, str, str]]) -> None:

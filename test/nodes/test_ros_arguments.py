@@ -50,8 +50,8 @@ def test_what_reaches_no_node_is_told_once_for_each_section(tmp_path: Path) -> N
     file.write_text("simulaton: {ros__parameters: {a: 1, b: 2}}\n/nav: {ros__parameters: {c: 1}}\n")
     words = ["--ros-args", "--params-file", str(file), "-p", "nav:x:=1", "--", "-p", "y:x:=1"]
     assert without_effect(overrides(words), ["/simulation"]) == [
-        f"{file}:1:31: no node '/simulaton' here; did you mean simulation? (here: /simulation); what is set for it has "
-        "no effect",
+        f"{file}:1:31: no node '/simulaton' here; did you mean simulation? (here: /simulation); its "
+        "parameters have no effect",
         f"{file}:2:26: no node '/nav' here (here: /simulation); its parameters have no effect",
         "--ros-args: no node 'nav' here (here: /simulation); its parameters have no effect",
     ]

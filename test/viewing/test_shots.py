@@ -208,7 +208,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
         ({"trails": ("bal",)}, FrameNotFound, r"did you mean ball\?"),
         ({"frames": ("mat",)}, FrameNotFound, r"did you mean map\?"),
         ({"at": -1.0}, RenderError, "-1 s is before the world's start at 0 s"),
-        ({"at": 1e10}, RenderError, "beyond the last time that fits into a stamp"),
+        ({"at": 1e10}, RenderError, "after the last time that fits into a stamp"),
     ],
 )
 def test_what_cannot_be_taken_is_told(asked: dict[str, Any], error: type[Exception], message: str) -> None:
