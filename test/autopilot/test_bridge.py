@@ -25,7 +25,7 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.autopilot import commands, setpoints
-from sim_node.autopilot.bridge import BridgeSettings
+from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.links.endpoint import MAX_READS
@@ -183,7 +183,7 @@ def test_a_goto_whose_mode_is_refused_or_left_says_so() -> None:
             return goto
 
         left = bridge.ask(leaving)
-        assert left == (False, "given up: the mode is LOITER, no longer GUIDED", None)
+        assert left == (False, "cancelled: the mode is LOITER, no longer GUIDED", None)
 
 
 def test_setpoints_stream_at_their_rate_until_they_are_stopped() -> None:
@@ -396,7 +396,7 @@ def test_a_recording_plays_as_a_vehicle_and_takes_no_commands() -> None:
     made.bridge.playback = Playback(EXCERPT, speed=0.0)
     made.start()
     made.wait_for(lambda: made.count(POSE) > 900)
-    assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording takes no commands", None)
+    assert made.ask(lambda vehicle: commands.arm(True)) == (False, "a recording accepts no commands", None)
     made.join()
     assert made.bridge.playback.ended
 
@@ -479,7 +479,7 @@ def test_made_up_system_ids_cost_nothing_until_they_repeat_and_little_after() ->
             attacker.sendto(heartbeat(system), ("127.0.0.1", port))
         bridge.wait_for(lambda: bridge.complaints, "a complaint")
         assert "system 3 at" in bridge.complaints[0]
-        assert "3 vehicles already (parameter max_vehicles)" in bridge.complaints[0]
+        assert "3 vehicles are the limit (parameter max_vehicles)" in bridge.complaints[0]
         sent = last.sent
         last.wait_for(lambda: last.sent > sent + 10, what="the vehicle that is there goes on")
         bridge.wait_for(lambda: len(bridge.bridge.vehicles) == 3)
