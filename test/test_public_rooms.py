@@ -23,18 +23,16 @@ PACKAGES = tuple(
 )
 # Rooms that do not list their public names yet, packages that do not document them yet, and class names that
 # still stand for two things. Remove entries; never add any.
-UNLISTED = ("sim_node.autopilot", "sim_node.formats", "sim_node.geometry", "sim_node.nodes")
+UNLISTED: tuple[str, ...] = ()
 UNDOCUMENTED = (
     "sim_node.assembly",
     "sim_node.autopilot.links",
-    "sim_node.autopilot.lockstep",
     "sim_node.autopilot.mission",
     "sim_node.control",
-    "sim_node.formats.openplx",
     "sim_node.physics",
     "sim_node.sensors",
 )
-AMBIGUOUS = ("Autopilot", "Body", "UnknownFrame", "Wait")
+AMBIGUOUS = ("Body",)
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
 
 

@@ -228,8 +228,8 @@ class Bridge:
         if len(self.vehicles) >= self._settings.max_vehicles:
             self._warn(
                 "too many",
-                f"ignoring system {system} at {_place(route, address)}: {len(self.vehicles)} vehicles are the limit "
-                "(parameter max_vehicles)",
+                f"ignoring system {system} at {_place(route, address)}: there are {len(self.vehicles)} vehicles "
+                "already (parameter max_vehicles)",
                 time.monotonic_ns(),
             )
             return None

@@ -82,7 +82,14 @@ class Connection:
         return self._signing
 
     def keep_up(self, now_ns: int) -> bool:
-        """Open the link if it is down and its pause is over. Return whether its file descriptor is new."""
+        """Open the link if it is down and its pause is over.
+
+        Args:
+            now_ns: Monotonic time (ns).
+
+        Returns:
+            Whether its file descriptor is new.
+        """
         if self.state != "down" or now_ns < self._next_try_ns:
             return False
         try:
@@ -96,7 +103,11 @@ class Connection:
         return True
 
     def connected(self, now_ns: int) -> None:
-        """Handle that the link can be written to for the first time."""
+        """Handle that the link can be written to for the first time.
+
+        Args:
+            now_ns: Monotonic time (ns).
+        """
         try:
             self.link.finish()
         except OSError as error:
@@ -111,7 +122,12 @@ class Connection:
             self._signing.close()
 
     def went_down(self, error: OSError, now_ns: int) -> None:
-        """Close the link. It is opened again after a pause."""
+        """Close the link. It is opened again after a pause.
+
+        Args:
+            error: The reason.
+            now_ns: Monotonic time (ns).
+        """
         self.link.close()
         self.state, self.why = "down", error.strerror or str(error)
         self.is_in_use = is_in_use(error)
@@ -124,7 +140,14 @@ class Connection:
         self._parser.reception = reception
 
     def receive(self, now_ns: int) -> Iterator[tuple[Message, Address]]:
-        """Yield the received messages that are accepted. Each packet is parsed on demand."""
+        """Iterate over the received messages that are accepted. Each packet is parsed on demand.
+
+        Args:
+            now_ns: Monotonic time (ns).
+
+        Yields:
+            Each message and the address of its sender.
+        """
         try:
             chunks = self.link.read()
         except OSError as error:
@@ -141,7 +164,14 @@ class Connection:
                 yield message, address
 
     def send(self, name: str, fields: Mapping[str, Any], to: Address, now_ns: int) -> None:
-        """Send a message to a peer."""
+        """Send a message to a peer.
+
+        Args:
+            name: The name of the message.
+            fields: Its fields by name; missing ones are zero.
+            to: The address of the peer.
+            now_ns: Monotonic time (ns).
+        """
         if self.state != "up":
             return
         try:
@@ -151,7 +181,13 @@ class Connection:
             self.went_down(error, now_ns)
 
     def send_to_all(self, name: str, fields: Mapping[str, Any], now_ns: int) -> None:
-        """Send a message to every active peer, or to the other end."""
+        """Send a message to every active peer, or to the other end.
+
+        Args:
+            name: The name of the message.
+            fields: Its fields by name; missing ones are zero.
+            now_ns: Monotonic time (ns).
+        """
         for address in [peer for peer, last_ns in self.peers.items() if now_ns - last_ns > PEER_TIMEOUT_NS]:
             del self.peers[address]
             self._first.discard(address)

@@ -1,4 +1,4 @@
-"""Worlds to x_xy XML, the models of the RING toolbox."""
+"""Worlds as x_xy XML, the models of the RING toolbox."""
 
 from __future__ import annotations
 
@@ -19,15 +19,23 @@ INDENT = "    "
 
 
 def to_x_xy(world: World) -> str:
-    """The model as an XML text that reads back as the same bodies.
+    """Return a world as an x_xy text, which reads back as the same bodies.
 
-    Raises ValueError that names everything the format has no words for: frames, sensors, motions, forces, vehicles,
-    contacts, other shapes and joints, inertias and initial states of their own. The integrator and the origin are not
-    written.
+    The integrator and the origin are not written.
+
+    Args:
+        world: The world.
+
+    Returns:
+        The XML text.
+
+    Raises:
+        ValueError: Lists everything that the format cannot express: frames, sensors, motions, forces, vehicles,
+            contacts, other shapes and joints, explicit inertias and initial states.
     """
     problems = list(_problems(world))
     if problems:
-        raise ValueError("x_xy has no words for " + "; ".join(problems))
+        raise ValueError("x_xy cannot express " + "; ".join(problems))
     children: dict[str, list[Body]] = {}
     for body in world.bodies:
         children.setdefault(body.parent, []).append(body)
@@ -93,7 +101,7 @@ def _element(tag: str, attributes: list[tuple[str, str]], depth: int, *, closed:
 
 
 def _numbers(values: npt.ArrayLike) -> str:
-    """The shortest digits that read back as the same doubles."""
+    """Return the shortest digits that read back as the same doubles."""
     numbers = np.asarray(values, dtype=np.float64) + 0.0
     return " ".join(repr(number).removesuffix(".0") for number in numbers.tolist())
 
@@ -103,7 +111,7 @@ def _seconds(nanoseconds: int) -> str:
 
 
 def _problems(world: World) -> Iterator[str]:
-    """What the format cannot say, in a few words each."""
+    """Yield a short description of everything that the format cannot express."""
     for name, parts in world.parts.items():
         if PARTS[name].type is not Body:
             yield f"the {name}" + ("" if PARTS[name].single else f", of which there are {len(parts)}")
@@ -114,7 +122,7 @@ def _problems(world: World) -> Iterator[str]:
         if body.joint not in x_xy.joint_names():
             yield f"{body.name}: a {body.joint} joint"
         if body.parent not in places:
-            yield f"{body.name}: a parent that is no body"
+            yield f"{body.name}: a parent that is not a body"
         for what in ("inertial", "q", "qd"):
             if getattr(body, what) is not None:
                 yield f"{body.name}: {what}"

@@ -1,4 +1,4 @@
-"""The array types that every room speaks."""
+"""The array types of all packages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def as_rows(values: npt.ArrayLike, width: int, what: str) -> FloatArray:
-    """Return `values` as float64 (..., width), without a copy where it is that already.
+    """Return `values` as float64 (..., width), without copying if they already are.
 
-    Raises ValueError, naming `what` and both shapes, where the last axis has another length.
+    Raises ValueError with `what` and both shapes if the last axis has another length.
     """
     rows = np.asarray(values, dtype=np.float64)
     if rows.ndim == 0 or rows.shape[-1] != width:

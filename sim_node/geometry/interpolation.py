@@ -1,4 +1,4 @@
-"""Motion between two poses: along the shortest arc, or along the cubic that has given velocities at both.
+"""Motion between two poses: along the shortest arc, or along the cubic with given velocities at both.
 
 `u` runs from 0 at the first knot to 1 at the second, has the shape (...) of the leading axes it broadcasts
 with, and is not clipped.
@@ -16,10 +16,16 @@ from sim_node.geometry.arrays import FloatArray, as_rows
 def slerp(a: npt.ArrayLike, b: npt.ArrayLike, u: npt.ArrayLike) -> FloatArray:
     """Interpolate along the shorter great arc from `a` to `b`, at constant angular velocity.
 
-    a, b: (..., 4) unit quaternions [x, y, z, w]; u: (...).
-    Returns (..., 4), unit to 1e-15 where a and b are, exactly `a` at u = 0 and `b` (or -b) at u = 1.
-    Where a.b rounds to 1 (turns below 3e-8 rad) the arc is its chord: the two differ by less than one ulp.
+    If a.b rounds to 1 (angles below 3e-8 rad), the arc is its chord: the two differ by less than one ulp.
     Shoemake, Animating rotation with quaternion curves, SIGGRAPH 1985.
+
+    Args:
+        a: Unit quaternions (..., 4) [x, y, z, w].
+        b: Unit quaternions (..., 4) [x, y, z, w].
+        u: Fractions (...), not clipped.
+
+    Returns:
+        Quaternions (..., 4), unit to 1e-15 if a and b are; exactly `a` at u = 0 and `b` (or -b) at u = 1.
     """
     a, b = as_rows(a, 4, "quaternion"), as_rows(b, 4, "quaternion")
     u = np.asarray(u, dtype=np.float64)
@@ -37,10 +43,17 @@ def slerp(a: npt.ArrayLike, b: npt.ArrayLike, u: npt.ArrayLike) -> FloatArray:
 
 
 def interpolate(pa: npt.ArrayLike, pb: npt.ArrayLike, u: npt.ArrayLike, out: FloatArray | None = None) -> FloatArray:
-    """Interpolate poses (..., 7): positions along the straight line, orientations by slerp.
+    """Interpolate positions linearly and orientations by slerp.
 
-    Returns (..., 7), written to `out` if given (which may be `pa` or `pb`). Exactly `pa` at u = 0 and `pb` (its
-    quaternion perhaps negated) at u = 1; a position that both poses share stays exactly as it is.
+    Args:
+        pa: Poses (..., 7) [x y z qx qy qz qw].
+        pb: Poses (..., 7) [x y z qx qy qz qw].
+        u: Fractions (...), not clipped.
+        out: An array (..., 7) to write to, which may be `pa` or `pb`.
+
+    Returns:
+        Poses (..., 7): exactly `pa` at u = 0 and `pb` (its quaternion perhaps negated) at u = 1. A position that both
+        poses share is returned exactly.
     """
     pa, pb = as_rows(pa, 7, "pose"), as_rows(pb, 7, "pose")
     u = np.asarray(u, dtype=np.float64)
@@ -57,11 +70,21 @@ def interpolate(pa: npt.ArrayLike, pb: npt.ArrayLike, u: npt.ArrayLike, out: Flo
 def hermite_pose(
     pa: npt.ArrayLike, pb: npt.ArrayLike, ta: npt.ArrayLike, tb: npt.ArrayLike, dt: npt.ArrayLike, u: npt.ArrayLike
 ) -> FloatArray:
-    """Return the pose (..., 7) at fraction u (...) of the way between two knots that lie dt (...) seconds apart.
+    """Interpolate between two poses with given velocities at both.
 
-    pa, pb: (..., 7) the knots' poses; ta, tb: (..., 6) their velocities, as `sim_node.geometry.tangents` gives them.
     Position and velocity, linear and angular, are continuous in time across knots of any spacing; accelerations are
-    not. Exactly `pa` at u = 0 and `pb` (its quaternion perhaps negated) at u = 1.
+    not.
+
+    Args:
+        pa: Poses (..., 7) [x y z qx qy qz qw] at the first knot.
+        pb: Poses (..., 7) [x y z qx qy qz qw] at the second knot.
+        ta: Velocities (..., 6) at the first knot, from `sim_node.geometry.tangents`.
+        tb: Velocities (..., 6) at the second knot, likewise.
+        dt: Time between the knots (...), s.
+        u: Fractions (...), not clipped.
+
+    Returns:
+        Poses (..., 7): exactly `pa` at u = 0 and `pb` (its quaternion perhaps negated) at u = 1.
     """
     pa, pb = as_rows(pa, 7, "pose"), as_rows(pb, 7, "pose")
     step = np.asarray(dt, dtype=np.float64)[..., None]

@@ -1,4 +1,4 @@
-"""The decorator that compiles a function with numba, wherever sim_node is installed. Importing this imports numba."""
+"""The decorator that compiles functions with numba. Importing this module imports numba."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.typeinfer import register_dispatcher
 
-_told = False
+_warned = False
 
 
 def kernel(*signature: object, **options: object) -> Callable[[Callable[..., Any]], Any]:
-    """Compile a function to machine code, kept on disk for the next process where there is a place for it.
+    """Compile a function to machine code, which is kept on disk for later processes if possible.
 
-    signature: numba's, to compile at once; without one the first call compiles. options: those of numba.njit.
+    signature: numba's signature, to compile at once; without it, the first call compiles. options: those of numba.njit.
     numba keeps the code in $NUMBA_CACHE_DIR, else in __pycache__ beside the source, else in the user's cache folder
-    ($XDG_CACHE_HOME, ~/.cache). Where none can be written, as on a read-only system, each process compiles anew; a
-    warning says so once. The code is compiled anew when the file of the kernel changes, or one that it takes kernels or
-    constants from: import these before the kernels. Every compiled function in sim_node goes through here.
+    ($XDG_CACHE_HOME, ~/.cache). If none of them is writable, as on a read-only system, each process compiles the code,
+    and one warning is logged. The code is compiled again if the file of the kernel changes, or one from which it uses
+    kernels or constants: import these before the kernels. Every compiled function in sim_node uses this decorator.
     """
 
     def compiled(function: Callable[..., Any]) -> Any:
         try:
             dispatcher = njit(**options)(function)
-            dispatcher._cache = _Cache(function)  # what cache=True sets, but forgiving
+            dispatcher._cache = _Cache(function)  # what cache=True sets, but tolerant of errors
             if signature:  # what njit does with one
                 with register_dispatcher(dispatcher):
                     dispatcher.compile(*signature)
@@ -44,23 +44,23 @@ def kernel(*signature: object, **options: object) -> Callable[[Callable[..., Any
             if "cannot cache function" not in str(refused):
                 raise
             folder = os.path.dirname(inspect.getfile(function))
-            _tell(f"neither {folder}/__pycache__ nor the user's cache folder can be written")
+            _warn(f"neither {folder}/__pycache__ nor the user's cache folder can be written")
         except _UNUSABLE as refused:
-            _tell(str(refused))
+            _warn(str(refused))
         return njit(*signature, **options)(function)
 
     return compiled
 
 
-# What numba raises for a folder or a file that it cannot read or write, or that holds half of what it should.
+# What numba raises for a folder or a file that cannot be read or written, or that is incomplete.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
 class _Cache(FunctionCache):  # type: ignore[misc]
-    """numba's cache of a function, for which a full disk or a damaged file is no reason to fail a call.
+    """numba's cache of a function, in which a full disk or a damaged file does not make a call fail.
 
-    numba renews it when the function's own file changes, but machine code contains that of the kernels that it calls
-    and the constants that it names: the files that these come from count as well.
+    numba updates it when the function's own file changes. But machine code also contains that of the kernels that it
+    calls and the constants that it uses, so that the files of these count, too.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -73,22 +73,22 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         try:
             return super().load_overload(sig, target_context)
         except _UNUSABLE as refused:
-            _tell(str(refused))
+            _warn(str(refused))
             return None
 
     def save_overload(self, sig: object, data: object) -> None:
         try:
             super().save_overload(sig, data)
         except _UNUSABLE as refused:
-            _tell(str(refused))
+            _warn(str(refused))
 
 
-# By file of kernels: what all that its machine code is made of comes to.
+# For each file of kernels, a digest of everything that its machine code depends on.
 _stamps: dict[str, str] = {}
 
 
 def _parts(function: Callable[..., Any], file: str) -> Iterator[str]:
-    """What stands in the file of a function, and in those of the kernels and modules that it has imported so far."""
+    """Yield digests of a function's file, and of the kernels and modules that it has imported so far."""
     yield _digest(file)
     for name, value in list(function.__globals__.items()):
         if isinstance(value, (Dispatcher, ModuleType)):
@@ -104,12 +104,12 @@ def _digest(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def _tell(why: str) -> None:
-    global _told
-    if not _told:
-        _told = True
+def _warn(why: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
         logging.getLogger(__name__).warning(
-            "compiled kernels cannot be kept, each process compiles them anew: %s; "
-            "set NUMBA_CACHE_DIR to a folder that can",
+            "compiled kernels cannot be cached, each process compiles them again: %s; "
+            "set NUMBA_CACHE_DIR to a writable folder",
             why,
         )

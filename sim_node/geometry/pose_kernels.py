@@ -1,7 +1,7 @@
 """Pose algebra for compiled kernels: quaternions and poses as numbers in registers, without arrays.
 
-Quaternions are Hamilton and scalar last, poses [x y z qx qy qz qw], as in poses.py; quaternions are taken to be unit.
-Importing this imports numba.
+Quaternions are Hamilton and scalar last, poses [x y z qx qy qz qw], as in poses.py. Quaternions are assumed to be unit.
+Importing this module imports numba.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -36,7 +36,7 @@ def multiply(ax, ay, az, aw, bx, by, bz, bw):
 
 @kernel()
 def axes(qx, qy, qz, qw):
-    """Return the rows of a quaternion's rotation matrix, one after the other: its columns are the rotated axes."""
+    """Return the rows of a quaternion's rotation matrix, one after the other. Its columns are the rotated axes."""
     return (
         1.0 - 2.0 * (qy * qy + qz * qz),
         2.0 * (qx * qy - qz * qw),
@@ -58,7 +58,7 @@ def cross(ax, ay, az, bx, by, bz):
 
 @kernel()
 def compose(a, b):
-    """Return the pose of c in the outer frame, from a, of b's frame in it, and b, of c in that."""
+    """Return the pose of c in the outer frame, from the pose a of b's frame in it and the pose b of c in b's frame."""
     ax, ay, az, aqx, aqy, aqz, aqw = a
     bx, by, bz, bqx, bqy, bqz, bqw = b
     x, y, z = rotate(aqx, aqy, aqz, aqw, bx, by, bz)
@@ -76,7 +76,10 @@ def invert(a):
 
 @kernel()
 def relative(a, b):
-    """Return the pose of b in a, both given in one frame; as invert and compose do, but precise far from its origin."""
+    """Return the pose of b in a, both given in one frame.
+
+    Equals invert and compose, but is precise far from the origin.
+    """
     ax, ay, az, aqx, aqy, aqz, aqw = a
     back = (0.0, 0.0, 0.0, -aqx, -aqy, -aqz, aqw)
     return compose(back, (b[0] - ax, b[1] - ay, b[2] - az, b[3], b[4], b[5], b[6]))

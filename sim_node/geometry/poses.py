@@ -1,7 +1,7 @@
 """Rigid transforms as poses [x y z qx qy qz qw] that map child coordinates into the parent.
 
-Every function takes array-likes of shape (..., 7) and broadcasts the leading axes as numpy does. Lengths are
-in metres; quaternions are unit and not checked.
+Every function accepts array-likes of shape (..., 7) and broadcasts the leading axes as numpy does. Lengths are
+in metres. Quaternions are unit and not checked.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def orientation(p: npt.ArrayLike) -> FloatArray:
 
 
 def compose(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
-    """Return a b: the pose in a's parent of what has pose `b` in a's child frame."""
+    """Return a b: the pose in a's parent of an object with pose `b` in a's child frame."""
     a, b = as_rows(a, 7, "pose"), as_rows(b, 7, "pose")
     p = np.empty(np.broadcast(a, b).shape)
     np.add(a[..., :3], quaternions.rotate(a[..., 3:], b[..., :3]), out=p[..., :3])
@@ -54,7 +54,7 @@ def invert(p: npt.ArrayLike) -> FloatArray:
 
 
 def apply(p: npt.ArrayLike, points: npt.ArrayLike) -> FloatArray:
-    """Return points (..., 3), given in the child, in the parent; one pose moves a whole cloud."""
+    """Transform points (..., 3) from the child into the parent. One pose transforms a whole cloud."""
     p = as_rows(p, 7, "pose")
     return p[..., :3] + quaternions.rotate(p[..., 3:], points)
 
@@ -62,7 +62,7 @@ def apply(p: npt.ArrayLike, points: npt.ArrayLike) -> FloatArray:
 def relative(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
     """Return invert(a) b: the pose of `b` in `a`, both given in one parent.
 
-    The positions are subtracted before they are rotated, so nothing is lost far from the origin.
+    Positions are subtracted before they are rotated, so that no precision is lost far from the origin.
     """
     a, b = as_rows(a, 7, "pose"), as_rows(b, 7, "pose")
     back = quaternions.conjugate(a[..., 3:])
@@ -91,8 +91,8 @@ def to_homogeneous(p: npt.ArrayLike, scale: npt.ArrayLike | None = None) -> Floa
 def from_homogeneous(m: npt.ArrayLike) -> FloatArray:
     """Return the poses (..., 7) of rigid matrices m (..., 4, 4), quaternions with w >= 0.
 
-    Raises ValueError where the last row is not [0, 0, 0, 1] or the rest is no rotation (scaled, sheared or
-    mirrored) within 1e-6.
+    Raises ValueError unless the last row is [0, 0, 0, 1] and the rest is a rotation (not scaled, sheared or mirrored)
+    within 1e-6.
     """
     m = np.asarray(m, dtype=np.float64)
     if m.shape[-2:] != (4, 4):

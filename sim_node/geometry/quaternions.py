@@ -1,8 +1,8 @@
 """Rotations as unit quaternions [x, y, z, w], Hamilton product, one or a batch at a time.
 
-Every function takes array-likes of shape (..., 4), broadcasts the leading axes as numpy does, and returns
+Every function accepts array-likes of shape (..., 4), broadcasts the leading axes as numpy does, and returns
 (4,) for (4,). A quaternion rotates child coordinates into the parent: rotate(q, v) = q v q*. Unit norm is
-expected and not checked, except where a function says that it takes any norm. Angles are in radians.
+expected and not checked, except where a function accepts any norm. Angles are in radians.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sim_node.geometry.arrays import FloatArray, as_rows
 
 _CONJUGATE = np.array([-1.0, -1.0, -1.0, 1.0])
-_SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
+_MIN_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 def multiply(a: npt.ArrayLike, b: npt.ArrayLike) -> FloatArray:
@@ -242,7 +242,7 @@ def _wrap(angle: FloatArray) -> FloatArray:
 
 def _checked_square(rows: FloatArray, what: str) -> FloatArray:
     square = _dot(rows, rows)
-    usable = (square >= _SMALLEST_NORMAL) & (square < np.inf)
+    usable = (square >= _MIN_NORMAL) & (square < np.inf)
     if not usable.all():
         first = tuple(np.argwhere(~usable)[0].tolist())
         where = f"{what}{list(first)}" if first else what
@@ -252,7 +252,7 @@ def _checked_square(rows: FloatArray, what: str) -> FloatArray:
 
 def _check_rotation(m: FloatArray, tolerance: float) -> None:
     error = np.abs(m @ np.swapaxes(m, -1, -2) - np.eye(3)).max(axis=(-2, -1))
-    with np.errstate(invalid="ignore"):  # the error of a NaN is told below
+    with np.errstate(invalid="ignore"):  # NaN is reported below
         right = (error <= tolerance) & (np.linalg.det(m) > 0.0)
     if not right.all():
         first = tuple(np.argwhere(~right)[0].tolist())

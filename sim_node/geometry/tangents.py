@@ -1,10 +1,4 @@
-"""Velocities at which a curve passes its knots: Catmull-Rom's, and the shape-preserving ones of PCHIP.
-
-Both take times_s (K,) in seconds, strictly increasing, evenly spaced or not, and poses (K, 7), and return (K, 6) for
-`sim_node.geometry.interpolation.hermite_pose`. A row is [linear velocity in the parent's axes (m/s), angular velocity
-in the child's axes (rad/s)]. closed: the last pose is the first again and the motion goes round, with one velocity at
-both. Both raise ValueError for fewer than two knots, times that do not increase, or a closed motion with a gap.
-"""
+"""Velocities of a curve at its knots: Catmull-Rom, and the shape-preserving ones of PCHIP."""
 
 from __future__ import annotations
 
@@ -16,12 +10,24 @@ from sim_node.geometry.arrays import FloatArray, as_rows
 
 
 def catmull_rom_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> FloatArray:
-    """Return the velocities (K, 6) of a Catmull-Rom spline through `poses`; see the module for the arguments.
+    """Return the velocities of a Catmull-Rom spline.
 
-    Inside, the velocity of the parabola through three neighbours; at an open end, the mean of its interval, so that
-    two knots give constant velocity. Rotations take the same weights of the mean angular velocities of the shortest
-    arcs; an arc's axis is the same seen from both its ends. The curve may overshoot its knots.
+    Inside, they are those of the parabola through three neighbours; at an open end, the mean of its interval, so that
+    two knots result in constant velocity. Rotations use the same weights of the mean angular velocities of the shortest
+    arcs; the axis of an arc is the same from both ends. The curve may overshoot its knots.
     Barry & Goldman, A recursive evaluation algorithm for a class of Catmull-Rom splines, SIGGRAPH 1988.
+
+    Args:
+        times_s: Times (K,) of the knots (s), strictly increasing, with any spacing.
+        poses: Poses (K, 7) [x y z qx qy qz qw] of the knots.
+        closed: Whether the last pose equals the first and the motion repeats, with one velocity at both.
+
+    Returns:
+        Velocities (K, 6) for `hermite_pose`: linear along the parent's axes (m/s), angular along the child's axes
+        (rad/s).
+
+    Raises:
+        ValueError: There are fewer than two knots, times do not increase, or a closed motion has a gap.
     """
     means, steps = _means(times_s, poses, closed)
     before, after = steps[:-1, None], steps[1:, None]
@@ -30,17 +36,28 @@ def catmull_rom_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: b
 
 
 def pchip_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> FloatArray:
-    """Return the velocities (K, 6) of the shape-preserving curve through `poses`; see the module for the arguments.
+    """Return the velocities of a shape-preserving curve.
 
     Positions are PCHIP on each axis: between two knots no coordinate leaves the range of the two. The velocity is zero
-    where the mean velocities on both sides differ in sign, else their weighted harmonic mean; an open end takes the
+    where the mean velocities on both sides differ in sign, else their weighted harmonic mean; an open end uses the
     limited three-point formula. Fritsch & Butland, A method for constructing local monotone piecewise cubic
     interpolants, SIAM J. Sci. Stat. Comput. 5(2), 1984; Moler, Numerical Computing with MATLAB, SIAM 2004, 3.6.
-
     Rotations about one axis are PCHIP of the angle. In general, with a and b the mean angular velocities of the arcs
     on both sides, the rate is the same harmonic mean, along both axes in proportion to their weights, times the cosine
     of the angle between a and b, and zero where that is negative. It is at most three times the smaller of the two, is
     continuous in the poses, and depends neither on the parent's axes nor on the child's.
+
+    Args:
+        times_s: Times (K,) of the knots (s), strictly increasing, with any spacing.
+        poses: Poses (K, 7) [x y z qx qy qz qw] of the knots.
+        closed: Whether the last pose equals the first and the motion repeats, with one velocity at both.
+
+    Returns:
+        Velocities (K, 6) for `hermite_pose`: linear along the parent's axes (m/s), angular along the child's axes
+        (rad/s).
+
+    Raises:
+        ValueError: There are fewer than two knots, times do not increase, or a closed motion has a gap.
     """
     means, steps = _means(times_s, poses, closed)
     weights = steps[:-1, None] + 2.0 * steps[1:, None], 2.0 * steps[:-1, None] + steps[1:, None]
@@ -53,14 +70,14 @@ def pchip_tangents(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -
 
 
 def _harmonic(a: FloatArray, b: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
-    """The weighted harmonic means of a and b, zero where their signs differ."""
+    """Return the weighted harmonic means of a and b, zero where their signs differ."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         mean: FloatArray = (weight_a + weight_b) / (weight_a / a + weight_b / b)
     return np.where(((a > 0.0) & (b > 0.0)) | ((a < 0.0) & (b < 0.0)), mean, 0.0)
 
 
 def _turning(means: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> FloatArray:
-    """The rates (N, 3) between neighbouring ones of the mean angular velocities `means` (N + 1, 3)."""
+    """Return the rates (N, 3) between neighbouring ones of the mean angular velocities `means` (N + 1, 3)."""
     lengths = np.sqrt(np.einsum("ki,ki->k", means, means))[:, None]
     axes = means / np.where(lengths > 0.0, lengths, 1.0)
     a, b = axes[:-1], axes[1:]
@@ -70,7 +87,7 @@ def _turning(means: FloatArray, weight_a: FloatArray, weight_b: FloatArray) -> F
 
 
 def _end(means: FloatArray, steps: FloatArray) -> FloatArray:
-    """The velocity (6,) at the open end before means[0]: per axis, and about the axis of the first arc."""
+    """Return the velocity (6,) at the open end before means[0]: per axis, and about the axis of the first arc."""
     if len(means) == 1:
         return np.asarray(means[0])
     length = float(np.linalg.norm(means[0, 3:]))
@@ -81,7 +98,7 @@ def _end(means: FloatArray, steps: FloatArray) -> FloatArray:
 
 
 def _three_point(first: FloatArray, second: FloatArray, step: float, next_step: float) -> FloatArray:
-    """The slope of the parabola through the first three knots at its end, limited so that it makes no new extremum."""
+    """Return the slope of the parabola through the first three knots at its end, limited to avoid a new extremum."""
     slope = ((2.0 * step + next_step) * first - step * second) / (step + next_step)
     slope = np.where(np.sign(slope) == np.sign(first), slope, 0.0)
     steep = (np.sign(first) != np.sign(second)) & (np.abs(slope) > 3.0 * np.abs(first))
@@ -89,7 +106,10 @@ def _three_point(first: FloatArray, second: FloatArray, step: float, next_step: 
 
 
 def _means(times_s: npt.ArrayLike, poses: npt.ArrayLike, closed: bool) -> tuple[FloatArray, FloatArray]:
-    """Mean velocities (N, 6) and lengths (N,) of the intervals; a closed motion's last comes first and first last."""
+    """Return mean velocities (N, 6) and lengths (N,) of the intervals.
+
+    A closed motion is extended by one interval at each end.
+    """
     poses = as_rows(poses, 7, "poses")
     steps = _steps(times_s, len(poses))
     points, qs = poses[:, :3], poses[:, 3:]

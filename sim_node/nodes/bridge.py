@@ -31,16 +31,21 @@ from sim_node.wire.topic import Outlet, Tee
 if TYPE_CHECKING:
     from sim_node.recording.recorder import Recorder
 
-# How often it is looked whether a stream of setpoints still has a publisher.
-LOOK_S = 0.1
-# How often what has come is handed to a recording.
+# How often to check whether a stream of setpoints still has a publisher.
+POLL_S = 0.1
+# How often messages are committed to a recording.
 COMMIT_S = 0.1
 
 
 class BridgeNode(LoopNode):
-    """Bridges the links of its parameters, sim_node.nodes.bridge_parameters.SPECS; `parameters` override them.
+    """Bridges MAVLink links to the graph.
 
-    beside: whether another node has the command line, and so the name that stands there. Raises ParameterFault.
+    Args:
+        parameters: Overrides of the parameters in sim_node.nodes.bridge_parameters.SPECS.
+        beside: Whether the arguments of the command line, such as the node's name, belong to another node.
+
+    Raises:
+        ParameterFault: A parameter is invalid.
     """
 
     def __init__(self, parameters: dict[str, Any] | None = None, *, beside: bool = False) -> None:
@@ -78,19 +83,23 @@ class BridgeNode(LoopNode):
         self._tf_parent = values["tf_parent"]
         self._topics: dict[int, VehiclePublishers] = {}
         self._tf: dict[int, VehicleTf] = {}
-        # Services and subscriptions are made in the executor's thread, which may be waiting on the others.
+        # Services and subscriptions are created in the executor's thread, which may be waiting on the others.
         self._new: deque[Vehicle] = deque()
         self._new_guard = self.create_guard_condition(self._serve_new)
         self._setpoints: list[VehicleSetpoints] = []
         self._missions: list[VehicleMissions] = []
-        # One timer for all vehicles, by wall time: publishers go whether simulated time runs or not.
-        self.create_timer(LOOK_S, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        # One timer for all vehicles, by wall time: publishers may end while simulated time is paused.
+        self.create_timer(POLL_S, self._update_setpoints, clock=Clock(clock_type=ClockType.STEADY_TIME))
         self._diagnostics = BridgeDiagnostics(self, self.bridge)
 
-    # What the bridge tells, in its own thread
+    # Called by the bridge, in its own thread
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
-        """Its topics and frames at once, its services soon."""
+        """Create topics and frames of a vehicle at once, and its services in the executor's thread.
+
+        Args:
+            vehicle: The vehicle.
+        """
         system = vehicle.system
         frames = vehicle.telemetry.frames
         self._topics[system] = VehiclePublishers(self._outlet, self.naming.name(system), self._graph_ns)
@@ -104,15 +113,29 @@ class BridgeNode(LoopNode):
         )
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
-        """A message of a vehicle."""
+        """Publish a message of a vehicle.
+
+        Args:
+            system: The vehicle's system id.
+            topic: The topic.
+            data: The message as CDR.
+        """
         self._topics[system].send(topic, data)
 
     def warn(self, text: str) -> None:
-        """In the log."""
+        """Log a warning.
+
+        Args:
+            text: The warning.
+        """
         self.get_logger().error(text)
 
     def report(self, text: str) -> None:
-        """In the log."""
+        """Log information.
+
+        Args:
+            text: The information.
+        """
         self.get_logger().info(text)
 
     def _stream_tf(self, now_ns: int) -> None:
@@ -134,16 +157,16 @@ class BridgeNode(LoopNode):
         commands = VehicleCommands(self, self.bridge, vehicle, name)
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
-        # One at a time: the executor looks in between whether it is to end.
+        # One at a time, so that the executor can stop in between.
         self._new_guard.trigger()
 
-    def _look(self) -> None:
+    def _update_setpoints(self) -> None:
         for vehicle in self._setpoints:
-            vehicle.look()
+            vehicle.update()
 
 
 class _Thread:
-    """Runs a bridge, and its recording if there is one, in a thread of its own."""
+    """Runs a bridge, and its recording if there is one, in a thread."""
 
     def __init__(self, bridge: Bridge, recorder: Recorder | None) -> None:
         self._bridge, self._recorder = bridge, recorder
@@ -152,12 +175,12 @@ class _Thread:
         self._failure: Exception | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Begins; `ended` is called where a recording is over or the bridge fails."""
+        """Start the thread. `ended` is called at the end of a log or if the bridge fails."""
         self._ended = ended
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it. Raises what made it fail."""
+        """Stop the thread. Raises the exception that made it fail."""
         if self._thread.is_alive():
             self._bridge.stop()
             self._thread.join()

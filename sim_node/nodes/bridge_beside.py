@@ -1,4 +1,4 @@
-"""A bridge beside a simulation, in its process: what the built-in autopilots tell becomes topics by itself."""
+"""A bridge in the process of a simulation: topics of the built-in autopilots without a separate node."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ FIRST_PORT = 14540
 
 
 def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[BridgeNode, ...]:
-    """One bridge node for all vehicles of a world that the built-in autopilot flies; none where there are none.
+    """Return a bridge node for all vehicles of a world with a built-in autopilot; none if there are none.
 
-    Topics are below the vehicles' names, frames are those of the world, which the simulation itself moves. prefix:
+    Topics are below the vehicles' names. Frames are those of the world, which the simulation publishes. prefix: goes
     before the names of frames.
     """
     flown = flown_by_builtin(world)
     if not flown:
         return ()
-    # Here and not above: worlds without autopilots start without pymavlink.
+    # Imported here, so that worlds without autopilots run without pymavlink.
     from sim_node.nodes.bridge import BridgeNode
     from sim_node.nodes.bridge_parameters import is_namespace
 
@@ -35,14 +35,14 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         "base_frame": prefix + "{name}/base_link",
         "tf_parent": "none",
         "use_sim_time": use_sim_time,
-        # What the arguments of the process say of recording is for the simulation.
+        # Recording arguments of the process are for the simulation.
         "record": "",
     }
     return (BridgeNode(parameters, beside=True),)
 
 
 def parameters_beside(world: World) -> tuple[str, ...]:
-    """The parameters of the bridge that bridges_for makes; none where it makes none. Raises WorldError."""
+    """Return the parameters of the bridge that bridges_for creates; none if it creates none. Raises WorldError."""
     if not flown_by_builtin(world):
         return ()
     try:
@@ -53,7 +53,7 @@ def parameters_beside(world: World) -> tuple[str, ...]:
 
 
 def flown_by_builtin(world: World) -> dict[int, str]:
-    """The names of the vehicles that the built-in autopilot flies, by its instances."""
+    """Return the names of the vehicles with a built-in autopilot, by its instances."""
     return {
         vehicle.autopilot.instance: vehicle.name
         for vehicle in world.vehicles

@@ -1,4 +1,4 @@
-"""How links and vehicles are, on /diagnostics once a second."""
+"""The state of links and vehicles, on /diagnostics once a second."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes import publishers
 
-# Of the messages of the last second, worth a warning.
-LOSS_WORTH_TELLING = 0.02
+# Fraction of the messages of the last second whose loss is a warning.
+MAX_LOSS = 0.02
 
 
 class BridgeDiagnostics:
@@ -27,7 +27,7 @@ class BridgeDiagnostics:
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
         self._counts: dict[object, tuple[int, int]] = {}
         self._time = time.monotonic()
-        # Wall time: a link is up or down whether simulated time runs or not.
+        # Wall time: the state of links does not depend on simulated time.
         node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
@@ -45,17 +45,17 @@ class BridgeDiagnostics:
 
     def _link(self, connection: Connection, elapsed: float) -> DiagnosticStatus:
         reception = connection.reception
-        came, lost = self._since(connection, reception.messages, reception.lost)
+        received, lost = self._since(connection, reception.messages, reception.lost)
         level, message = DiagnosticStatus.OK, "up"
         if connection.state != "up":
             level = DiagnosticStatus.ERROR
             message = f"{connection.state}: {connection.why}" if connection.why else connection.state
-        elif not came:
+        elif not received:
             level, message = DiagnosticStatus.WARN, "up, nothing comes in"
-        elif lost > LOSS_WORTH_TELLING * (came + lost):
-            level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (came + lost):.0f} % lost"
+        elif lost > MAX_LOSS * (received + lost):
+            level, message = DiagnosticStatus.WARN, f"{100.0 * lost / (received + lost):.0f} % lost"
         values: list[tuple[str, object]] = [
-            ("rate (messages/s)", f"{came / elapsed:.1f}"),
+            ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("messages", reception.messages),
             ("lost", reception.lost),
             ("junk (bytes)", reception.junk),
@@ -75,12 +75,12 @@ class BridgeDiagnostics:
     def _vehicle(self, vehicle: Vehicle, elapsed: float) -> DiagnosticStatus:
         telemetry = vehicle.telemetry
         clock, heartbeat = telemetry.clock, telemetry.heartbeat
-        came, _ = self._since(vehicle, vehicle.received, 0)
+        received, _ = self._since(vehicle, vehicle.received, 0)
         mode = mode_name(heartbeat) if heartbeat else "unknown"
         level = DiagnosticStatus.OK if vehicle.connected else DiagnosticStatus.ERROR
         message = mode if vehicle.connected else "silent"
         values: list[tuple[str, object]] = [
-            ("rate (messages/s)", f"{came / elapsed:.1f}"),
+            ("rate (messages/s)", f"{received / elapsed:.1f}"),
             ("link", vehicle.route.name),
             ("mode", mode),
             ("streaming", vehicle.stream.owner or "nothing"),
@@ -95,11 +95,11 @@ class BridgeDiagnostics:
             values.append(("geoid", "no grid: altitudes above the ellipsoid come from the receiver, or are NaN"))
         return self._status(f"vehicle {vehicle.system}", level, message, values)
 
-    def _since(self, key: object, came: int, lost: int) -> tuple[int, int]:
-        """How many since the last time."""
+    def _since(self, key: object, received: int, lost: int) -> tuple[int, int]:
+        """Return the counts since the last call."""
         before = self._counts.get(key, (0, 0))
-        self._counts[key] = came, lost
-        return came - before[0], lost - before[1]
+        self._counts[key] = received, lost
+        return received - before[0], lost - before[1]
 
     def _status(self, name: str, level: bytes, message: str, values: Iterable[tuple[str, object]]) -> DiagnosticStatus:
         return DiagnosticStatus(

@@ -1,4 +1,4 @@
-"""`Buffer`, with the methods and return types of tf2_ros.Buffer, over a transform tree."""
+"""`Buffer`, with the methods and return types of tf2_ros.Buffer, on a transform tree."""
 
 from __future__ import annotations
 
@@ -23,14 +23,18 @@ _IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 class Buffer:
-    """Stores transforms and answers lookups; change the import and keep the code.
+    """Stores and looks up transforms. A drop-in replacement for tf2_ros.Buffer.
 
-    cache_time: how long transforms are kept (10 s); node: offers the service tf2_frames where tf2_msgs has it, and
-    its clock is followed when it jumps back. tolerance: how far outside the history a lookup may be, nothing by
-    default, as in tf2. static_patterns: as in TransformTree, none by default. tree: one to use instead of a new one.
+    Times are rclpy.time.Time or builtin_interfaces/Time, zero for the latest. Invalid transforms raise
+    InvalidArgumentException, where tf2 logs an error and drops them. Waits end when the transform is received, not at
+    the next poll.
 
-    Times are rclpy.time.Time or builtin_interfaces/Time, zero for the latest. What tf2 drops with a line in the
-    log raises InvalidArgumentException here. Waits end when the transform comes, not at the next poll.
+    Args:
+        cache_time: How long transforms are kept; 10 s by default.
+        node: Offers the service tf2_frames if tf2_msgs has it. The buffer is cleared when its clock jumps back.
+        tolerance: How far outside the history a lookup may be; zero by default, as in tf2.
+        static_patterns: As in TransformTree; none by default.
+        tree: A tree to use instead of a new one.
     """
 
     def __init__(
@@ -56,19 +60,39 @@ class Buffer:
     # Storing
 
     def set_transform(self, transform: Any, authority: str) -> None:
-        """Store a TransformStamped. Raises InvalidArgumentException for one that cannot be."""
+        """Store a transform.
+
+        Args:
+            transform: A TransformStamped.
+            authority: The name of its sender, for all_frames_as_yaml.
+
+        Raises:
+            InvalidArgumentException: The transform is invalid.
+        """
         self._set(transform, authority, static=False)
 
     def set_transform_static(self, transform: Any, authority: str) -> None:
-        """Store a TransformStamped that holds for all times. Raises InvalidArgumentException."""
+        """Store a transform that is valid at all times.
+
+        Args:
+            transform: A TransformStamped.
+            authority: The name of its sender, for all_frames_as_yaml.
+
+        Raises:
+            InvalidArgumentException: The transform is invalid.
+        """
         self._set(transform, authority, static=True)
 
     def clear(self) -> None:
-        """Forget all but static transforms."""
+        """Drop all but static transforms."""
         self.tree.clear()
 
     def follow(self, node: Node) -> None:
-        """Clear what is newer when this node's clock jumps back; wake its executor when a future is done."""
+        """Drop later transforms when a node's clock jumps back, and wake its executor when a future is done.
+
+        Args:
+            node: The node. Only the first one is followed.
+        """
         if self._jumps is not None:
             return
         self._node = node
@@ -86,17 +110,41 @@ class Buffer:
     # Looking up
 
     def lookup_transform(self, target_frame: str, source_frame: str, time: Any, timeout: Any = _AT_ONCE) -> Any:
-        """Return the TransformStamped that takes data of source_frame into target_frame at `time`.
+        """Return the transform from one frame to another.
 
-        Waits up to `timeout` for it. Raises LookupException, ConnectivityException, ExtrapolationException or
-        InvalidArgumentException.
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+            timeout: How long to wait for it.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            LookupException: A frame does not exist.
+            ConnectivityException: The frames are not connected.
+            ExtrapolationException: The time is outside the history.
+            InvalidArgumentException: A frame name is invalid.
         """
         if timeout is not _AT_ONCE:
             self.can_transform(target_frame, source_frame, time, timeout)
         return self.lookup_transform_core(target_frame, source_frame, time)
 
     def lookup_transform_core(self, target_frame: str, source_frame: str, time: Any) -> Any:
-        """Return the transform as lookup_transform does, without a wait."""
+        """Return the transform as lookup_transform does, without waiting.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            TransformException: As lookup_transform does.
+        """
         stamp = nanoseconds(time)
         if target_frame == source_frame:
             return to_message(target_frame, source_frame, stamp or self._newest(target_frame), _IDENTITY)
@@ -115,9 +163,21 @@ class Buffer:
         fixed_frame: str,
         timeout: Any = _AT_ONCE,
     ) -> Any:
-        """Return the transform from source_frame at one time to target_frame at another, through fixed_frame.
+        """Return the transform from a frame at one time to another frame at another time.
 
-        Waits and raises as lookup_transform does.
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for it.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            TransformException: As lookup_transform does.
         """
         if timeout is not _AT_ONCE:
             self.can_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame, timeout)
@@ -126,7 +186,21 @@ class Buffer:
     def lookup_transform_full_core(
         self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
     ) -> Any:
-        """Return the transform as lookup_transform_full does, without a wait."""
+        """Return the transform as lookup_transform_full does, without waiting.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            A TransformStamped.
+
+        Raises:
+            TransformException: As lookup_transform does.
+        """
         at, until = nanoseconds(source_time), nanoseconds(target_time)
         try:
             pose = self.tree.lookup_full(target_frame, until or None, source_frame, at or None, fixed_frame)
@@ -143,16 +217,36 @@ class Buffer:
         timeout: Any = _AT_ONCE,
         return_debug_tuple: bool = False,
     ) -> Any:
-        """Whether lookup_transform would answer, within `timeout`; with return_debug_tuple, (bool, why not)."""
+        """Return whether lookup_transform would succeed.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+            timeout: How long to wait for it.
+            return_debug_tuple: Whether to return a reason, too.
+
+        Returns:
+            A bool; with return_debug_tuple, (bool, reason).
+        """
         self._wait(lambda: self._can(target_frame, source_frame, time), timeout)
         answer = self.can_transform_core(target_frame, source_frame, time)
         return answer if return_debug_tuple else answer[0]
 
     def can_transform_core(self, target_frame: str, source_frame: str, time: Any) -> tuple[bool, str]:
-        """Return (whether lookup_transform would answer now, why not)."""
+        """Return whether lookup_transform would succeed now.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            (bool, reason).
+        """
         if self._can(target_frame, source_frame, time):
             return True, ""
-        return _asked(lambda: self.lookup_transform_core(target_frame, source_frame, time))
+        return _outcome(lambda: self.lookup_transform_core(target_frame, source_frame, time))
 
     def can_transform_full(
         self,
@@ -164,53 +258,130 @@ class Buffer:
         timeout: Any = _AT_ONCE,
         return_debug_tuple: bool = False,
     ) -> Any:
-        """Whether lookup_transform_full would answer, within `timeout`; as can_transform."""
-        asked = (target_frame, target_time, source_frame, source_time, fixed_frame)
-        self._wait(lambda: self._can_full(*asked), timeout)
-        answer = self.can_transform_full_core(*asked)
+        """Return whether lookup_transform_full would succeed.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for it.
+            return_debug_tuple: Whether to return a reason, too.
+
+        Returns:
+            A bool; with return_debug_tuple, (bool, reason).
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        self._wait(lambda: self._can_full(*arguments), timeout)
+        answer = self.can_transform_full_core(*arguments)
         return answer if return_debug_tuple else answer[0]
 
     def can_transform_full_core(
         self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
     ) -> tuple[bool, str]:
-        """Return (whether lookup_transform_full would answer now, why not)."""
-        asked = (target_frame, target_time, source_frame, source_time, fixed_frame)
-        return (True, "") if self._can_full(*asked) else _asked(lambda: self.lookup_transform_full_core(*asked))
+        """Return whether lookup_transform_full would succeed now.
 
-    # Looking up later
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            (bool, reason).
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        return (
+            (True, "") if self._can_full(*arguments) else _outcome(lambda: self.lookup_transform_full_core(*arguments))
+        )
+
+    # Asynchronous lookups
 
     async def lookup_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
-        """Return the transform as soon as it is there; for coroutines that an rclpy executor runs."""
+        """Return the transform as soon as it is available. For coroutines that an rclpy executor runs.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            A TransformStamped.
+        """
         await self.wait_for_transform_async(target_frame, source_frame, time)
         return self.lookup_transform_core(target_frame, source_frame, time)
 
     async def lookup_transform_full_async(
         self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
     ) -> Any:
-        """Return the transform of lookup_transform_full as soon as it is there."""
-        asked = (target_frame, target_time, source_frame, source_time, fixed_frame)
-        await self.wait_for_transform_full_async(*asked)
-        return self.lookup_transform_full_core(*asked)
+        """Return the transform of lookup_transform_full as soon as it is available.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            A TransformStamped.
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        await self.wait_for_transform_full_async(*arguments)
+        return self.lookup_transform_full_core(*arguments)
 
     def wait_for_transform_async(self, target_frame: str, source_frame: str, time: Any) -> Any:
-        """Return a Future of rclpy whose result is the transform."""
-        asked = (target_frame, source_frame, time)
-        return self._future(lambda: self._can(*asked), lambda: self.lookup_transform_core(*asked))
+        """Return a future of the transform.
+
+        Args:
+            target_frame: The frame to transform into.
+            source_frame: The frame of the data.
+            time: When; zero for the latest.
+
+        Returns:
+            A Future of rclpy whose result is a TransformStamped.
+        """
+        arguments = (target_frame, source_frame, time)
+        return self._future(lambda: self._can(*arguments), lambda: self.lookup_transform_core(*arguments))
 
     def wait_for_transform_full_async(
         self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
     ) -> Any:
-        """Return a Future of rclpy whose result is the transform of lookup_transform_full."""
-        asked = (target_frame, target_time, source_frame, source_time, fixed_frame)
-        return self._future(lambda: self._can_full(*asked), lambda: self.lookup_transform_full_core(*asked))
+        """Return a future of the transform of lookup_transform_full.
+
+        Args:
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            source_frame: The frame of the data.
+            source_time: The time of the data.
+            fixed_frame: A frame that does not move between the two times.
+
+        Returns:
+            A Future of rclpy whose result is a TransformStamped.
+        """
+        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
+        return self._future(lambda: self._can_full(*arguments), lambda: self.lookup_transform_full_core(*arguments))
 
     # Messages
 
     def transform(self, object_stamped: Any, target_frame: str, timeout: Any = _AT_ONCE, new_type: Any = None) -> Any:
-        """Return a stamped message in target_frame, at its own stamp.
+        """Transform a stamped message at its own stamp.
 
-        Takes PointStamped, Vector3Stamped, PoseStamped, PoseWithCovarianceStamped, PointCloud2 and what is
-        registered with tf2_ros; new_type needs tf2_ros.
+        Args:
+            object_stamped: A PointStamped, Vector3Stamped, PoseStamped, PoseWithCovarianceStamped, PointCloud2, or a
+                type that is registered with tf2_ros.
+            target_frame: The frame to transform into.
+            timeout: How long to wait for the transform.
+            new_type: Type of the result; requires tf2_ros.
+
+        Returns:
+            The transformed message.
+
+        Raises:
+            TransformException: As lookup_transform does.
+            TypeError: Messages of this type cannot be transformed.
         """
         header = object_stamped.header
         transform = self.lookup_transform(target_frame, header.frame_id, header.stamp, timeout)
@@ -225,7 +396,23 @@ class Buffer:
         timeout: Any = _AT_ONCE,
         new_type: Any = None,
     ) -> Any:
-        """Return a stamped message in target_frame as it was at target_time, fixed_frame standing still between."""
+        """Transform a stamped message into a frame at another time.
+
+        Args:
+            object_stamped: The message; see `transform`.
+            target_frame: The frame to transform into.
+            target_time: The time of the target.
+            fixed_frame: A frame that does not move between the two times.
+            timeout: How long to wait for the transform.
+            new_type: Type of the result; requires tf2_ros.
+
+        Returns:
+            The transformed message.
+
+        Raises:
+            TransformException: As lookup_transform does.
+            TypeError: Messages of this type cannot be transformed.
+        """
         header = object_stamped.header
         transform = self.lookup_transform_full(
             target_frame, target_time, header.frame_id, header.stamp, fixed_frame, timeout
@@ -235,14 +422,25 @@ class Buffer:
     # The tree
 
     def get_latest_common_time(self, target_frame: str, source_frame: str) -> Any:
-        """Return the newest rclpy Time that all frames between the two have; zero where all of them are static."""
+        """Return the latest time for which the transform between two frames is available.
+
+        Args:
+            target_frame: One frame.
+            source_frame: The other frame.
+
+        Returns:
+            An rclpy Time; zero if all frames between them are static.
+
+        Raises:
+            TransformException: As lookup_transform does.
+        """
         try:
             return Time(nanoseconds=self.tree.latest_common_time(target_frame, source_frame) or 0)
         except TransformError as error:
             raise as_tf2(error) from error
 
     def all_frames_as_string(self) -> str:
-        """Return a line per frame: who is its parent."""
+        """Return a line per frame with its parent."""
         known = (frame for frame in self.tree.describe() if frame.parent)
         return "".join(f"Frame {frame.name} exists with parent {frame.parent}.\n" for frame in known)
 
@@ -313,7 +511,7 @@ class Buffer:
                 future.set_exception(error)
             executor = getattr(self._node, "executor", None)
             if executor is not None:
-                # It sleeps until something comes on the graph; what came did so in another thread.
+                # The executor sleeps until a message is received, but this one was received in another thread.
                 executor.wake()
 
         wait = self.tree.when(is_ready, settle)
@@ -333,7 +531,7 @@ class Buffer:
         self._service = node.create_service(FrameGraph, "tf2_frames", answer)
 
 
-def _asked(look_up: Callable[[], Any]) -> tuple[bool, str]:
+def _outcome(look_up: Callable[[], Any]) -> tuple[bool, str]:
     try:
         look_up()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""How the simulation keeps up, and how its autopilots and programs stand, on /diagnostics once a second."""
+"""The pace of the simulation, and the state of its autopilots and programs, on /diagnostics once a second."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sim_node.programs.supervisor import Running
 from sim_node.simulation import Loop
 from sim_node.wire.clock import Stamp
 
-# Later than this at the 99th percentile, or slower than this part of the asked speed, is worth a warning.
+# A warning is published above this lateness at the 99th percentile, or below this fraction of the requested speed.
 LATE_S, SLOW = 0.005, 0.95
 
 
 class Diagnostics:
-    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, of each autopilot and program.
+    """Publishes a DiagnosticStatus of a loop's rate, lateness and real-time factor, and of each autopilot and program.
 
-    stamp: as of all that the simulation publishes.
+    stamp: stamps of the messages, as those of everything that the simulation publishes.
     """
 
     def __init__(
@@ -36,22 +36,25 @@ class Diagnostics:
         self._stamp = stamp
         self._dropped = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
-        # Wall time: a paused simulation still tells that it is paused.
+        # Wall time: a paused simulation still reports that it is paused.
         self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
         pace = self._loop.pace()
-        asked = self._node.get_parameter("real_time_factor").value
+        requested = self._node.get_parameter("real_time_factor").value
         level, message = DiagnosticStatus.OK, "running"
         if self._loop.paused:
             message = "paused"
-        elif pace.rate and asked and pace.real_time_factor < SLOW * asked:
-            level, message = DiagnosticStatus.WARN, f"slower than asked: {pace.real_time_factor:.2f} of {asked:g}"
+        elif pace.rate and requested and pace.real_time_factor < SLOW * requested:
+            level, message = (
+                DiagnosticStatus.WARN,
+                f"slower than requested: {pace.real_time_factor:.2f} of {requested:g}",
+            )
         elif pace.lateness_p99 > LATE_S:
             level, message = DiagnosticStatus.WARN, f"late: 1 % of ticks by {pace.lateness_p99 * 1e3:.1f} ms or more"
         dropped = self._loop.simulation.pictures_dropped
         if dropped > self._dropped:
-            level, message = DiagnosticStatus.WARN, f"{dropped - self._dropped} pictures of cameras left out"
+            level, message = DiagnosticStatus.WARN, f"{dropped - self._dropped} camera pictures dropped"
         self._dropped = dropped
         if self._node.count_publishers("/clock") > 1:
             level, message = DiagnosticStatus.WARN, "another node publishes /clock too: time jumps between the two"
@@ -81,17 +84,17 @@ class Diagnostics:
         array.header.stamp = Time(nanoseconds=self._stamp(self._loop.simulation.time_ns)).to_msg()
         self._publisher.publish(array)
 
-    def _autopilot(self, peer: VehicleCoSimulator) -> DiagnosticStatus:
-        """Whether it flies its vehicle: nobody there yet is worth a warning, one that was lost is an error."""
-        wait = peer.wait
+    def _autopilot(self, vehicle: VehicleCoSimulator) -> DiagnosticStatus:
+        """Return the state of an autopilot: a warning before it connects, an error if the connection was lost."""
+        wait = vehicle.wait
         level = DiagnosticStatus.OK
         if not wait.peer or wait.since is not None:
             level = DiagnosticStatus.ERROR if wait.lost else DiagnosticStatus.WARN
         return DiagnosticStatus(
             level=level,
-            name=f"{self._node.get_fully_qualified_name()}: autopilot of {peer.name}",
+            name=f"{self._node.get_fully_qualified_name()}: autopilot of {vehicle.name}",
             message=wait.describe(),
-            hardware_id=peer.name,
+            hardware_id=vehicle.name,
             values=[
                 KeyValue(key="lockstep", value=str(wait.lockstep).lower()),
                 KeyValue(key="times lost", value=str(wait.lost)),
@@ -99,7 +102,7 @@ class Diagnostics:
         )
 
     def _program(self, running: Running) -> DiagnosticStatus:
-        """Whether it runs: one that has ended is worth a warning."""
+        """Return the state of a program: a warning if it has ended."""
         return DiagnosticStatus(
             level=DiagnosticStatus.WARN if running.ended.is_set() else DiagnosticStatus.OK,
             name=f"{self._node.get_fully_qualified_name()}: program {running.program.name}",

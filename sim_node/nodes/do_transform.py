@@ -1,4 +1,4 @@
-"""Messages taken into another frame: points, vectors, poses, covariances, point clouds."""
+"""Transformation of messages into another frame: points, vectors, poses, covariances, point clouds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def point(message: Any, transform: Any) -> Any:
 
 
 def vector(message: Any, transform: Any) -> Any:
-    """Return a Vector3Stamped in the transform's axes; vectors are turned and not moved."""
+    """Return a Vector3Stamped in the transform's axes. Vectors are rotated and not translated."""
     moved = Vector3Stamped(header=transform.header)
     found = quaternions.rotate(_pose(transform)[3:], _xyz(message.vector))
     moved.vector.x, moved.vector.y, moved.vector.z = found.tolist()
@@ -42,7 +42,7 @@ def pose(message: Any, transform: Any) -> Any:
 
 
 def pose_with_covariance(message: Any, transform: Any) -> Any:
-    """Return a PoseWithCovarianceStamped; both blocks of the covariance and their mix turn with the axes."""
+    """Return a PoseWithCovarianceStamped. All blocks of the covariance are rotated."""
     moved = PoseWithCovarianceStamped(header=transform.header)
     _move_pose(message.pose.pose, transform, moved.pose.pose)
     turn = np.kron(np.eye(2), quaternions.to_matrix(_pose(transform)[3:]))
@@ -52,9 +52,9 @@ def pose_with_covariance(message: Any, transform: Any) -> Any:
 
 
 def cloud(message: Any, transform: Any) -> Any:
-    """Return a PointCloud2 with x, y and z moved, its stamp and all other fields kept.
+    """Return a PointCloud2 with transformed x, y and z. Its stamp and all other fields stay the same.
 
-    Raises ValueError where x, y and z are not there as floats of one width.
+    Raises ValueError unless x, y and z are floats.
     """
     moved = PointCloud2(
         height=message.height,
@@ -71,7 +71,7 @@ def cloud(message: Any, transform: Any) -> Any:
     found = poses.apply(_pose(transform), np.stack(columns, axis=-1).astype(np.float64))
     for axis, column in enumerate(columns):
         column[...] = found[..., axis]
-    # Of this one type the setter takes the bytes as they are.
+    # Only for this type does the setter accept bytes directly.
     moved.data.frombytes(data.tobytes())
     return moved
 
@@ -86,9 +86,9 @@ TRANSFORMS: dict[Any, Callable[[Any, Any], Any]] = {
 
 
 def transformer(kind: Any) -> Callable[[Any, Any], Any]:
-    """Return what transforms messages of a type; types registered with tf2_ros count too.
+    """Return the function that transforms messages of a type, including types registered with tf2_ros.
 
-    Raises TypeError, naming the types that can be transformed.
+    Raises TypeError with the types that can be transformed.
     """
     if kind in TRANSFORMS:
         return TRANSFORMS[kind]
@@ -102,7 +102,7 @@ def transformer(kind: Any) -> Callable[[Any, Any], Any]:
 
 
 def _column(message: Any, data: npt.NDArray[np.uint8], axis: str) -> npt.NDArray[Any]:
-    """A field of all points as a view (height, width) of the data."""
+    """Return a field of all points as a view (height, width) of the data."""
     field = next((field for field in message.fields if field.name == axis), None)
     if field is None or field.datatype not in _FLOATS or field.count > 1:
         known = ", ".join(f"{field.name} (type {field.datatype})" for field in message.fields)

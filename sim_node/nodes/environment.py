@@ -1,4 +1,4 @@
-"""The ROS 2 installation in use, and what DDS and rclpy's logs start with."""
+"""The ROS 2 installation, and the environment of DDS and rclpy's logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_node.world.locate import PACKAGE, share
 
 
 def distro() -> str:
-    """The distribution: of the set-up that is sourced, else of the wheels."""
+    """Return the distribution: that of the sourced setup, else that of the wheels."""
     sourced = os.environ.get("ROS_DISTRO")
     if sourced:
         return f"{sourced} (sourced)"
@@ -29,7 +29,7 @@ def distro() -> str:
 
 
 def middleware() -> str:
-    """The rmw in use."""
+    """Return the rmw implementation."""
     return str(rclpy.get_rmw_implementation_identifier())
 
 
@@ -41,9 +41,9 @@ VARIABLE = "ROS_LOG_DIR"
 
 
 def provide_log_folder() -> None:
-    """Set ROS_LOG_DIR to a new temporary folder where neither it is set nor its default can be written.
+    """Set ROS_LOG_DIR to a new temporary folder if it is not set and its default is not writable.
 
-    The default is $ROS_HOME/log, else ~/.ros/log (REP 136). A read-only home, or none, is common in containers.
+    The default is $ROS_HOME/log, else ~/.ros/log (REP 136). A read-only or missing home is common in containers.
     """
     if os.environ.get(VARIABLE):
         return
@@ -57,11 +57,11 @@ def provide_log_folder() -> None:
     try:
         os.environ[VARIABLE] = tempfile.mkdtemp(prefix="sim_node-ros-log-")
     except OSError:
-        return  # rclpy says what it lacks
-    print(f"sim_node: {default} cannot be written; ROS logs go to {os.environ[VARIABLE]}", file=sys.stderr)
+        return  # rclpy reports the error
+    print(f"sim_node: {default} is not writable; ROS logs go to {os.environ[VARIABLE]}", file=sys.stderr)
 
 
-# Any of these means that somebody has set ROS up here and knows what they want.
+# If any of these is set, the user has configured ROS, and it is not changed.
 _REACH_SET_BY_USERS = (
     "ROS_AUTOMATIC_DISCOVERY_RANGE",
     "ROS_LOCALHOST_ONLY",
@@ -139,7 +139,7 @@ def remove_stale_segments(folder: Path = SHARED_MEMORY) -> int:
 
 
 def free_bytes(folder: Path) -> int:
-    """What can be written to a folder's file system; 0 where there is none."""
+    """Return the free space of a folder's file system; 0 if there is none."""
     try:
         return shutil.disk_usage(folder).free
     except OSError:

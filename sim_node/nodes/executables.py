@@ -1,4 +1,4 @@
-"""The executables that `ros2 run` and launch files start; everything comes from parameters."""
+"""The executables that `ros2 run` and launch files start. All settings are parameters."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def simulation(arguments: list[str] | None = None) -> int:
-    """`ros2 run sim_node simulation`; arguments as run_node takes them. Returns the exit code."""
-    # Entered before rclpy is loaded: a Ctrl-C meanwhile is a good end, too.
-    with ExitInterrupt() as interrupt, _missing_told():
+    """Run `ros2 run sim_node simulation`. Return the exit code. See run_node for the arguments."""
+    # Entered before rclpy is loaded, so that Ctrl-C during the import is handled, too.
+    with ExitInterrupt() as interrupt, _report_missing_package():
         from sim_node.nodes.simulation import SimulationNode, headline
         from sim_node.nodes.spin import run_node
 
@@ -30,8 +30,8 @@ def simulation(arguments: list[str] | None = None) -> int:
 
 
 def bridge(arguments: list[str] | None = None) -> int:
-    """`ros2 run sim_node bridge`; arguments as run_node takes them. Returns the exit code."""
-    with ExitInterrupt() as interrupt, _missing_told():
+    """Run `ros2 run sim_node bridge`. Return the exit code. See run_node for the arguments."""
+    with ExitInterrupt() as interrupt, _report_missing_package():
         from sim_node.nodes.bridge import BridgeNode
         from sim_node.nodes.spin import run_node
 
@@ -39,8 +39,8 @@ def bridge(arguments: list[str] | None = None) -> int:
 
 
 def replay(arguments: list[str] | None = None) -> int:
-    """`ros2 run sim_node replay`; arguments as run_node takes them. Returns the exit code."""
-    with ExitInterrupt() as interrupt, _missing_told():
+    """Run `ros2 run sim_node replay`. Return the exit code. See run_node for the arguments."""
+    with ExitInterrupt() as interrupt, _report_missing_package():
         from sim_node.nodes.replay import ReplayNode, prepare_replay
         from sim_node.nodes.spin import run_node
 
@@ -49,8 +49,8 @@ def replay(arguments: list[str] | None = None) -> int:
 
 
 @contextmanager
-def _missing_told() -> Iterator[None]:
-    """Ends the process with 1 and one line where a package is not installed."""
+def _report_missing_package() -> Iterator[None]:
+    """Exit with code 1 and one line if a package is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The time on the graph: /clock where somebody publishes it, else the wall clock."""
+"""The time of the graph: /clock if it has a publisher, else the wall clock."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def nanoseconds(time: Any) -> int:
 
 
 class GraphClock:
-    """Follows /clock without being told whether there is one, as a watcher of any graph has to.
+    """Follows /clock if there is one, for nodes that observe any graph.
 
-    node: spun by somebody; found: called once, when /clock is first heard.
+    node: has to be spun by the caller; found: called once, when /clock is first received.
     """
 
     def __init__(self, node: Node, found: Callable[[], None] = lambda: None) -> None:
@@ -38,15 +38,15 @@ class GraphClock:
         self._latest_ns: int | None = None
         self._unreadable = Unreadable(node.get_logger().warning)
         best_effort = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-        self._subscription = node.create_subscription(Clock, "/clock", self._take, best_effort, raw=True)
+        self._subscription = node.create_subscription(Clock, "/clock", self._receive, best_effort, raw=True)
 
     def now_ns(self) -> int | None:
-        """The time, or None while /clock has a publisher and has not been heard yet."""
+        """Return the time, or None while /clock has a publisher but no message has been received."""
         if self._latest_ns is not None:
             return self._latest_ns
         return None if self._node.count_publishers("/clock") else time.time_ns()
 
-    def _take(self, message: bytes) -> None:
+    def _receive(self, message: bytes) -> None:
         try:
             time_ns = first_stamp(message)
         except ValueError as error:

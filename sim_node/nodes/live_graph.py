@@ -1,4 +1,4 @@
-"""The transforms of a running graph, followed by a node of its own."""
+"""The transforms of a running graph, received by a separate node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.tree import TransformTree
 
 
 class LiveGraph:
-    """While entered, hears /tf and /tf_static. tree: what is known of the frames."""
+    """Receives /tf and /tf_static while it is entered. tree: the received transforms."""
 
     def __init__(self) -> None:
         self.tree = TransformTree(detect_jumps=True)
@@ -53,5 +53,5 @@ class LiveGraph:
             rclpy.try_shutdown()
 
     def traffic(self) -> dict[str, FrameTraffic]:
-        """How each frame is published."""
+        """Return the traffic of each frame."""
         return self._statistics.traffic()

@@ -1,4 +1,4 @@
-"""Recording a live graph: any topics, as bytes, with the QoS of their publishers."""
+"""Recording of a live graph: any topics, as bytes, with the QoS of their publishers."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
 from sim_node.wire.topic import Qos, Send, Topic
 
-# How often it is looked for topics and publishers that are new, and what has come is handed to the bag.
-LOOK_S, COMMIT_S = 0.25, 0.1
-# What may wait in a subscription while this process is busy.
-DEEP = 1000
+# How often to look for new topics and publishers, and to commit received messages to the bag.
+POLL_S, COMMIT_S = 0.25, 0.1
+# Minimum depth of a subscription, for messages that are received while this process is busy.
+MIN_DEPTH = 1000
 
 
 class LiveRecordingNode(LoopNode):
-    """Records the topics of the graph that settings want, those that come later too.
+    """Records the topics of the graph that the settings select, including later ones.
 
-    missed: of each topic, how many messages the middleware lost on their way here; warned of once. Messages are stamped
-    as they arrive, by the wall clock, or by /clock if `simulated`: what comes before the first
-    /clock is left out then. Raises BagError.
+    Messages are stamped on arrival by the wall clock, or by /clock if `simulated`; messages before the first /clock are
+    then dropped. missed: for each topic, the number of messages that the middleware lost, with one warning. Raises
+    BagError.
     """
 
     def __init__(self, folder: Path, settings: Settings, *, simulated: bool = False) -> None:
@@ -53,14 +53,14 @@ class LiveRecordingNode(LoopNode):
         self._now_ns: Callable[[], int | None] = GraphClock(self).now_ns if simulated else time.time_ns
         self.missed: dict[str, int] = {}
         self._counted: dict[str, int] = {}
-        self._heard: dict[str, tuple[Qos, Subscription]] = {}
+        self._subscribed: dict[str, tuple[Qos, Subscription]] = {}
         self._left_out: set[str] = set()
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_S, self.look, clock=steady)
+        self.create_timer(POLL_S, self.update, clock=steady)
         self.create_timer(COMMIT_S, self._commit, clock=steady)
 
-    def look(self) -> None:
-        """Subscribes to what is new, and takes note of publishers that are."""
+    def update(self) -> None:
+        """Subscribe to new topics, and add new publishers."""
         for name, types in self.get_topic_names_and_types():
             if name in self._left_out or not self.recorder.settings.wants(name):
                 continue
@@ -74,31 +74,31 @@ class LiveRecordingNode(LoopNode):
                 continue
             self._counted[name] = len(publishers)
             try:
-                self._take(name, types[0], publishers)
+                self._subscribe_to(name, types[0], publishers)
             except (UnknownType, ImportError, AttributeError) as error:
                 self._leave_out(name, f"{types[0]}: {error}")
 
-    def _take(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo]) -> None:
+    def _subscribe_to(self, name: str, type: str, publishers: Sequence[TopicEndpointInfo]) -> None:
         kind = message_class(type)
         offered = tuple(_with_depth(qos_of(each.qos_profile)) for each in publishers)
         definition = installed_definition(type) or definition_of(type)
-        told = str(getattr(publishers[0], "topic_type_hash", ""))
-        if told.startswith("RIHS01_"):
-            definition = definition._replace(type_hash=told)
+        type_hash = str(getattr(publishers[0], "topic_type_hash", ""))
+        if type_hash.startswith("RIHS01_"):
+            definition = definition._replace(type_hash=type_hash)
         wanted = adapted(offered)
         send = self.recorder.advertise(Topic(name, type, wanted), definition, offered)
-        before = self._heard.get(name)
+        before = self._subscribed.get(name)
         if before is not None and before[0] == wanted:
             return
         if before is None:
-            self.get_logger().info(f"records {name} ({type})")
-        else:  # a publisher came that the subscription would not hear
+            self.get_logger().info(f"recording {name} ({type})")
+        else:  # the subscription is not compatible with a new publisher
             self.destroy_subscription(before[1])
         events = SubscriptionEventCallbacks(message_lost=lambda lost: self._lost(name, lost.total_count_change))
-        taken = self.create_subscription(
+        subscription = self.create_subscription(
             kind, name, self._receiver(send), profile(wanted), event_callbacks=events, raw=True
         )
-        self._heard[name] = wanted, taken
+        self._subscribed[name] = wanted, subscription
 
     def _receiver(self, send: Send) -> Callable[[bytes], None]:
         now_ns = self._now_ns
@@ -113,7 +113,7 @@ class LiveRecordingNode(LoopNode):
     def _lost(self, name: str, number: int) -> None:
         if name not in self.missed:
             self.get_logger().warning(
-                f"{name}: messages are lost on their way here; how many is told at the end. Large ones need shared "
+                f"{name}: messages are being lost; their number is reported at the end. Large ones need shared "
                 "memory (docs/simulation-node.md)"
             )
         self.missed[name] = self.missed.get(name, 0) + number
@@ -136,7 +136,7 @@ class LiveRecordingNode(LoopNode):
 
 
 class _Recording:
-    """A recording from start to stop; its messages come by the executor."""
+    """A recording from start to stop. The executor adds its messages."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
@@ -144,33 +144,33 @@ class _Recording:
         self._end: RecordingStopped | None = None
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Makes the bag; `ended` is called where it has to end before it is stopped."""
+        """Create the bag. `ended` is called if the recording ends before it is stopped."""
         self._ended = ended
         self._recorder.open()
 
     def end(self, why: RecordingStopped) -> None:
-        """The bag can take no more."""
+        """End the recording, because the bag accepts no more messages."""
         self._end = why
         self._ended()
 
     def stop(self) -> None:
-        """Completes it. Raises what ended it."""
+        """Complete the bag. Raises the exception that ended it."""
         self._recorder.close()
         if self._end is not None:
             raise self._end
 
 
 def adapted(offered: Sequence[Qos]) -> Qos:
-    """What hears all of several publishers: as reliable and as latched as the least of them."""
+    """Return the QoS of a subscription that is compatible with several publishers."""
     return Qos(
-        depth=max(DEEP, *(qos.depth for qos in offered)),
+        depth=max(MIN_DEPTH, *(qos.depth for qos in offered)),
         reliability="reliable" if all(qos.reliability == "reliable" for qos in offered) else "best_effort",
         durability="transient_local" if all(qos.latched for qos in offered) else "volatile",
     )
 
 
 def _with_depth(offered: Qos) -> Qos:
-    """Discovery does not tell depths; 1 of a latched topic is what a late subscriber of a bag needs."""
+    """Set the depth, which discovery does not contain. For a latched topic it is 1, for late subscribers of a bag."""
     if offered.depth:
         return offered
     return replace(offered, depth=1 if offered.latched else 10, history="keep_last")

@@ -1,4 +1,4 @@
-"""The running graph in the viewer: its transforms, and the topics of sensors that can be shown."""
+"""The running graph in the viewer: its transforms, and sensor topics that can be shown."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ from sim_node.world import FrameTable
 from sim_node.world.frame_table import table_of
 
 TYPES = {f"sensor_msgs/msg/{each.__name__}": each for each in (PointCloud2, LaserScan, Range, Image)}
-# How often the graph is asked for new topics and the tree for new frames, s.
-LOOK_S = 1.0
-# Least time between two messages of a topic that are shown, s.
+# How often to look for new topics and new frames, s.
+POLL_S = 1.0
+# Minimum time between two shown messages of a topic, s.
 APART_S = 0.05
 ROOT = "map"
 
 
 class LiveView:
-    """Follows the graph on a viewer's page until it is closed; the page begins anew where frames or topics come."""
+    """Shows the graph on a viewer's page until it is closed.
+
+    The scene is rebuilt when there are new frames or topics.
+    """
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
@@ -54,8 +57,8 @@ class LiveView:
         self._subscribed: dict[str, Any] = {}
         self._due: dict[str, float] = {}
         self._messages: dict[str, Any] = {}
-        self._instruments: dict[str, SensorTopicView] = {}
-        self._staged: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
+        self._topic_views: dict[str, SensorTopicView] = {}
+        self._shown: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
         self._frames = FrameTable((ROOT,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
         viewer.set_scene(self._frames, self._poses)
@@ -68,7 +71,7 @@ class LiveView:
             thread.start()
 
     def close(self) -> None:
-        """Leaves the graph and ends the page."""
+        """Leave the graph and close the page."""
         self._ended.set()
         self._executor.shutdown(timeout_sec=1.0)
         for thread in self._threads:
@@ -79,12 +82,12 @@ class LiveView:
         self._viewer.close()
 
     def _draw(self) -> None:
-        look_at = time.monotonic()
+        update_at = time.monotonic()
         while not self._ended.wait(1.0 / RATE):
-            if time.monotonic() >= look_at:
-                look_at = time.monotonic() + LOOK_S
+            if time.monotonic() >= update_at:
+                update_at = time.monotonic() + POLL_S
                 self._subscribe()
-                self._restage()
+                self._update_scene()
             with self._lock:
                 messages, self._messages = self._messages, {}
             self._read_poses()
@@ -92,7 +95,7 @@ class LiveView:
             self._viewer.show(Instant(self._clock.now_ns() or 0, self._poses, measurements))
 
     def _read_poses(self) -> None:
-        """The newest pose of each frame in its parent; what has none stays where it was."""
+        """Read the newest pose of each frame in its parent. Frames without one stay where they were."""
         names = self._frames.names
         for row, parent in enumerate(self._frames.parents.tolist()):
             if parent >= 0:
@@ -101,31 +104,31 @@ class LiveView:
                 except TransformError:
                     continue
 
-    def _restage(self) -> None:
-        """Puts a new scene on the page where the tree or the topics are others than before."""
+    def _update_scene(self) -> None:
+        """Put a new scene on the page if frames or topics have changed."""
         described = self._tree.describe()
         parents = {frame.name: frame.parent for frame in described if frame.parent is not None}
         if not parents:
             return
         dynamic = frozenset(frame.name for frame in described if frame.kind == "dynamic")
         with self._lock:
-            instruments = {
+            topic_views = {
                 topic: each
-                for topic, each in self._instruments.items()
+                for topic, each in self._topic_views.items()
                 if each.frame in parents or each.frame in parents.values()
             }
-        now = (parents, dynamic, frozenset(instruments))
-        if now == self._staged:
+        now = (parents, dynamic, frozenset(topic_views))
+        if now == self._shown:
             return
-        self._staged = now
+        self._shown = now
         try:
             self._frames = table_of(parents, dynamic)
-        except ValueError as fault:  # newest parents, at different times, may close a loop
-            self._node.get_logger().warning(f"the scene stays as it was: {fault}")
+        except ValueError as fault:  # the newest parents of frames, at different times, may form a loop
+            self._node.get_logger().warning(f"the scene is not updated: {fault}")
             return
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         self._read_poses()
-        self._viewer.set_scene(self._frames, self._poses, topic_views=instruments)
+        self._viewer.set_scene(self._frames, self._poses, topic_views=topic_views)
 
     def _subscribe(self) -> None:
         for topic, types in self._node.get_topic_names_and_types():
@@ -134,11 +137,11 @@ class LiveView:
                 self._subscribed[topic] = self._node.create_subscription(
                     TYPES[kind],
                     topic,
-                    lambda message, topic=topic, kind=kind: self._take(topic, kind, message),
+                    lambda message, topic=topic, kind=kind: self._receive(topic, kind, message),
                     qos_profile_sensor_data,
                 )
 
-    def _take(self, topic: str, kind: str, message: Any) -> None:
+    def _receive(self, topic: str, kind: str, message: Any) -> None:
         now = time.monotonic()
         if now < self._due.get(topic, 0.0):
             return
@@ -149,6 +152,6 @@ class LiveView:
             self._unreadable.count(topic, fault, publishers_of(self._node, topic))
             return
         with self._lock:
-            if topic not in self._instruments:
-                self._instruments[topic] = topic_view_from(message, kind)
+            if topic not in self._topic_views:
+                self._topic_views[topic] = topic_view_from(message, kind)
             self._messages[topic] = values

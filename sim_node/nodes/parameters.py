@@ -1,4 +1,4 @@
-"""Parameters of nodes, and those of the simulation: types, defaults, ranges, and which may change at run time."""
+"""Parameters of nodes and of the simulation: types, defaults, ranges, and whether they may change at run time."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ MESSAGES = ("serialised", "typed")
 
 
 class ParameterFault(Exception):
-    """A parameter that the node cannot start with; the message names it and what is allowed.
+    """A parameter is invalid, so that the node cannot start. The message names it and the allowed values.
 
-    name: the parameter's, where the fault is in what was given for it.
+    Args:
+        message: The message.
+        name: The name of the parameter, if its given value is invalid.
     """
 
     def __init__(self, message: str, name: str = "") -> None:
@@ -31,8 +33,8 @@ class ParameterFault(Exception):
 
 
 @dataclass(frozen=True)
-class Spec:
-    """One parameter: its default, what it means, its range, and whether it is fixed for the run."""
+class ParameterSpec:
+    """A parameter: its default, its description, its range, and whether it is fixed during a run."""
 
     default: str | float | int | bool | list[str]
     description: str
@@ -42,7 +44,7 @@ class Spec:
     words: tuple[str, ...] = ()
 
     def descriptor(self) -> ParameterDescriptor:
-        """What `ros2 param describe` shows."""
+        """Return the descriptor for `ros2 param describe`."""
         descriptor = ParameterDescriptor(description=self.description, read_only=self.fixed)
         if self.words:
             descriptor.additional_constraints = "one of: " + ", ".join(self.words)
@@ -55,60 +57,79 @@ class Spec:
 
 
 SPECS = {
-    "world": Spec(
+    "world": ParameterSpec(
         DEFAULT_WORLD, "World to simulate: a path, a package:// URI or the name of a shipped world.", fixed=True
     ),
-    "publish_rate": Spec(60.0, "Ticks of /tf and /clock per simulated second (Hz).", low=0.1, high=10_000.0),
-    "real_time_factor": Spec(
+    "publish_rate": ParameterSpec(60.0, "Ticks of /tf and /clock per simulated second (Hz).", low=0.1, high=10_000.0),
+    "real_time_factor": ParameterSpec(
         1.0, "Simulated seconds per wall second; 0.0 is as fast as possible.", low=0.0, high=1_000.0
     ),
-    "seed": Spec(0, "Seed of all randomness; a change holds from the next reset.", low=0, high=2**63 - 1),
-    "randomised": Spec(
-        False, "Draw the places that the world gives as ranges from the seed with which the node starts.", fixed=True
+    "seed": ParameterSpec(
+        0, "Seed of all random numbers; a change applies from the next reset.", low=0, high=2**63 - 1
     ),
-    "processes": Spec(False, "Start the processes of the world with the node, and stop them with it.", fixed=True),
-    "recipes": Spec(False, "Former name of processes.", fixed=True),
-    "allow_network": Spec(
+    "randomised": ParameterSpec(
+        False, "Draw the positions that the world gives as ranges, with the initial seed.", fixed=True
+    ),
+    "processes": ParameterSpec(
+        False, "Start the processes of the world with the node, and stop them with it.", fixed=True
+    ),
+    "recipes": ParameterSpec(False, "Former name of processes.", fixed=True),
+    "allow_network": ParameterSpec(
         False, "Let the world's autopilots and processes use other addresses than loopback.", fixed=True
     ),
-    "frame_prefix": Spec("", "Put before every frame name but the fixed frame's, as in drone1/.", fixed=True),
-    "start_paused": Spec(False, "Wait for ~/resume before time runs.", fixed=True),
-    "clock": Spec(True, "Publish /clock with every tick."),
-    "stamp": Spec(
+    "frame_prefix": ParameterSpec(
+        "", "Prefix of every frame name except the fixed frame's, as in drone1/.", fixed=True
+    ),
+    "start_paused": ParameterSpec(False, "Wait for ~/resume before time starts.", fixed=True),
+    "clock": ParameterSpec(True, "Publish /clock with every tick."),
+    "stamp": ParameterSpec(
         "sim", "Stamps of transforms: simulation time, or the wall clock (no /clock then).", fixed=True, words=STAMPS
     ),
-    "markers": Spec(True, "Publish what the world looks like as latched markers, for rviz.", fixed=True),
-    "robot_descriptions": Spec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
-    "paths": Spec(True, "Publish where each vehicle has been in the last minute.", fixed=True),
-    "bridge": Spec(
+    "markers": ParameterSpec(True, "Publish the shapes of the world as latched markers, for rviz.", fixed=True),
+    "robot_descriptions": ParameterSpec(True, "Publish a URDF of each vehicle and articulated model.", fixed=True),
+    "paths": ParameterSpec(True, "Publish the path of each vehicle in the last minute.", fixed=True),
+    "bridge": ParameterSpec(
         True, "Bridge the built-in autopilots of the world's vehicles to topics, as the bridge node does.", fixed=True
     ),
-    "tf_messages": Spec(
-        "serialised", "How /tf is sent: ready bytes, or message objects (slower).", fixed=True, words=MESSAGES
+    "tf_messages": ParameterSpec(
+        "serialised",
+        "How /tf is sent: as serialised bytes, or as message objects (slower).",
+        fixed=True,
+        words=MESSAGES,
     ),
 }
 
 
-# The same of every node that can record.
+# Parameters of every node that can record.
 RECORD = {
-    "record": Spec("", "Folder of a rosbag2 bag to record what is published; must not exist yet.", fixed=True),
-    "record_topics": Spec("", "Only these topics: names, globs, re:EXPRESSION, separated by spaces.", fixed=True),
-    "record_exclude": Spec("", "Not these topics.", fixed=True),
-    "record_compression": Spec("zstd", "Of the bag's chunks.", fixed=True, words=COMPRESSIONS),
-    "record_split_size": Spec(0.0, "Size above which another file is begun (MB); 0.0: none.", True, 0.0, 1e9),
-    "record_split_duration": Spec(0.0, "Time after which another file is begun (s); 0.0: none.", True, 0.0, 1e9),
-    "record_snapshot": Spec(0.0, "Keep this much in memory (s), until ~/snapshot; 0.0: write all.", True, 0.0, 1e5),
-    "record_max_disk": Spec(0.0, "What the bag may take of the disk (MB); 0.0: no limit.", True, 0.0, 1e9),
-    "record_when_full": Spec("go_on", "What the run does once the bag or the disk is full.", True, words=WHEN_FULL),
-    "record_durable": Spec(False, "Have the disk keep each chunk at once, for power that may fail.", fixed=True),
+    "record": ParameterSpec(
+        "", "Folder of a rosbag2 bag to record the published messages; must not exist yet.", fixed=True
+    ),
+    "record_topics": ParameterSpec(
+        "", "Topics to record: names, globs, re:EXPRESSION, separated by spaces.", fixed=True
+    ),
+    "record_exclude": ParameterSpec("", "Topics not to record.", fixed=True),
+    "record_compression": ParameterSpec("zstd", "Compression of the bag's chunks.", fixed=True, words=COMPRESSIONS),
+    "record_split_size": ParameterSpec(0.0, "Size above which a new file is started (MB); 0.0: none.", True, 0.0, 1e9),
+    "record_split_duration": ParameterSpec(
+        0.0, "Time after which a new file is started (s); 0.0: none.", True, 0.0, 1e9
+    ),
+    "record_snapshot": ParameterSpec(
+        0.0, "Keep messages of this duration in memory (s) until ~/snapshot; 0.0: write all.", True, 0.0, 1e5
+    ),
+    "record_max_disk": ParameterSpec(0.0, "Maximum size of the bag on disk (MB); 0.0: no limit.", True, 0.0, 1e9),
+    "record_when_full": ParameterSpec("go_on", "What to do when the bag or the disk is full.", True, words=WHEN_FULL),
+    "record_durable": ParameterSpec(
+        False, "Sync each chunk to the disk at once, in case of a power failure.", fixed=True
+    ),
 }
 SPECS |= RECORD
 
 
-def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:
-    """Declares parameters on a node, the simulation's by default, and returns their values. Raises ParameterFault."""
+def declare(node: Node, specs: Mapping[str, ParameterSpec] = SPECS) -> dict[str, Any]:
+    """Declare parameters of a node, by default those of the simulation. Return their values. Raises ParameterFault."""
     values: dict[str, Any] = {}
-    _take_whole_numbers(node, specs)
+    _accept_whole_numbers(node, specs)
     for name, spec in specs.items():
         try:
             values[name] = node.declare_parameter(name, spec.default, spec.descriptor()).value
@@ -131,8 +152,8 @@ def declare(node: Node, specs: Mapping[str, Spec] = SPECS) -> dict[str, Any]:
     return values
 
 
-def _take_whole_numbers(node: Node, specs: Mapping[str, Spec]) -> None:
-    """Has `publish_rate:=60` mean 60.0, at the start and, from Iron on, where it is set later."""
+def _accept_whole_numbers(node: Node, specs: Mapping[str, ParameterSpec]) -> None:
+    """Let `publish_rate:=60` mean 60.0, at the start and, from Iron on, when it is set later."""
     doubles = {name for name, spec in specs.items() if isinstance(spec.default, float)}
 
     def as_doubles(parameters: list[Parameter]) -> list[Parameter]:
@@ -149,11 +170,11 @@ def _take_whole_numbers(node: Node, specs: Mapping[str, Spec]) -> None:
         node.add_pre_set_parameters_callback(as_doubles)
 
 
-def refuse_unknown(node: Node, specs: Mapping[str, Spec], beside: Iterable[str] = ()) -> None:
-    """Raises ParameterFault for what --ros-args sets and the node has not declared.
+def refuse_unknown(node: Node, specs: Mapping[str, ParameterSpec], beside: Iterable[str] = ()) -> None:
+    """Raise ParameterFault for parameters in --ros-args that the node has not declared.
 
-    beside: parameters of the nodes that run in the same process, which hear the same arguments. What rclpy declares
-    by itself is known too; qos_overrides it declares with each publisher that has any.
+    beside: parameters of other nodes in the same process, which receive the same arguments. Parameters that rclpy
+    declares are known, too; it declares qos_overrides with each publisher that has any.
     """
     known = sorted({*specs, *beside})
     for name in node._parameter_overrides:

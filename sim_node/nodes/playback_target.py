@@ -1,4 +1,4 @@
-"""The graph as a stage for a player: publishers of raw bytes, and whether their subscribers are there and have all."""
+"""The graph as the target of a player: publishers of raw bytes, and the state of their subscribers."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from sim_node.wire.clock import clock_writer
 from sim_node.wire.topic import CLOCK, Qos
 
 ANY = "*"
-# As fast as possible, a reliable topic does not run further ahead of its subscribers than this.
+# When playing as fast as possible, at most this much of a reliable topic may be unacknowledged by its subscribers.
 MAX_UNACKNOWLEDGED_BYTES = 32_000_000
-# A subscriber that does not acknowledge anything for so long has hung, and is not waited for any more.
+# A subscriber that acknowledges nothing for this long is assumed to hang, and is not waited for any more.
 PATIENCE_S = 5.0
 SLICE = Duration(nanoseconds=50_000_000)
 
 
 class GraphPlaybackTarget:
-    """Publishes topics of a bag, given by their places in it, and the clock where that is wanted.
+    """Publishes the topics of a bag by their indices, and /clock if requested.
 
-    clock_ns: what /clock said last; None before, and where it is not published.
+    clock_ns: the last time on /clock; None before, and if it is not published.
     """
 
     def __init__(self, node: Node, *, clock: bool, wait_for: Iterable[str], settle_s: float) -> None:
         self.sends: dict[int, Callable[[bytes], None]] = {}
-        # Whether reliable topics are to wait for their subscribers, until it is over.
+        # Whether reliable topics wait for their subscribers, until `over`.
         self.lossless = False
         self.over: Callable[[], bool] = lambda: False
         self._node = node
@@ -50,7 +50,7 @@ class GraphPlaybackTarget:
         self._found, self._found_at = -1, time.monotonic()
 
     def add(self, row: int, topic: BagTopic, qos: Qos) -> str | None:
-        """Publishes a topic; if that is not possible, why not."""
+        """Publish a topic. Return the reason if that is not possible."""
         if topic.encoding != "cdr":
             return f"its messages are {topic.encoding}, not cdr"
         package, _, name = topic.type.partition("/msg/")
@@ -61,24 +61,24 @@ class GraphPlaybackTarget:
         except (ImportError, AttributeError):
             return f"{package} as installed has no {name}"
         except NameValidationException as error:
-            return f"its name is none: {str(error).splitlines()[0]}"
+            return f"its name is invalid: {str(error).splitlines()[0]}"
         here = self._hash(publisher)
         if topic.type_hash and here and here != topic.type_hash:
             self._node.destroy_publisher(publisher)
-            return f"{topic.type} as installed is another one than was recorded"
+            return f"{topic.type} as installed differs from the recorded one"
         self._publishers[topic.name] = publisher
         reliable = qos.reliability == "reliable"
         self.sends[row] = _Reliable(self, publisher, qos).send if reliable else publisher.publish
         return None
 
     def clock(self, time_ns: int) -> None:
-        """On /clock."""
+        """Publish a time on /clock."""
         if self._clock is not None:
             self._clock.publish(self._clock_bytes(time_ns))
             self.clock_ns = time_ns
 
     def ready(self) -> bool:
-        """Whether whoever is waited for is there, and nobody has been found for a while."""
+        """Return whether all awaited subscribers have been found, and no new one for a while."""
         counts = {name: publisher.get_subscription_count() for name, publisher in self._publishers.items()}
         now, found = time.monotonic(), sum(counts.values())
         if found != self._found:
@@ -87,27 +87,27 @@ class GraphPlaybackTarget:
         return all(awaited) and now - self._found_at >= self._settle_s
 
     def missing(self) -> list[str]:
-        """Who is waited for and not there."""
+        """Return the topics whose subscribers have not been found."""
         found = {name: publisher.get_subscription_count() for name, publisher in self._publishers.items()}
         found[ANY] = sum(found.values())
         return [name for name in self._wait_for if not found.get(name, 0)]
 
     def delivered(self) -> bool:
-        """Whether all that was sent reliably has been acknowledged, after a moment at most."""
+        """Return whether all reliable messages have been acknowledged, waiting a moment."""
         return all(publisher.wait_for_all_acked(SLICE) for publisher in self._publishers.values())
 
     def warn(self, text: str) -> None:
-        """In the log."""
+        """Log a warning."""
         self._node.get_logger().warning(text)
 
     def others(self) -> list[str]:
-        """Topics that somebody else publishes too."""
+        """Return topics that another node publishes, too."""
         shared = ("/rosout", "/parameter_events", "/diagnostics")
         names = [publisher.topic_name for publisher in self._publishers.values()]
         return [name for name in names if name not in shared and self._node.count_publishers(name) > 1]
 
     def _hash(self, publisher: Publisher) -> str:
-        """The type hash of what is published; empty before ROS 2 Iron."""
+        """Return the type hash of a publisher; empty before ROS 2 Iron."""
         name = self._node.get_name(), self._node.get_namespace()
         for found in self._node.get_publishers_info_by_topic(publisher.topic_name):
             if (found.node_name, found.node_namespace) == name:
@@ -116,13 +116,13 @@ class GraphPlaybackTarget:
 
 
 class _Reliable:
-    """Sends on a reliable topic: where nothing may be lost, not more than its history holds for its subscribers."""
+    """Sends on a reliable topic. If nothing may be lost, at most the history of its subscribers is unacknowledged."""
 
     def __init__(self, target: GraphPlaybackTarget, publisher: Publisher, qos: Qos) -> None:
         self._target = target
         self._publisher = publisher
         self._publish = publisher.publish
-        self._most = qos.depth if qos.latched else qos.depth // 2
+        self._max_messages = qos.depth if qos.latched else qos.depth // 2
         self._max_bytes = MAX_UNACKNOWLEDGED_BYTES
         self._messages = self._bytes = 0
 
@@ -132,19 +132,19 @@ class _Reliable:
             return
         self._messages += 1
         self._bytes += len(data)
-        if self._messages >= self._most or self._bytes >= self._max_bytes:
+        if self._messages >= self._max_messages or self._bytes >= self._max_bytes:
             self._messages = self._bytes = 0
             deadline = time.monotonic() + PATIENCE_S
             while not self._publisher.wait_for_all_acked(SLICE) and not self._target.over():
                 if time.monotonic() > deadline:
                     name = self._publisher.topic_name
-                    self._target.warn(f"{name}: a subscriber stands still; it is not waited for any more")
-                    self._most = self._max_bytes = sys.maxsize
+                    self._target.warn(f"{name}: a subscriber hangs; not waiting for it any more")
+                    self._max_messages = self._max_bytes = sys.maxsize
                     return
 
 
 def _has_messages(package: str) -> bool:
-    """Whether there is a package of messages of that name. A bag may name anything: nothing is imported to find out."""
+    """Return whether a message package exists. A bag may name anything, so that nothing is imported to find out."""
     if not package.isidentifier():
         return False
     found = find_spec(package)

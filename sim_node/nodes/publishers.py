@@ -1,4 +1,4 @@
-"""The graph as an outlet: QoS profiles, publishers that take ready CDR, and transforms as message objects."""
+"""The graph as an outlet: QoS profiles, publishers of serialised messages, and transforms as message objects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_node.wire.topic import INFINITE_NS, Qos, Send, Topic
 
 @cache
 def profile(wanted: Qos) -> QoSProfile:
-    """What rclpy takes. Raises KeyError for a policy that it does not know."""
+    """Convert to a profile of rclpy. Raises KeyError for an unknown policy."""
     return QoSProfile(
         depth=wanted.depth,
         history=HistoryPolicy[wanted.history.upper()],
@@ -37,7 +37,7 @@ def profile(wanted: Qos) -> QoSProfile:
 
 
 def qos_of(found: QoSProfile) -> Qos:
-    """What an endpoint of the graph offers, in the words of bags."""
+    """Convert from a profile of rclpy."""
     return Qos(
         depth=found.depth,
         history=found.history.name.lower(),
@@ -52,7 +52,7 @@ def qos_of(found: QoSProfile) -> Qos:
 
 
 def _duration(nanoseconds: int) -> Duration:
-    # rclpy's own default, which middlewares take for infinite too.
+    # rclpy's default, which middlewares treat as infinite.
     return Duration() if nanoseconds == INFINITE_NS else Duration(nanoseconds=nanoseconds)
 
 
@@ -61,7 +61,7 @@ def _nanoseconds(duration: Duration) -> int:
 
 
 TF = profile(topic.TF)
-# A late listener to tf2's own profile keeps as many latched messages as there are broadcasters, up to 100.
+# Like tf2's profile, this keeps the latched messages of up to 100 broadcasters for a late listener.
 TF_STATIC_LISTENER = profile(Qos(depth=100, durability="transient_local"))
 DIAGNOSTICS = profile(topic.DIAGNOSTICS)
 
@@ -73,7 +73,7 @@ class Publishers:
         self._node = node
 
     def advertise(self, topic: Topic) -> Send:
-        """A publisher of its own. Raises ImportError and AttributeError for types that are not installed."""
+        """Create a publisher. Raises ImportError and AttributeError for types that are not installed."""
         kind = message_class(topic.type)
         publish = self._node.create_publisher(kind, topic.name, profile(topic.qos)).publish
         if topic.type == "sensor_msgs/msg/Range" and not hasattr(kind, "variance"):
@@ -82,7 +82,7 @@ class Publishers:
 
 
 def publishers_of(node: Node | None, topic: str) -> str:
-    """` (published by /a, /b)`: rclpy does not tell which of a topic's publishers a message is from."""
+    """Return ` (published by /a, /b)`: rclpy does not give the publisher of a message."""
     if node is None:
         return ""
     names = sorted(
@@ -93,18 +93,18 @@ def publishers_of(node: Node | None, topic: str) -> str:
 
 @cache
 def message_class(type: str) -> Any:
-    """The class of package/Name or package/msg/Name."""
+    """Return the class of package/Name or package/msg/Name."""
     package, *_, name = type.split("/")
     return getattr(importlib.import_module(f"{package}.msg"), name)
 
 
 def _without_variance(publish: Callable[[bytes], None]) -> Send:
-    """Before ROS 2 Jazzy a Range ends a float32 earlier."""
+    """Send a Range without its last float32, which it does not have before ROS 2 Jazzy."""
     return lambda time_ns, data: publish(data[:-4])
 
 
 def typed(node: Node) -> PoseOutlet:
-    """Sends message objects, through tf2_ros' broadcaster where /tf is sent and it is installed."""
+    """Send message objects, through tf2_ros' broadcaster for /tf if it is installed."""
 
     def advertise(topic: Topic, parents: Sequence[str], children: Sequence[str]) -> SendPoses:
         transforms = [TransformStamped(child_frame_id=child) for child in children]

@@ -1,4 +1,4 @@
-"""The recording that a node's parameters ask for."""
+"""The recording that a node's parameters configure."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def recording_settings(values: Mapping[str, Any]) -> Settings:
-    """How parameters say that is recorded. Raises ParameterFault."""
+    """Return the settings of a recording from parameters. Raises ParameterFault."""
     with recording_faults():
         return from_options({name.removeprefix("record_"): values[name] for name in RECORD if name != "record"})
 
 
 @contextmanager
 def recording_faults() -> Iterator[None]:
-    """What is wrong about a recording, as ParameterFault."""
+    """Convert faults of a recording to ParameterFault."""
     try:
         yield
     except SettingsFault as fault:
@@ -41,10 +41,10 @@ def recording_faults() -> Iterator[None]:
 
 
 def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
-    """A recording that nobody waits for, with its service ~/snapshot in snapshot mode. Raises ParameterFault."""
+    """Make a recorder that never blocks, with its service ~/snapshot in snapshot mode. Raises ParameterFault."""
     settings = recording_settings(values)
     with recording_faults():
-        # Here, because a node that does not record needs none of it.
+        # Imported here, because a node that does not record does not need it.
         with needing("recording", "recording"):
             from sim_node.recording.recorder import Recorder
         recorder = Recorder(
@@ -60,7 +60,7 @@ def recorder_of(node: Node, values: Mapping[str, Any]) -> Recorder:
 
 
 def serve_snapshot(node: Node, recorder: Recorder) -> None:
-    """~/snapshot (std_srvs/Trigger): writes what a recording in snapshot mode keeps."""
+    """Offer ~/snapshot (std_srvs/Trigger), which writes what a recording in snapshot mode has in memory."""
 
     def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:

@@ -1,4 +1,4 @@
-"""The replay node: a bag on the graph, and how it stands on /diagnostics."""
+"""The replay node: a bag on the graph, and its state on /diagnostics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sim_node.simulation import Refused
 
 
 class ReplayDiagnostics:
-    """Publishes a DiagnosticStatus of a player: state, position, pace, and who else publishes on its topics."""
+    """Publishes a DiagnosticStatus of a player: state, position, pace, and other publishers of its topics."""
 
     def __init__(self, node: Node, player: Player, target: GraphPlaybackTarget) -> None:
         self._node = node
@@ -37,7 +37,7 @@ class ReplayDiagnostics:
         self._target = target
         self._behind = 0.0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", publishers.DIAGNOSTICS)
-        # Wall time: a paused replay still tells that it is paused.
+        # Wall time: a paused replay still reports that it is paused.
         self._timer = node.create_timer(1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def _publish(self) -> None:
@@ -46,14 +46,14 @@ class ReplayDiagnostics:
         level, message = DiagnosticStatus.OK, player.status()
         missing = [] if player.began else self._target.missing()
         if missing:
-            level, message = DiagnosticStatus.WARN, f"waits for subscribers of {', '.join(missing)}"
+            level, message = DiagnosticStatus.WARN, f"waiting for subscribers of {', '.join(missing)}"
             self._node.get_logger().info(message, throttle_duration_sec=10.0)
         elif pace.behind > self._behind:
             level, message = DiagnosticStatus.WARN, f"fell behind by {pace.behind - self._behind:.1f} s"
         self._behind = pace.behind
         others = self._target.others()
         if others:
-            level, message = DiagnosticStatus.WARN, f"somebody else publishes too: {', '.join(others)}"
+            level, message = DiagnosticStatus.WARN, f"another node publishes, too: {', '.join(others)}"
             self._node.get_logger().warning(
                 f"{message}; stop one, play other --topics, or --remap them", throttle_duration_sec=30.0
             )
@@ -72,7 +72,7 @@ class ReplayDiagnostics:
             values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
         array = DiagnosticArray(status=[status])
-        # As the replayed topics are, for those who take their time from our /clock.
+        # The same clock as that of the replayed topics, for subscribers that use our /clock.
         clock_ns = self._target.clock_ns
         now = self._node.get_clock().now() if clock_ns is None else Time(nanoseconds=clock_ns)
         array.header.stamp = now.to_msg()
@@ -83,15 +83,22 @@ POSITION_PERIOD_S = 0.1
 
 
 def prepare_replay() -> None:
-    """Before rclpy.init: Fast DDS asks subscribers often what they have got, which a replay waits for."""
+    """Prepare the environment before rclpy.init.
+
+    Fast DDS sends heartbeats often, because a replay waits for acknowledgements.
+    """
     prepare("fastdds_replay")
 
 
 class ReplayNode(LoopNode):
     """Plays a bag.
 
-    Its parameters are sim_node.nodes.replay_parameters.SPECS; `parameters` override what the command line gives.
-    shown: told of the player ten times a second. Raises ParameterFault.
+    Args:
+        parameters: Overrides of the parameters in sim_node.nodes.replay_parameters.SPECS.
+        shown: Called with the player ten times a second.
+
+    Raises:
+        ParameterFault: A parameter is invalid.
     """
 
     loop: Player
@@ -112,15 +119,19 @@ class ReplayNode(LoopNode):
         self._shown = shown
         self._diagnostics = ReplayDiagnostics(self, self.loop, self.target)
         self._position = self.create_publisher(Float64, "~/position", publishers.DIAGNOSTICS)
-        self.create_timer(POSITION_PERIOD_S, self._tell_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        self.create_timer(POSITION_PERIOD_S, self._publish_position, clock=Clock(clock_type=ClockType.STEADY_TIME))
 
     def scale_rate(self, factor: float) -> None:
-        """Plays so much faster; as fast as possible stays that."""
+        """Change the rate by a factor. As fast as possible stays as fast as possible.
+
+        Args:
+            factor: The factor.
+        """
         rate = min(max(self.get_parameter("rate").value * factor, 0.0), 1000.0)
         self.set_parameters([Parameter("rate", value=rate)])
 
     def destroy_node(self) -> None:
-        """Closes the bag too."""
+        """Destroy the node, and close the bag."""
         self.bag.close()
         super().destroy_node()
 
@@ -129,13 +140,13 @@ class ReplayNode(LoopNode):
         self.target = GraphPlaybackTarget(
             self, clock=values["clock"], wait_for=awaited(values), settle_s=values["settle"]
         )
-        left_out = defaultdict[str, list[str]](list)
+        skipped_topics = defaultdict[str, list[str]](list)
         for row in chosen(bag, values):
             topic = bag.topics[row]
             why = self.target.add(row, topic, offer(topic))
             if why:
-                left_out[why].append(topic.name)
-        skipped = [f"{why}: left out {', '.join(names)}" for why, names in left_out.items()]
+                skipped_topics[why].append(topic.name)
+        skipped = [f"{why}: skipping {', '.join(names)}" for why, names in skipped_topics.items()]
         if not self.target.sends:
             raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *skipped]))
         played = [bag.topics[row].name for row in self.target.sends]
@@ -164,12 +175,12 @@ class ReplayNode(LoopNode):
         self._serve("stop", player.end)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
-        """A std_srvs/Trigger service ~/name; its reply says where it is then, or why it was refused."""
+        """Offer a std_srvs/Trigger service ~/name. Its reply has the position, or the reason of a refusal."""
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
                 response.message, response.success = self.loop.call(act), True
-            except Exception as failure:  # what broke the player is raised by its stop; whoever asked is told too
+            except Exception as failure:  # a failure of the player is raised by its stop, too
                 response.message, response.success = str(failure), False
             return response
 
@@ -180,7 +191,7 @@ class ReplayNode(LoopNode):
         self.create_service(Trigger, f"~/{name}", serve)
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Takes over changed parameters; rclpy has checked their types, ranges and read-only marks."""
+        """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
         apply: dict[str, Callable[[Any], None]] = {
             "rate": self._set_rate,
             "loop": lambda value: self.loop.call(lambda: setattr(self.loop, "loop", value)),
@@ -199,6 +210,6 @@ class ReplayNode(LoopNode):
         self.loop.set_rate(rate)
         self.target.lossless = rate == 0.0
 
-    def _tell_position(self) -> None:
+    def _publish_position(self) -> None:
         self._position.publish(Float64(data=self.loop.position_ns / 1e9))
         self._shown(self.loop)

@@ -1,4 +1,4 @@
-"""What --ros-args says of parameters: which node, which name, and where it stands. Without rclpy."""
+"""Parameters in --ros-args: their nodes, names and locations. Does not need rclpy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VALUES = "ros__parameters"
 
 
 class Override(NamedTuple):
-    """A parameter that is set: of which nodes (a pattern), by which name, and where; where.file is empty for -p."""
+    """A parameter that is set: its nodes (a pattern), its name, and its location; where.file is empty for -p."""
 
     node: str
     name: str
@@ -25,18 +25,18 @@ class Override(NamedTuple):
 
     @property
     def is_of_file(self) -> bool:
-        """Whether a file says it, rather than the command line."""
+        """Whether it is set in a file, rather than on the command line."""
         return bool(self.where.file)
 
     def is_for(self, node: str) -> bool:
-        """Whether it reaches a node, by its full name (/site/simulation)."""
+        """Return whether it applies to a node, by its full name (/site/simulation)."""
         tokens = [part for part in self.node.split("/") if part]
         pattern = "".join({"**": r"(/\w+)*", "*": r"/\w+"}.get(token, "/" + re.escape(token)) for token in tokens)
         return re.fullmatch(pattern, node) is not None
 
 
 def overrides(words: Sequence[str]) -> list[Override]:
-    """All that a command line sets, in its order. What rclpy cannot read is left to rclpy, which says so."""
+    """Return all parameters that a command line sets, in order. rclpy reports what it cannot read."""
     found: list[Override] = []
     is_ros = False
     for word, following in zip(words, [*words[1:], ""], strict=False):
@@ -50,22 +50,22 @@ def overrides(words: Sequence[str]) -> list[Override]:
     return found
 
 
-def unheard(given: Sequence[Override], nodes: Collection[str]) -> list[str]:
-    """Warnings of what reaches none of the nodes of a process.
+def without_effect(given: Sequence[Override], nodes: Collection[str]) -> list[str]:
+    """Return warnings about parameters that apply to none of the nodes of a process.
 
-    A file may be for several processes: of one that says something to these nodes, only names that look like theirs
-    are told.
+    A file may be for several processes: if it sets parameters of these nodes, only names similar to theirs are
+    reported.
     """
     lines: dict[tuple[str, str], str] = {}
-    heard = {each.where.file for each in given if any(map(each.is_for, nodes))}
+    files_in_use = {each.where.file for each in given if any(map(each.is_for, nodes))}
     for override in given:
         if any(map(override.is_for, nodes)):
             continue
         hint = did_you_mean(override.node.strip("/"), (node.strip("/") for node in nodes))
-        if hint or not override.is_of_file or override.where.file not in heard:
+        if hint or not override.is_of_file or override.where.file not in files_in_use:
             place = override.where if override.is_of_file else "--ros-args"
             line = f"{place}: no node {quoted(override.node)} here{hint} (here: {', '.join(nodes)})"
-            lines.setdefault((override.where.file, override.node), f"{line}; what is set for it has no effect")
+            lines.setdefault((override.where.file, override.node), f"{line}; its parameters have no effect")
     return list(lines.values())
 
 
@@ -79,7 +79,7 @@ def _of_file(file: str) -> Iterator[Override]:
 
 
 def _sections(node: Node, name: str, file: str) -> Iterator[Override]:
-    """Node names may be nested, as in site: {simulation: {ros__parameters: ...}}."""
+    """Yield the parameters below node names, which may be nested, as in site: {simulation: {ros__parameters: ...}}."""
     if not isinstance(node, Mapping):
         return
     for key, (_, value) in node.entries.items():
@@ -90,7 +90,7 @@ def _sections(node: Node, name: str, file: str) -> Iterator[Override]:
 
 
 def _values(node: Node, above: str, of: str, file: str) -> Iterator[Override]:
-    """Parameters may be nested too; their names have dots then."""
+    """Yield parameters, which may be nested; then their names contain dots."""
     if not isinstance(node, Mapping):
         return
     for key, (place, value) in node.entries.items():

@@ -24,36 +24,36 @@ from sim_node.wire.clock import simulation_stamp, wall_stamp
 from sim_node.wire.sensor_topics import topics_of
 from sim_node.world import FrameTable, World
 
-# After a reset /clock goes back first; listeners that follow it then drop what they know of the future. Transforms
-# that overtook it would be refused by them as old (TF_OLD_DATA), so these wait a moment.
+# After a reset /clock goes back first, so that listeners drop transforms of the future. Transforms
+# that arrive earlier would be refused as old (TF_OLD_DATA), so that they are delayed.
 RESET_GAP_S = 0.1
 
 
 class ResetGap:
-    """Waits where time goes back: a sink between that of /clock and those that follow it."""
+    """Waits when time goes back: a sink between that of /clock and the following ones."""
 
     def __init__(self) -> None:
         self._last_ns = 0
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Nothing came before."""
+        """Do nothing."""
 
     def write(self, snapshot: Snapshot) -> None:
-        """Waits if the snapshot is earlier than the last one."""
+        """Wait if the snapshot is earlier than the last one."""
         if snapshot.time_ns < self._last_ns:
             time.sleep(RESET_GAP_S)
         self._last_ns = snapshot.time_ns
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
-# Of sensors, that are shown.
+# Maximum number of sensor topics that are shown.
 MAX_TOPICS = 12
 
 
 def banner(node: SimulationNode) -> list[str]:
-    """Lines for a person who has just started the node."""
+    """Return lines for a user who has just started the node."""
     frames, world = node.loop.simulation.frames, node.world
     moving = int((~frames.static).sum())
     name = node.get_fully_qualified_name()
@@ -77,27 +77,27 @@ def banner(node: SimulationNode) -> list[str]:
 
 
 def _bridged(node: SimulationNode) -> list[str]:
-    """Where topics of telemetry are, and commands."""
+    """Return the names of telemetry and command topics."""
     vehicles = flown_by_builtin(node.world).values() if node.beside else ()
     return [f"{name}/local_position/pose, {name}/cmd/land, {name}/goto, ..." for name in list(vehicles)[:MAX_TOPICS]]
 
 
 def headline(node: SimulationNode) -> str:
-    """The first of these lines, for logs."""
+    """Return the first of these lines, for logs."""
     speed = node.get_parameter("real_time_factor").value
     pace = "as fast as possible" if speed == 0.0 else f"{speed:g} x real time"
     return f"{node.world.name}: node {node.get_fully_qualified_name()}, fixed frame {node.world.fixed_frame}, {pace}"
 
 
 def _sensors(node: SimulationNode) -> list[str]:
-    """The topics of sensors, the first few where there are many."""
+    """Return the topics of sensors, at most the first few."""
     topics = topics_of(node.world, node.get_parameter("frame_prefix").value)
     more = [f"... {len(topics) - MAX_TOPICS} more"] if len(topics) > MAX_TOPICS else []
     return [f"  {'sensors' if row == 0 else '':12} {topic}" for row, topic in enumerate((*topics[:MAX_TOPICS], *more))]
 
 
 def _rviz(node: SimulationNode) -> str:
-    """What opens rviz on all of this, from here."""
+    """Return the command that opens rviz with this simulation."""
     options = {
         "--frame-prefix": node.get_parameter("frame_prefix").value,
         "--namespace": node.get_namespace().strip("/"),
@@ -110,8 +110,20 @@ def _rviz(node: SimulationNode) -> str:
 class SimulationNode(LoopNode):
     """Simulates a world.
 
-    Its parameters are sim_node.nodes.parameters.SPECS; `parameters` override what the command line gives. The
-    world is loaded from the parameter `world` unless one is handed in. Raises WorldError and ParameterFault.
+    Args:
+        world: The world; None to load the one in the parameter `world`.
+        parameters: Overrides of the parameters in sim_node.nodes.parameters.SPECS.
+        sinks: Receive each tick, too.
+        view: Whether to show the run in the browser, or at which port.
+        duration_ns: Simulated time after which the run ends (ns).
+
+    Attributes:
+        session: The run.
+        world: The world of the run.
+
+    Raises:
+        WorldError: The world is invalid.
+        ParameterFault: A parameter is invalid.
     """
 
     loop: Loop
@@ -159,18 +171,18 @@ class SimulationNode(LoopNode):
             raise
 
     def ask_to_end(self) -> None:
-        """Programs may take their time to end."""
+        """Ask programs to end, because they may take a while."""
         self.session.ask_to_end()
 
     def destroy_node(self) -> None:
-        """Waits for the programs to have ended."""
+        """Wait until programs have ended, and destroy the node."""
         try:
             self.session.close()
         finally:
             super().destroy_node()
 
     def _publishing(self, values: dict[str, Any]) -> Publishing:
-        """How the run is published on this node's topics."""
+        """Return how the run is published on this node's topics."""
         return Publishing(
             outlet=Publishers(self),
             transforms=typed(self) if values["tf_messages"] == "typed" else None,
@@ -183,7 +195,7 @@ class SimulationNode(LoopNode):
         )
 
     def _set_up(self, values: dict[str, Any]) -> None:
-        """What of the graph steers the run and watches it."""
+        """Create services, parameters and diagnostics."""
         session, self.loop = self.session, self.session.loop
         assert session.clock is not None, "a node is an outlet"
         self.clock_sink = session.clock
@@ -194,19 +206,19 @@ class SimulationNode(LoopNode):
         self._serve("resume", self.loop.resume)
         self._serve("reset", lambda: self.loop.reset(self.get_parameter("seed").value))
         self._serve("step", self.loop.step)
-        # Not that of the loop's messages: wall stamps remember their last, in one thread.
+        # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 
     def _serve(self, name: str, action: Callable[[], None]) -> None:
-        """A std_srvs/Trigger service ~/name; its reply says what time it is then, or why it was refused."""
+        """Offer a std_srvs/Trigger service ~/name. Its reply has the time, or the reason of a refusal."""
 
         def serve(request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
             try:
                 response.message, response.success = self.loop.call(act), True
-            except Exception as failure:  # what broke the loop is raised by its stop; whoever asked is told too
+            except Exception as failure:  # a failure of the loop is raised by its stop, too
                 response.message, response.success = str(blamed(failure) or failure), False
             return response
 
@@ -218,7 +230,7 @@ class SimulationNode(LoopNode):
         self.create_service(Trigger, f"~/{name}", serve)
 
     def _change(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Takes over changed parameters; rclpy has checked their types, ranges and read-only marks."""
+        """Apply changed parameters. rclpy has checked their types, ranges and read-only flags."""
         for parameter in parameters:
             if parameter.name == "clock" and parameter.value and self._wall_stamps:
                 return SetParametersResult(

@@ -1,4 +1,4 @@
-"""A node from start to finish: rclpy up, the loop and the executor running, all down again on a signal."""
+"""Running a node: start rclpy, the loop and the executor, and stop all of them on a signal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_node.autopilot.ports import PortInUse
 from sim_node.interrupt import Interrupt
 from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault
-from sim_node.nodes.ros_arguments import overrides, unheard
+from sim_node.nodes.ros_arguments import overrides, without_effect
 from sim_node.plugins import blamed
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.world import WorldError
@@ -30,13 +30,13 @@ USER_MISTAKE = 2
 
 
 class Runs(Protocol):
-    """What a node does in a thread of its own."""
+    """What a node does in a separate thread."""
 
     def start(self, *, ended: Callable[[], None]) -> None:
-        """Begins; `ended` is called when it comes to its end by itself."""
+        """Start the thread. `ended` is called when it ends by itself."""
 
     def stop(self) -> None:
-        """Ends it, and raises what made it fail."""
+        """Stop the thread. Raises the exception that made it fail."""
 
 
 class LoopNode(Node):
@@ -46,40 +46,49 @@ class LoopNode(Node):
     beside: Sequence[LoopNode] = ()
 
     def destroy_node(self) -> None:
-        """Those beside it first."""
+        """Destroy the nodes beside it first."""
         for node in self.beside:
             node.destroy_node()
         super().destroy_node()
 
     def ask_to_end(self) -> None:
-        """The end has come: what takes long to end may begin with it."""
+        """Begin to end what takes a while to end."""
 
 
 def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list[str] | None = None) -> int:
-    """Makes a node and runs it until its loop ends or `interrupt`. Returns the exit code.
+    """Create a node and run it until its loop ends or `interrupt`.
 
-    arguments: the command line with its --ros-args, sys.argv where None. What the user got wrong is printed
-    on stderr, without a traceback, and gives 2. Interrupted while it starts, it goes no further.
+    User errors are printed on stderr, without a traceback.
+
+    Args:
+        make: Creates the node.
+        interrupt: Ends the run. If it comes during the start, nothing is started.
+        arguments: The command line with its --ros-args; None for sys.argv.
+
+    Returns:
+        The exit code; 2 for a user error.
     """
     if interrupt.asked:
         return 0
     prepare()
-    words = sys.argv if arguments is None else arguments
+    command_line = sys.argv if arguments is None else arguments
     try:
-        # Signals are ours: a context that a handler shuts down would fail the tick that is being sent.
-        rclpy.init(args=words, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy has a class per fault of the command line, without a common one
+        # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
+        rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
     try:
         if interrupt.asked:
             return 0
-        left = remove_ros_args(words)[1:]
-        if left:
-            raise ParameterFault(f"unexpected argument {left[0]!r}; parameters are --ros-args -p NAME:=VALUE")
+        unused = remove_ros_args(command_line)[1:]
+        if unused:
+            raise ParameterFault(f"unexpected argument {unused[0]!r}; parameters are --ros-args -p NAME:=VALUE")
         node = make()
         try:
-            for line in unheard(overrides(words), [each.get_fully_qualified_name() for each in (node, *node.beside)]):
+            for line in without_effect(
+                overrides(command_line), [each.get_fully_qualified_name() for each in (node, *node.beside)]
+            ):
                 print(f"warning: {line}", file=sys.stderr, flush=True)
             spin(node, interrupt)
         finally:
@@ -88,7 +97,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         print(f"{error}\n{counted(len(error.problems), 'error')}, nothing was started", file=sys.stderr)
         return USER_MISTAKE
     except ParameterFault as fault:
-        places = [each.where for each in overrides(words) if each.name == fault.name]
+        places = [each.where for each in overrides(command_line) if each.name == fault.name]
         print(f"{(places and str(places[-1])) or 'sim_node'}: {fault}\nnothing was started", file=sys.stderr)
         return USER_MISTAKE
     except PortInUse as fault:
@@ -97,7 +106,7 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     except BagError as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
-    except RecordingStopped:  # which has told why
+    except RecordingStopped:  # already reported
         return FAILED
     except Exception as error:
         theirs = blamed(error)
@@ -107,13 +116,13 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
         return FAILED
     finally:
         rclpy.shutdown()
-        # All that is left goes with the process: to look through it for cycles takes half of a Ctrl-C's time.
+        # The process ends: a search for cycles would take half of the time after Ctrl-C.
         gc.freeze()
     return 0
 
 
 def spin(node: LoopNode, interrupt: Interrupt) -> None:
-    """Runs a node's loop and its callbacks until `interrupt`; raises what made the loop fail."""
+    """Run a node's loop and its callbacks until `interrupt`. Raises the exception that made the loop fail."""
     executor = SingleThreadedExecutor()
     nodes = [*node.beside, node]
     for each in nodes:

@@ -1,4 +1,4 @@
-"""The names that programs import from tf2_ros, for changing one import line."""
+"""The names that programs import from tf2_ros, so that only the import line has to change."""
 
 from sim_node.nodes.buffer import Buffer
 from sim_node.nodes.tf2_conversions import (

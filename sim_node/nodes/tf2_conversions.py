@@ -1,4 +1,4 @@
-"""Conversions to what tf2 users expect: geometry_msgs/TransformStamped from and to poses, and tf2's exceptions."""
+"""Conversions for users of tf2: geometry_msgs/TransformStamped from and to poses, and tf2's exceptions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ try:
 except ImportError:
 
     class TransformException(Exception):  # type: ignore[no-redef]
-        """Base of all that a buffer raises."""
+        """Base class of the exceptions of a buffer."""
 
     class LookupException(TransformException):  # type: ignore[no-redef]
         """A frame does not exist."""
@@ -42,26 +42,26 @@ except ImportError:
         """The frames are not in one tree."""
 
     class ExtrapolationException(TransformException):  # type: ignore[no-redef]
-        """The time lies outside what is stored."""
+        """The time is outside the history."""
 
     class InvalidArgumentException(TransformException):  # type: ignore[no-redef]
-        """A frame name or a transform cannot be used."""
+        """A frame name or a transform is invalid."""
 
     class TimeoutException(TransformException):  # type: ignore[no-redef]
-        """Kept for code that catches it; a wait that ends raises the reason instead, as in tf2_ros."""
+        """Kept for code that catches it. After a timeout, the reason is raised instead, as in tf2_ros."""
 
 
 def as_tf2(error: TransformError) -> Any:
-    """Return the exception that tf2 has for an error of the tree, with the error's own message."""
+    """Return the exception of tf2 for an error of the tree, with the error's own message."""
     if isinstance(error, Extrapolation):
-        # Programs look for tf2's words.
+        # Programs search for tf2's words.
         return ExtrapolationException(f"Lookup would require {error}")
     if isinstance(error, Disconnected):
         return ConnectivityException(str(error))
     if isinstance(error, InvalidTransform):
         return InvalidArgumentException(str(error))
     if isinstance(error, UnknownFrame) and (not error.frame or error.frame.startswith("/")):
-        return InvalidArgumentException(f"'{error.frame}' is no frame name: it is empty or begins with a slash")
+        return InvalidArgumentException(f"'{error.frame}' is not a frame name: it is empty or begins with a slash")
     return LookupException(str(error))
 
 
@@ -91,7 +91,7 @@ def _plain(parent: str, child: str, sec: int, nanosec: int, position: Any, rotat
 
 
 def _direct(parent: str, child: str, sec: int, nanosec: int, position: Any, rotation: Any) -> Any:
-    """Fill the slots without the constructors, which make every part twice and take nine tenths of the time."""
+    """Set the slots without calling constructors, which create every part twice and take nine tenths of the time."""
     new = object.__new__
     stamp = new(Time)
     stamp._sec, stamp._nanosec = sec, nanosec
@@ -115,10 +115,10 @@ def _slots(kind: Any) -> set[str]:
     return set(getattr(kind, "__slots__", ())) - {"_check_fields"}
 
 
-# Newer generators have a slot for whether fields are checked (Jazzy has, Humble has not).
+# Newer generators (Jazzy, not Humble) have a slot for whether fields are checked.
 _CHECKED = "_check_fields" in getattr(TransformStamped, "__slots__", ())
-# Where a generator lays messages out in another way, the constructors are used.
-_AS_KNOWN = all(
+# If a generator lays messages out differently, the constructors are used.
+_IS_KNOWN_LAYOUT = all(
     _slots(kind) == names
     for kind, names in (
         (Time, {"_sec", "_nanosec"}),
@@ -129,4 +129,4 @@ _AS_KNOWN = all(
         (TransformStamped, {"_header", "_child_frame_id", "_transform"}),
     )
 )
-_make = _direct if _AS_KNOWN else _plain
+_make = _direct if _IS_KNOWN_LAYOUT else _plain

@@ -1,4 +1,4 @@
-"""Listening to /tf and /tf_static: bytes from the wire into the tree, no message object in between."""
+"""Listening to /tf and /tf_static: bytes from the wire into the tree, without message objects."""
 
 from __future__ import annotations
 
@@ -25,20 +25,27 @@ from sim_node.text import printable
 from sim_node.tree import InvalidTransform, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable, is_plain_cdr
 
-# So many refused transforms are told apart: a publisher can make up names without an end.
+# Refused transforms are counted for this many names: a publisher could send any number of them.
 _MAX_REFUSED = 4096
 
-# Called with each message and whether it came on /tf_static.
+# Called with each message, and whether it was received on /tf_static.
 OnBatch = Callable[[TransformBatch, bool], None]
 
 
 class TransformListener:
-    """Feeds a buffer from the graph for as long as it is referenced, or until `unregister`.
+    """Feeds a buffer from the graph as long as it is referenced, or until `unregister`.
 
-    buffer: the Buffer to feed, and to have follow the node's clock. node: whose context, name space and remappings
-    are used. spin_thread: True to listen in a node and a daemon thread of its own, so that a lookup that waits
-    works in any callback of any executor; False to listen in `node`, in whose executor a wait then must not block
-    the only thread. qos, static_qos: as in tf2_ros, a depth or a profile. on_batch: told of every message.
+    Args:
+        buffer: The Buffer to feed. It follows the node's clock.
+        node: The node whose context, namespace and remappings are used.
+        spin_thread: True to listen in a separate node and daemon thread, so that a waiting lookup works in any callback
+            of any executor. False to listen in `node`; then a waiting lookup must not block the only thread of its
+            executor.
+        qos: QoS of /tf as in tf2_ros: a depth or a profile.
+        static_qos: QoS of /tf_static, likewise.
+        tf_topic: The topic of dynamic transforms.
+        tf_static_topic: The topic of static transforms.
+        on_batch: Called with every message.
     """
 
     def __init__(
@@ -56,7 +63,7 @@ class TransformListener:
         self.node = node
         self._buffer = buffer
         topics = node.resolve_topic_name(tf_topic), node.resolve_topic_name(tf_static_topic)
-        self._intake = intake = _Intake(buffer.tree, node, topics, on_batch)
+        self._receiver = receiver = _Receiver(buffer.tree, node, topics, on_batch)
         buffer.follow(node)
         host, stop_spinning = _own_node(node) if spin_thread else (node, _nothing)
         group = ReentrantCallbackGroup()
@@ -64,46 +71,46 @@ class TransformListener:
             host.create_subscription(
                 TFMessage,
                 topic,
-                take,
+                receive,
                 default if profile is None else profile,
                 callback_group=group,
                 raw=True,
             )
-            for topic, take, profile, default in (
-                (topics[0], intake.take, qos, profiles.TF),
-                (topics[1], intake.take_static, static_qos, profiles.TF_STATIC_LISTENER),
+            for topic, receive, profile, default in (
+                (topics[0], receiver.receive, qos, profiles.TF),
+                (topics[1], receiver.receive_static, static_qos, profiles.TF_STATIC_LISTENER),
             )
         )
-        # Runs when the listener is dropped, and at the end of the process before daemon threads are cut off.
+        # Runs when the listener is dropped, and at the end of the process before daemon threads are stopped.
         self._stop = weakref.finalize(self, _stop, host, (self.tf_sub, self.tf_static_sub), stop_spinning)
 
     @property
     def buffer(self) -> Buffer:
-        """The buffer that is fed; another one can be set."""
+        """The buffer that is fed. It can be replaced."""
         return self._buffer
 
     @buffer.setter
     def buffer(self, buffer: Buffer) -> None:
         self._buffer = buffer
-        self._intake.feed(buffer.tree)
+        self._receiver.feed(buffer.tree)
 
     @property
     def refused(self) -> dict[str, int]:
-        """How many transforms the tree refused, by `PARENT -> CHILD`: loops, poses that are none, stamps too old."""
-        return dict(self._intake.refused)
+        """How many transforms the tree refused, by `PARENT -> CHILD`: loops, invalid poses, old stamps."""
+        return dict(self._receiver.refused)
 
     @property
     def unreadable(self) -> dict[str, int]:
-        """How many messages could not be read at all, by topic; the first of each topic was logged."""
-        return dict(self._intake.unreadable.by_topic)
+        """How many messages could not be read, by topic. The first one of each topic was logged."""
+        return dict(self._receiver.unreadable.by_topic)
 
     def unregister(self) -> None:
-        """Stop listening; what the buffer has stays."""
+        """Stop listening. The buffer keeps its transforms."""
         self._stop()
 
 
-class _Intake:
-    """Takes messages into a tree. It does not know its listener, so that dropping that one ends it."""
+class _Receiver:
+    """Stores messages in a tree. It does not reference its listener, so that the listener can be dropped."""
 
     def __init__(self, tree: TransformTree, node: Node, topics: tuple[str, str], on_batch: OnBatch | None) -> None:
         self._tree = tree
@@ -113,7 +120,7 @@ class _Intake:
         self._on_batch = on_batch
         self.unreadable = Unreadable(log.warning)
         self._reader = TfMessageReader()
-        # Two threads where a multi-threaded executor runs both subscriptions at once.
+        # A multi-threaded executor may run both subscriptions at once.
         self._lock = threading.Lock()
         self._indices: dict[TransformNames, tuple[Any, Any]] = {}
         self.refused: dict[str, int] = {}
@@ -124,19 +131,21 @@ class _Intake:
             self._tree = tree
             self._indices = {}
 
-    def take(self, message: Any) -> None:
-        """A message of /tf."""
+    def receive(self, message: Any) -> None:
+        """Store a message of /tf."""
         self._store(message, static=False)
 
-    def take_static(self, message: Any) -> None:
-        """A message of /tf_static."""
+    def receive_static(self, message: Any) -> None:
+        """Store a message of /tf_static."""
         self._store(message, static=True)
 
     def _store(self, message: bytes, static: bool) -> None:
         with self._lock:
             try:
                 batch = self._read(message)
-            except Exception as error:  # rclpy's and the middleware's have no common class, and any peer can cause them
+            except (
+                Exception
+            ) as error:  # exceptions of rclpy and the middleware have no common class, and any peer can cause them
                 topic = self._topics[static]
                 self.unreadable.count(topic, error, publishers_of(self._node(), topic))
                 return
@@ -156,9 +165,9 @@ class _Intake:
             self._on_batch(batch, static)
 
     def _count(self, error: InvalidTransform) -> None:
-        """Warn once of each transform: a publisher that repeats its mistake does so at its rate."""
+        """Warn once about each transform: a publisher repeats its error at its rate."""
         for refusal in error.refusals:
-            # One without a name is none of the tree's frames: there may be any number of them.
+            # Transforms without a name are counted together: there may be any number of them.
             named = refusal.parent and refusal.child
             name = f"{refusal.parent} -> {refusal.child}" if named else "unnamed frames"
             with self._lock:
@@ -172,7 +181,7 @@ class _Intake:
     def _read(self, message: bytes) -> TransformBatch:
         if is_plain_cdr(message):
             return self._reader.read(message)
-        # Another encoding, or none: the middleware's own deserialiser knows it.
+        # The middleware's deserialiser reads other encodings.
         batch = _typed(deserialize_message(message, TFMessage))
         self._log.info("/tf is read by the middleware: it is not plain CDR", once=True)
         return batch
@@ -186,12 +195,12 @@ def _typed(message: Any) -> TransformBatch:
 
 
 def _own_node(node: Node) -> tuple[Node, Callable[[], None]]:
-    """Make a hidden node beside `node` that a daemon thread spins; return it and what ends that."""
+    """Make a hidden node beside `node` that a daemon thread spins. Return it and a function that stops it."""
     own = Node(
         f"_{node.get_name()}_tf_listener",
         namespace=node.get_namespace(),
         context=node.context,
-        # Topics are resolved by `node`; a `__node:=` for it must not rename this one.
+        # `node` resolves topics. Its `__node:=` must not rename this one.
         use_global_arguments=False,
         enable_rosout=False,
         start_parameter_services=False,

@@ -1,4 +1,4 @@
-"""How often and how late transforms come, per frame, as tf2_monitor tells it."""
+"""Rates and delays of transforms per frame, as in tf2_monitor."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from sim_node.wire.tf_message_reader import TransformBatch, TransformNames
 
-# So many frames, and messages of other frames, are told apart: a publisher can make up names without end.
+# Maximum number of frames, and of messages with different frames: a publisher could send any number of names.
 MAX_FRAMES, MAX_LAYOUTS = 100_000, 4096
 
-# One frame: messages so far, when the first and the last came (ns, monotonic); of how many the delay is known,
-# the sum and the greatest of these delays (s).
+# A frame: number of messages, arrival of the first and the last (ns, monotonic); number of known delays,
+# and the sum and maximum of these delays (s).
 _ROW = np.dtype(
     [
         ("count", np.int64),
@@ -30,10 +30,10 @@ _ROW = np.dtype(
 
 
 class FrameTraffic(NamedTuple):
-    """What came for one frame.
+    """The traffic of a frame.
 
-    messages: how many; rate_hz: mean since the first, None below two; delays: arrival minus stamp, s, None while
-    the graph's time is not known; silent_for: since the last, s.
+    messages: number; rate_hz: mean since the first, None for fewer than two; delays: arrival minus stamp, s, None while
+    the graph's time is unknown; silent_for: time since the last, s.
     """
 
     messages: int
@@ -44,10 +44,9 @@ class FrameTraffic(NamedTuple):
 
 
 class TfStatistics:
-    """Counts dynamic transforms; give `on_batch` to a TransformListener.
+    """Counts dynamic transforms. Pass `on_batch` to a TransformListener.
 
-    graph_ns: the time by which stamps are made, None where it is not known yet; arrival_ns: a clock that only goes
-    forward, for rates.
+    graph_ns: the clock of stamps, None while it is unknown; arrival_ns: a monotonic clock, for rates.
     """
 
     def __init__(self, graph_ns: Callable[[], int | None], arrival_ns: Callable[[], int] = time.monotonic_ns) -> None:
@@ -56,11 +55,11 @@ class TfStatistics:
         self._lock = threading.Lock()
         self._rows: dict[str, int] = {}
         self._table = np.zeros(64, _ROW)
-        # Of a message's names: the places of those that are counted, and their rows.
+        # For the names of a message: the indices of those that are counted, and their rows.
         self._rows_of: dict[TransformNames, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]] = {}
 
     def on_batch(self, batch: TransformBatch, static: bool) -> None:
-        """Count a message; static ones have no rate."""
+        """Count a message. Static ones have no rate."""
         if static or not len(batch.stamps_ns):
             return
         arrival, now = self._arrival_ns(), self._graph_ns()
@@ -83,13 +82,13 @@ class TfStatistics:
                 table["delays"][rows] += 1
 
     def forget_delays(self) -> None:
-        """The graph's time is another from now on."""
+        """Drop all delays, because the graph's clock has changed."""
         with self._lock:
             for column in ("delays", "delay_sum", "delay_max"):
                 self._table[column] = 0
 
     def traffic(self) -> dict[str, FrameTraffic]:
-        """Return what came so far, by frame."""
+        """Return the traffic so far, by frame."""
         now = self._arrival_ns()
         with self._lock:
             return {name: _traffic(self._table[row].item(), now) for name, row in self._rows.items()}
@@ -110,5 +109,5 @@ class TfStatistics:
 def _traffic(row: tuple[int, int, int, int, float, float], now: int) -> FrameTraffic:
     count, first, last, delays, delay_sum, delay_max = row
     rate = (count - 1) / (last - first) * 1e9 if last > first else None
-    mean, most = (delay_sum / delays, delay_max) if delays else (None, None)
-    return FrameTraffic(count, rate, mean, most, (now - last) / 1e9)
+    mean, maximum = (delay_sum / delays, delay_max) if delays else (None, None)
+    return FrameTraffic(count, rate, mean, maximum, (now - last) / 1e9)

@@ -31,14 +31,14 @@ from sim_node.world import WorldError
 RESULT = "command_result"
 GOTO = "goto"
 
-# Makes an exchange; called in the bridge's thread.
+# Makes a transaction; called in the bridge's thread.
 Make = Callable[[], Transaction]
 
 
 class VehicleCommands:
-    """Services and command topics of one vehicle; how each ended is told on its command_result too.
+    """Services and command topics of a vehicle. Their results are also published on command_result.
 
-    Made and called in the executor's thread; exchanges run in the bridge's.
+    Created and called in the executor's thread; transactions run in the bridge's.
     """
 
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
@@ -51,14 +51,14 @@ class VehicleCommands:
         self.serve(Trigger, "cmd/land", lambda request: commands.set_mode_for("land", telemetry))
         self.serve(Trigger, "cmd/return", lambda request: commands.set_mode_for("return", telemetry))
         self.serve(Trigger, "cmd/guided", lambda request: commands.set_mode_for("guided", telemetry), engages=True)
-        self.hear(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
-        self.hear(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
-        self.hear(PoseStamped, GOTO, self._goto, engages=True)
+        self.subscribe(String, "set_mode", lambda message: commands.set_mode(message.data, telemetry))
+        self.subscribe(Float64, "cmd/takeoff_to", lambda message: self._takeoff(message.data))
+        self.subscribe(PoseStamped, GOTO, self._goto, engages=True)
 
     def begin(self, make: Make, *, engages: bool = False) -> Any:
-        """Starts what `make` makes; a future of its Result.
+        """Start the transaction that `make` returns. Return a future of its Result.
 
-        engages: it goes with setpoints; anything else takes the vehicle away from them.
+        engages: it works together with setpoints; all others stop the stream of setpoints.
         """
         future = Future()
 
@@ -66,7 +66,7 @@ class VehicleCommands:
             stream = self._vehicle.stream
             if isinstance(transaction, Goto) and not result.ok and stream.setpoint is transaction.setpoint:
                 stream.stop()
-            self.tell(transaction.name, result)
+            self.report(transaction.name, result)
             future.set_result(result)
             if self._node.executor is not None:
                 self._node.executor.wake()
@@ -74,25 +74,25 @@ class VehicleCommands:
         def act(now_ns: int) -> None:
             if not engages:
                 self._vehicle.stream.stop()
-                self._vehicle.cancel(Goto.key, "given up: another command came", now_ns)
+                self._vehicle.cancel(Goto.key, "cancelled by another command", now_ns)
             transaction = make()
             if transaction.result is None and transaction.key == Goto.key:
-                self._vehicle.cancel(Goto.key, "given up: another goto came", now_ns)
-            transaction.report = lambda text: self.tell(transaction.name, Result(True, text), done=False)
+                self._vehicle.cancel(Goto.key, "cancelled by another goto", now_ns)
+            transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
             self._vehicle.begin(transaction, ended, now_ns)
 
         self._bridge.post(act)
         return future
 
-    def tell(self, name: str, result: Result, *, done: bool = True) -> None:
-        """On command_result."""
+    def report(self, name: str, result: Result, *, done: bool = True) -> None:
+        """Publish a result on command_result."""
         status = DiagnosticStatus(name=name, message=result.text, hardware_id=f"system {self._vehicle.system}")
         status.level = DiagnosticStatus.OK if result.ok else DiagnosticStatus.ERROR
         status.values = [KeyValue(key="done", value="true" if done else "false")]
         self._results.publish(status)
 
     def serve(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
-        """A service with success and message, which are an exchange's result."""
+        """Offer a service with success and message, which are the result of a transaction."""
 
         async def answer(request: Any, response: Any) -> Any:
             result = await self.begin(lambda: make(request), engages=engages)
@@ -101,8 +101,8 @@ class VehicleCommands:
 
         self._node.create_service(kind, self._prefix + name, answer)
 
-    def hear(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
-        """A topic whose messages start exchanges."""
+    def subscribe(self, kind: Any, name: str, make: Callable[[Any], Transaction], *, engages: bool = False) -> None:
+        """Subscribe to a topic whose messages start transactions."""
         self._node.create_subscription(
             kind,
             self._prefix + name,
@@ -118,7 +118,7 @@ class VehicleCommands:
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)
         if not any(rotation):
-            rotation = (0.0, 0.0, 0.0, 1.0)  # left out: east, as the map's x axis
+            rotation = (0.0, 0.0, 0.0, 1.0)  # not set: east, along the map's x axis
         try:
             setpoint = setpoints.goto(
                 message.header.frame_id,
@@ -142,7 +142,7 @@ MAX_FILE = 1_000_000
 
 
 class VehicleMissions:
-    """mission/push, pull, clear and start, mission/upload, and mission/waypoints with what was pulled."""
+    """mission/push, pull, clear and start, mission/upload, and mission/waypoints with the mission that was pulled."""
 
     def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
@@ -151,13 +151,15 @@ class VehicleMissions:
         commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
         commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
         commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))
-        commands.hear(String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True)
+        commands.subscribe(
+            String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True
+        )
         node.create_service(Trigger, prefix + "mission/pull", self._pull)
 
     def _push(self) -> Transaction:
         path = self._node.get_parameter("mission_file").value
         if not path:
-            return Refusal(Upload.name, "the parameter mission_file names no file")
+            return Refusal(Upload.name, "the parameter mission_file is empty")
         try:
             with Path(path).open(encoding="utf-8") as file:
                 text = file.read(MAX_FILE + 1)
@@ -174,7 +176,7 @@ class VehicleMissions:
         except WorldError as error:
             return Refusal(Upload.name, str(error))
         if telemetry.home is None:
-            return Refusal(Upload.name, "no HOME_POSITION yet, and places count from home")
+            return Refusal(Upload.name, "no HOME_POSITION received yet, to which positions are relative")
         others = {FENCE: fence_messages(plan), RALLY: rally_messages(plan)}
         return Upload(as_messages(plan, telemetry.home, telemetry.autopilot), others)
 

@@ -1,4 +1,4 @@
-"""Setpoints from topics to a vehicle: checked, turned, repeated while somebody publishes them."""
+"""Setpoints from topics to a vehicle: checked, converted, and repeated while they have a publisher."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from sim_node.nodes.graph_clock import nanoseconds
 from sim_node.nodes.publishers import profile
 from sim_node.nodes.vehicle_commands import VehicleCommands
 
-# A refusal is not repeated sooner.
+# Minimum time between two reports of a refusal.
 REPEAT_REFUSAL_S = 1.0
 
 
 class VehicleSetpoints:
-    """Setpoint and vision topics of one vehicle. Lives in the executor's thread."""
+    """Setpoint and vision topics of a vehicle. Belongs to the executor's thread."""
 
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
         self._node, self._bridge, self._vehicle, self._commands = node, bridge, vehicle, commands
         self._prefix = f"{name}/" if name else ""
         self._thrust = 0.0
-        self._told: dict[str, float] = {}
+        self._reported: dict[str, float] = {}
         self._owner = ""
         self._setpoint(PoseStamped, "setpoint_position/local", self._position)
         self._setpoint(NavSatFix, "setpoint_position/global", self._place)
@@ -45,16 +45,16 @@ class VehicleSetpoints:
         self._setpoint(Vector3Stamped, "setpoint_accel/accel", self._acceleration)
         self._setpoint(PoseStamped, "setpoint_attitude/attitude", self._attitude)
         self._setpoint(TwistStamped, "setpoint_attitude/cmd_vel", self._rates)
-        self._subscribe(Float64, "setpoint_attitude/thrust", self._take_thrust)
+        self._subscribe(Float64, "setpoint_attitude/thrust", self._set_thrust)
         self._subscribe(Odometry, "odometry/out", self._odometry)
         self._subscribe(PoseStamped, "vision_pose/pose", self._vision)
 
-    def _subscribe(self, kind: Any, topic: str, take: Callable[[Any], None]) -> None:
-        # Best effort hears reliable publishers too.
-        self._node.create_subscription(kind, self._prefix + topic, take, profile(Profile.SENSOR.value))
+    def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None]) -> None:
+        # A best-effort subscription is compatible with reliable publishers, too.
+        self._node.create_subscription(kind, self._prefix + topic, callback, profile(Profile.SENSOR.value))
 
     def _setpoint(self, kind: Any, topic: str, convert: Callable[[Any, Limits], Setpoint]) -> None:
-        def take(message: Any) -> None:
+        def callback(message: Any) -> None:
             try:
                 setpoint = convert(message, limits_of(self._node))
             except SetpointRefused as refusal:
@@ -63,15 +63,15 @@ class VehicleSetpoints:
             self._owner = topic
 
             def act(now_ns: int) -> None:
-                self._vehicle.cancel(Goto.key, f"given up: {topic} took over", now_ns)
+                self._vehicle.cancel(Goto.key, f"cancelled by {topic}", now_ns)
                 self._vehicle.stream.set(setpoint, topic)
 
             self._bridge.post(act)
 
-        self._subscribe(kind, topic, take)
+        self._subscribe(kind, topic, callback)
 
-    def look(self) -> None:
-        """Stops the stream whose last publisher is gone; to be called ten times a second or so."""
+    def update(self) -> None:
+        """Stop the stream if its last publisher is gone. Call this about ten times a second."""
         owner = self._owner
         if not owner or self._node.count_publishers(self._prefix + owner):
             return
@@ -79,15 +79,15 @@ class VehicleSetpoints:
 
         def act(now_ns: int) -> None:
             if self._vehicle.stream.stop(owner):
-                self._commands.tell(owner, Result(True, "stopped: nobody publishes it any more"))
+                self._commands.report(owner, Result(True, "stopped: the topic has no publisher any more"))
 
         self._bridge.post(act)
 
     def _refuse(self, topic: str, reason: str) -> None:
         now = time.monotonic()
-        if now - self._told.get(topic, -REPEAT_REFUSAL_S) >= REPEAT_REFUSAL_S:
-            self._told[topic] = now
-            self._commands.tell(topic, Result(False, reason))
+        if now - self._reported.get(topic, -REPEAT_REFUSAL_S) >= REPEAT_REFUSAL_S:
+            self._reported[topic] = now
+            self._commands.report(topic, Result(False, reason))
             self._node.get_logger().warning(f"{self._prefix}{topic}: {reason}")
 
     def _position(self, message: Any, limit: Limits) -> Setpoint:
@@ -123,7 +123,7 @@ class VehicleSetpoints:
         frames = self._vehicle.telemetry.frames
         return setpoints.body_rates(message.header.frame_id, _xyz(message.twist.angular), self._thrust, frames.base)
 
-    def _take_thrust(self, message: Any) -> None:
+    def _set_thrust(self, message: Any) -> None:
         self._thrust = message.data
 
     def _odometry(self, message: Any) -> None:
@@ -150,7 +150,7 @@ class VehicleSetpoints:
         )
 
     def _estimate(self, topic: str, convert: Callable[[], Setpoint]) -> None:
-        """Sent once, as it comes."""
+        """Send an estimate once."""
         try:
             estimate = convert()
         except SetpointRefused as refusal:

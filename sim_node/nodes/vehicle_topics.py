@@ -1,4 +1,4 @@
-"""A vehicle on the graph: its telemetry topics, its frames in both conventions, and its pose as an even stream."""
+"""A vehicle on the graph: its telemetry topics, its frames in both conventions, and its interpolated pose."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sim_node.wire.topic import Outlet, Send
 
 
 class VehiclePublishers:
-    """Sends CDR on the topics of one vehicle, which lie below its name. now_ns: the graph's clock."""
+    """Publishes serialised messages on the topics below a vehicle's name. now_ns: the graph's clock."""
 
     def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
         self._outlet, self._name, self._now_ns = outlet, name, now_ns
         self._sends: dict[Topic, Send] = {}
 
     def send(self, topic: Topic, data: bytes) -> None:
-        """One message."""
+        """Publish a message."""
         send = self._sends.get(topic)
         if send is None:
             send = self._sends[topic] = self._outlet.advertise(topic.below(self._name))
@@ -31,9 +31,9 @@ class VehiclePublishers:
 
 
 class VehicleTf:
-    """Sends map -> map_ned and base_link -> base_link_frd once, and parent -> base_link whenever `stream` is called.
+    """Publishes map -> map_ned and base_link -> base_link_frd once, and parent -> base_link in `stream`.
 
-    parent: of the moving frame, None for none of it.
+    parent: of the moving frame; None to publish none.
     """
 
     def __init__(self, outlet: Outlet, telemetry: Telemetry, parent: str | None) -> None:
@@ -54,11 +54,11 @@ class VehicleTf:
         self._last_ns = 0
 
     def publish_static(self, stamp_ns: int) -> None:
-        """The frames that do not move."""
+        """Publish the static frames."""
         self._still(stamp_ns, self._still_poses)
 
     def stream(self, at_ns: int, ahead_ns: int) -> None:
-        """The pose at a time, if telemetry reaches so far and it has not been told."""
+        """Publish the pose at a time, if telemetry is available and it has not been published."""
         if self._moving is None or at_ns == self._last_ns:
             return
         pose = self._poses.at(at_ns, ahead_ns)

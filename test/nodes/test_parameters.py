@@ -13,9 +13,9 @@ from rclpy.context import Context
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sim_node.nodes.parameters import ParameterFault, Spec, declare
+from sim_node.nodes.parameters import ParameterFault, ParameterSpec, declare
 
-SPECS = {"rate": Spec(60.0, "A number.", low=0.1, high=100.0), "count": Spec(3, "A whole number.")}
+SPECS = {"rate": ParameterSpec(60.0, "A number.", low=0.1, high=100.0), "count": ParameterSpec(3, "A whole number.")}
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 import rclpy
 from rclpy.node import Node
 
-from sim_node.nodes.ros_arguments import overrides, unheard
+from sim_node.nodes.ros_arguments import overrides, without_effect
 
 FILE = """
 simulation: {ros__parameters: {bare: 1, nested: {name: 2}}}
@@ -49,14 +49,14 @@ def test_what_reaches_no_node_is_told_once_for_each_section(tmp_path: Path) -> N
     file = tmp_path / "parameters.yaml"
     file.write_text("simulaton: {ros__parameters: {a: 1, b: 2}}\n/nav: {ros__parameters: {c: 1}}\n")
     words = ["--ros-args", "--params-file", str(file), "-p", "nav:x:=1", "--", "-p", "y:x:=1"]
-    assert unheard(overrides(words), ["/simulation"]) == [
+    assert without_effect(overrides(words), ["/simulation"]) == [
         f"{file}:1:31: no node '/simulaton' here; did you mean simulation? (here: /simulation); what is set for it has "
         "no effect",
         f"{file}:2:26: no node '/nav' here (here: /simulation); what is set for it has no effect",
         "--ros-args: no node 'nav' here (here: /simulation); what is set for it has no effect",
     ]
     file.write_text("/nav: {ros__parameters: {c: 1}}\n/**: {ros__parameters: {seed: 1}}\n")
-    assert unheard(overrides(words[:3]), ["/simulation"]) == [], "a file may be for other processes too"
+    assert without_effect(overrides(words[:3]), ["/simulation"]) == [], "a file may be for other processes too"
 
 
 def test_what_is_no_file_of_parameters_is_left_to_rclpy(tmp_path: Path) -> None:

@@ -110,7 +110,16 @@ class ArduPilot:
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> ArduPilot:
-        """Return the autopilot of a vehicle in a run."""
+        """Return the autopilot of a vehicle in a run.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot, not open yet.
+        """
         assert vehicle.autopilot is not None
         return cls(vehicle.autopilot.instance, len(vehicle.rotors))
 

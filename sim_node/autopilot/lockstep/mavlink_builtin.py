@@ -47,7 +47,16 @@ class MavlinkBuiltin(Px4):
 
     @classmethod
     def of(cls, simulation: Simulation, vehicle: Multirotor, rate: float) -> MavlinkBuiltin:
-        """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user."""
+        """Return the autopilot of a vehicle in a run, with a process unless the world leaves that to the user.
+
+        Args:
+            simulation: The run.
+            vehicle: The vehicle.
+            rate: Rate of its Samples (Hz).
+
+        Returns:
+            The autopilot, not open yet.
+        """
         from sim_node.autopilot.builtin.world import parameters_of
 
         assert vehicle.autopilot is not None

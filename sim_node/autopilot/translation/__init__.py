@@ -1,4 +1,4 @@
-"""Telemetry from NED/FRD to ENU/FLU and to ROS messages as bytes; importing this registers all of it."""
+"""Telemetry from NED/FRD to ENU/FLU and to ROS messages as bytes. Importing this package registers all translations."""
 
 from sim_node.autopilot.translation import attitude, global_position, imu, local_position, odometry, onboard, state
 from sim_node.autopilot.translation.registry import TRANSLATIONS, translates

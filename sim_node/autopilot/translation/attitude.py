@@ -16,21 +16,21 @@ IMU_DATA = topic(
     "sensor_msgs/Imu",
     Profile.SENSOR,
     "base_link",
-    "orientation in ENU, angular rate (rad/s), specific force (m/s²) of the last raw reading",
+    "orientation in ENU, angular rate (rad/s), specific force (m/s²) of the last raw measurement",
     lambda frames: wire.imu_with_attitude(frames.base),
 )
 
 
 @translates("ATTITUDE_QUATERNION")
 def attitude_quaternion(fields: Any, vehicle: Telemetry) -> None:
-    """The finer of the two: without the singularity of Euler angles."""
+    """Translate ATTITUDE_QUATERNION, which is preferred because it has no singularity."""
     q = attitude_enu_flu(fields.q1, fields.q2, fields.q3, fields.q4)
     _publish_attitude(fields, vehicle, 0, q)
 
 
 @translates("ATTITUDE")
 def attitude(fields: Any, vehicle: Telemetry) -> None:
-    """Euler angles, ZYX, for autopilots or streams that send no quaternion."""
+    """Translate ATTITUDE: Euler angles, ZYX, for autopilots or streams without a quaternion."""
     if not math.isfinite(fields.roll + fields.pitch + fields.yaw):
         return
     q = attitude_enu_flu(*quaternion_from_rpy(fields.roll, fields.pitch, fields.yaw))
@@ -40,7 +40,7 @@ def attitude(fields: Any, vehicle: Telemetry) -> None:
 def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion) -> None:
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     norm = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
-    # Not for NaN either; the autopilot's estimator has no attitude yet.
+    # This is False for NaN, too: the autopilot's estimator has no attitude yet.
     if not 0.9 < norm < 1.1 or not vehicle.best_source("attitude", rank, stamp_ns):
         return
     vehicle.attitude = q
@@ -68,7 +68,7 @@ VFR_HUD = topic(
 
 @translates("VFR_HUD")
 def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
-    """What a pilot's head-up display shows; heading is clockwise from north, as there."""
+    """Translate the values of a pilot's head-up display. The heading is clockwise from north, as there."""
     numbers = (("airspeed", fields.airspeed), ("groundspeed", fields.groundspeed), ("climb", fields.climb))
     values = {name: f"{number:.3f}" for name, number in (*numbers, ("altitude", fields.alt))}
     values |= {"heading": str(fields.heading), "throttle": str(fields.throttle)}
@@ -77,7 +77,7 @@ def vfr_hud(fields: Any, vehicle: Telemetry) -> None:
 
 @translates("WIND")
 def wind(fields: Any, vehicle: Telemetry) -> None:
-    """ArduPilot's: where the wind comes from (degrees clockwise from north), its speed, and its speed downwards."""
+    """Translate ArduPilot's WIND: direction of origin (degrees clockwise from north), speed, and downward speed."""
     if math.isfinite(fields.direction + fields.speed + fields.speed_z):
         towards = math.radians(fields.direction) + math.pi
         velocity = ned_enu(fields.speed * math.cos(towards), fields.speed * math.sin(towards), fields.speed_z)
@@ -86,7 +86,7 @@ def wind(fields: Any, vehicle: Telemetry) -> None:
 
 @translates("WIND_COV")
 def wind_cov(fields: Any, vehicle: Telemetry) -> None:
-    """PX4's: the velocity of the air in NED, and two variances."""
+    """Translate PX4's WIND_COV: velocity of the air in NED, and two variances."""
     velocity = ned_enu(fields.wind_x, fields.wind_y, fields.wind_z)
     if not all(map(math.isfinite, velocity)):
         return

@@ -13,7 +13,7 @@ from sim_node.wire import telemetry_messages as wire
 
 NO_FIX, FIX, SBAS_FIX, GBAS_FIX = -1, 0, 1, 2  # sensor_msgs/NavSatStatus
 UNKNOWN, APPROXIMATED, DIAGONAL_KNOWN = 0, 1, 2  # sensor_msgs/NavSatFix
-# Of a receiver's range, in metres, where it tells only its dilution of precision (as MAVROS' gps_uere).
+# Range error of a receiver that sends only its dilution of precision, in metres (as MAVROS' gps_uere).
 RANGE_ERROR = 1.0
 _STATUS = {2: FIX, 3: FIX, 4: SBAS_FIX, 5: GBAS_FIX, 6: GBAS_FIX, 7: FIX, 8: FIX}  # by GPS_FIX_TYPE
 
@@ -61,7 +61,7 @@ RAW_VELOCITY = topic(
 
 @translates("GLOBAL_POSITION_INT")
 def global_position(fields: Any, vehicle: Telemetry) -> None:
-    """degE7, mm above mean sea level, mm above home, centidegrees."""
+    """Translate degE7, mm above mean sea level, mm above home, centidegrees."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if fields.lat or fields.lon:  # both zero: no position yet
         latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
@@ -74,7 +74,7 @@ def global_position(fields: Any, vehicle: Telemetry) -> None:
 
 @translates("GPS_RAW_INT")
 def gps_raw(fields: Any, vehicle: Telemetry) -> None:
-    """degE7, mm, cm/s, centidegrees; accuracies in mm, 0 where the receiver tells none."""
+    """Translate degE7, mm, cm/s, centidegrees; accuracies in mm, 0 if the receiver does not send them."""
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     status = _STATUS.get(fields.fix_type, NO_FIX)
     latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
@@ -96,7 +96,7 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
 
 
 def _variances(fields: Any) -> tuple[tuple[float, float], int]:
-    """Horizontal and vertical variance (m²) and how they are known."""
+    """Return horizontal and vertical variance (m²), and the type of the covariance."""
     if fields.h_acc and fields.v_acc:
         return ((fields.h_acc * 1e-3) ** 2, (fields.v_acc * 1e-3) ** 2), DIAGONAL_KNOWN
     # PX4 in simulation sends zeros for both dilutions.
@@ -133,7 +133,7 @@ ORIGIN = topic(
 
 @translates("HOME_POSITION")
 def home_position(fields: Any, vehicle: Telemetry) -> None:
-    """degE7, mm above mean sea level, local NED in metres; ArduPilot's q is NaN, and nobody needs it."""
+    """Translate degE7, mm above mean sea level, local NED in metres. ArduPilot's q is NaN and is not used."""
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
     ned = (fields.x, fields.y, fields.z)
     if not all(map(math.isfinite, ned)):
@@ -146,7 +146,7 @@ def home_position(fields: Any, vehicle: Telemetry) -> None:
 
 @translates("GPS_GLOBAL_ORIGIN")
 def gps_global_origin(fields: Any, vehicle: Telemetry) -> None:
-    """degE7, mm above mean sea level."""
+    """Translate degE7, mm above mean sea level."""
     latitude, longitude, altitude = fields.latitude * 1e-7, fields.longitude * 1e-7, fields.altitude * 1e-3
     vehicle.origin = latitude, longitude, altitude
     ellipsoid = vehicle.ellipsoid_altitude(altitude, latitude, longitude)

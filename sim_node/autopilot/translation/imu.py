@@ -1,7 +1,7 @@
-"""HIGHRES_IMU, SCALED_IMU, RAW_IMU and SCALED_PRESSURE: what the sensors read, in SI units.
+"""HIGHRES_IMU, SCALED_IMU, RAW_IMU and SCALED_PRESSURE: measurements of the sensors in SI units.
 
-Units as the autopilots really send them: ArduPilot's RAW_IMU is mG, mrad/s and mgauss like SCALED_IMU
-(GCS_Common.cpp, send_raw_imu); elsewhere RAW_IMU has no unit and is left aside.
+Units are those that autopilots actually send: ArduPilot's RAW_IMU is mG, mrad/s and mgauss like SCALED_IMU
+(GCS_Common.cpp, send_raw_imu). Elsewhere RAW_IMU has no unit and is ignored.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from sim_node.wire import telemetry_messages as wire
 
 STANDARD_GRAVITY = 9.80665
 GAUSS = 1e-4  # T
-# Of a field that some ArduPilot versions send 1e6 times too large (mended by its pull request 32286): no field that
-# a compass survives comes near this, in gauss.
+# Some ArduPilot versions send the field 1e6 times too large (fixed by its pull request 32286). No field that
+# a compass can measure is near this, in gauss.
 _IMPOSSIBLE_GAUSS = 100.0
 _ACCELEROMETER, _GYROSCOPE, _MAGNETOMETER = 0x7, 0x38, 0x1C0
 _PRESSURE, _DIFFERENTIAL, _TEMPERATURE = 0x200, 0x400, 0x1000
@@ -66,7 +66,7 @@ TEMPERATURE = topic(
 
 @translates("HIGHRES_IMU")
 def highres_imu(fields: Any, vehicle: Telemetry) -> None:
-    """SI, gauss and hPa; only the parts that fields_updated names."""
+    """Translate SI, gauss and hPa, but only the parts in fields_updated."""
     if fields.id != 0:
         return
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
@@ -80,27 +80,27 @@ def highres_imu(fields: Any, vehicle: Telemetry) -> None:
         _magnetic(vehicle, 0, stamp_ns, field, GAUSS * 1e-6 if ardupilots else GAUSS)
     if updated & _PRESSURE:
         _pressure(vehicle, 0, stamp_ns, fields.abs_pressure, fields.temperature if updated & _TEMPERATURE else None)
-    # ArduPilot fills the field with static pressure less that of the ground (GCS_Common.cpp, send_highres_imu).
+    # ArduPilot sends the static pressure relative to the ground here (GCS_Common.cpp, send_highres_imu).
     if updated & _DIFFERENTIAL and vehicle.autopilot != ARDUPILOT:
         vehicle.pack(DIFF_PRESSURE, stamp_ns, (fields.diff_pressure * 100.0,))
 
 
 @translates("SCALED_IMU")
 def scaled_imu(fields: Any, vehicle: Telemetry) -> None:
-    """The first IMU in mG, mrad/s and mgauss."""
+    """Translate the first IMU in mG, mrad/s and mgauss."""
     _scaled(fields, vehicle, 1, vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns))
 
 
 @translates("RAW_IMU")
 def raw_imu(fields: Any, vehicle: Telemetry) -> None:
-    """ArduPilot's, which has units."""
+    """Translate ArduPilot's RAW_IMU, which has units."""
     if vehicle.autopilot == ARDUPILOT and fields.id == 0:
         _scaled(fields, vehicle, 2, vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns))
 
 
 @translates("SCALED_PRESSURE")
 def scaled_pressure(fields: Any, vehicle: Telemetry) -> None:
-    """hPa, and hundredths of a degree."""
+    """Translate hPa, and hundredths of a degree."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     _pressure(vehicle, 1, stamp_ns, fields.press_abs, fields.temperature * 0.01)
 

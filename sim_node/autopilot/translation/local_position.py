@@ -1,4 +1,4 @@
-"""LOCAL_POSITION_NED and LOCAL_POSITION_NED_COV: where the estimator has the vehicle, and how fast it moves."""
+"""LOCAL_POSITION_NED and LOCAL_POSITION_NED_COV: the estimator's position and velocity."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ ACCELERATION = topic(
     "geometry_msgs/AccelWithCovarianceStamped",
     Profile.SENSOR,
     "map",
-    "acceleration (m/s²) as the estimator has it, with variances; along the map's axes",
+    "the estimator's acceleration (m/s²), with variances; along the map's axes",
     lambda frames: wire.acceleration_with_covariance(frames.map),
 )
 
 
 @translates("LOCAL_POSITION_NED")
 def local_position(fields: Any, vehicle: Telemetry) -> None:
-    """Pose and twists; those that need the attitude come once it is known."""
+    """Translate position and velocity. Topics that need the attitude are published once it is known."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     position = ned_enu(fields.x, fields.y, fields.z)
     velocity = ned_enu(fields.vx, fields.vy, fields.vz)
@@ -90,18 +90,18 @@ def local_position(fields: Any, vehicle: Telemetry) -> None:
     vehicle.pack(POSE, stamp_ns, pose)
     vehicle.pack(ODOM, stamp_ns, pose + body)
     vehicle.pack(VELOCITY_BODY, stamp_ns, body)
-    turned = rotate_inverse((-q[0], -q[1], -q[2], q[3]), rates)
-    vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *turned))
+    rotated = rotate_inverse((-q[0], -q[1], -q[2], q[3]), rates)
+    vehicle.pack(VELOCITY_LOCAL, stamp_ns, (*velocity, *rotated))
 
 
 @translates("LOCAL_POSITION_NED_COV")
 def local_position_cov(fields: Any, vehicle: Telemetry) -> None:
-    """Position, velocity and acceleration with their covariance: the upper triangle of 9 x 9, NaN for unknown."""
+    """Translate position, velocity and acceleration with covariance: the upper triangle of 9 x 9, NaN for unknown."""
     stamp_ns = vehicle.clock.stamp_us(fields.time_usec, vehicle.arrival_ns)
     upper = np.full((9, 9), np.nan)
     upper[_UPPER] = fields.covariance
     covariance = np.where(np.isnan(upper), upper.T, upper)
-    # Turned on both sides, block by block: what is unknown stays so, and a message has 0 for that.
+    # Each block is rotated on both sides. Unknown entries stay unknown, which is 0 in messages.
     covariance = np.nan_to_num(convert_covariance(covariance, Frame.NED, Frame.ENU), nan=0.0, posinf=0.0, neginf=0.0)
     acceleration = np.zeros((6, 6))
     acceleration[:3, :3] = covariance[6:, 6:]

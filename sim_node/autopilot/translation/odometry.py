@@ -1,4 +1,4 @@
-"""ODOMETRY: an estimate in the frames that it names itself, with its covariances."""
+"""ODOMETRY: an estimate in the frames that the message names, with covariances."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ ODOMETRY = topic(
 
 @translates("ODOMETRY")
 def odometry(fields: Any, vehicle: Telemetry) -> None:
-    """The pose in its frame_id, the velocity in its child_frame_id: PX4's is LOCAL_NED, not the body.
+    """Translate the pose in its frame_id and the velocity in its child_frame_id, which is LOCAL_NED for PX4.
 
-    Frames other than LOCAL_NED, LOCAL_FRD and BODY_FRD have no meaning here; such messages are left aside.
+    Messages with other frames than LOCAL_NED, LOCAL_FRD and BODY_FRD are ignored.
     """
     if fields.frame_id not in (LOCAL_NED, LOCAL_FRD) or fields.child_frame_id not in (LOCAL_NED, LOCAL_FRD, BODY_FRD):
         return
@@ -44,11 +44,11 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
     q: Quaternion
     if in_map:
         position, q = ned_enu(*position), attitude_enu_flu(w, x, y, z)
-        frame, world, house = vehicle.frames.map, Frame.NED, Frame.ENU
+        frame, world, target = vehicle.frames.map, Frame.NED, Frame.ENU
     else:
-        # Half a turn about x on both sides.
+        # A half turn about x on both sides.
         position, q = frd_flu(*position), (x, -y, -z, w)
-        frame, world, house = vehicle.frames.odom, Frame.FRD, Frame.FLU
+        frame, world, target = vehicle.frames.odom, Frame.FRD, Frame.FLU
     if not math.isfinite(sum(position) + sum(q)):
         return
     velocity = (fields.vx, fields.vy, fields.vz)
@@ -58,16 +58,16 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
         velocity = ned_enu(*velocity) if in_map else frd_flu(*velocity)
         velocity, turn = rotate_inverse(q, velocity), quaternions.to_matrix(np.array(q)).T
     else:
-        return  # between the two worlds lies a heading that nobody has told
+        return  # the heading between the two world frames is unknown
     rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
-    pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, house)
-    twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, house, turn)
+    pose_covariance = convert_covariance(_covariance(fields.pose_covariance), world, target)
+    twist_covariance = _twist_covariance(_covariance(fields.velocity_covariance), world, target, turn)
     values = (*position, *q, *_known(pose_covariance), *velocity, *rates, *_known(twist_covariance))
     vehicle.pack(ODOMETRY, stamp_ns, values, frame)
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
-    """The 6x6 of MAVLink's row-major upper triangle; NaN in its first entry means that nothing is known."""
+    """Return the 6x6 of MAVLink's row-major upper triangle. NaN in the first entry means that everything is unknown."""
     matrix = np.full((6, 6), np.nan)
     if not math.isnan(upper[0]):
         matrix[_UPPER] = upper
@@ -75,17 +75,17 @@ def _covariance(upper: tuple[float, ...]) -> FloatArray:
     return matrix
 
 
-def _twist_covariance(covariance: FloatArray, world: Frame, house: Frame, turn: FloatArray | None) -> FloatArray:
-    """In base_link: rates are the body's already; velocity is turned where it came along the world's axes."""
+def _twist_covariance(covariance: FloatArray, world: Frame, target: Frame, turn: FloatArray | None) -> FloatArray:
+    """Convert to base_link. Rates are in the body already; the velocity is rotated if it is along the world's axes."""
     if turn is None:
         return convert_covariance(covariance, Frame.FRD, Frame.FLU)
-    converted = convert_covariance(covariance, (world, Frame.FRD), (house, Frame.FLU))
+    converted = convert_covariance(covariance, (world, Frame.FRD), (target, Frame.FLU))
     whole = np.eye(6)
     whole[:3, :3] = turn
     return np.asarray(whole @ converted @ whole.T)
 
 
 def _known(covariance: FloatArray) -> list[float]:
-    """Row-major; zeros, which ROS takes for unknown, where an entry is not known."""
+    """Return the entries in row-major order, with zeros for unknown ones, as in ROS."""
     values: list[float] = np.nan_to_num(covariance, nan=0.0, posinf=0.0, neginf=0.0).ravel().tolist()
     return values

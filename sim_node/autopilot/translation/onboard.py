@@ -32,7 +32,10 @@ BATTERY = topic(
 
 @translates("BATTERY_STATUS")
 def battery_status(fields: Any, vehicle: Telemetry) -> None:
-    """mV per cell, or of the whole pack in the first entry; 65535 and -1 stand for unknown, 0 for cells beyond ten."""
+    """Translate mV per cell, or of the whole pack in the first entry.
+
+    Unknown values are 65535 and -1, and 0 for cells beyond ten.
+    """
     cells = [mv * 1e-3 for mv in fields.voltages if mv != _NONE] + [mv * 1e-3 for mv in fields.voltages_ext if mv]
     state = (
         sum(cells) if cells else math.nan,
@@ -42,8 +45,8 @@ def battery_status(fields: Any, vehicle: Telemetry) -> None:
         _TECHNOLOGY.get(fields.type, 0),
     )
     # One entry is the pack's voltage, not a cell's.
-    told = cells if len(cells) > 1 else []
-    vehicle.pack(BATTERY, vehicle.arrival_ns, (*state, *told), f"id{fields.id}", len(told))
+    voltages = cells if len(cells) > 1 else []
+    vehicle.pack(BATTERY, vehicle.arrival_ns, (*state, *voltages), f"id{fields.id}", len(voltages))
 
 
 RC_IN = topic(
@@ -67,19 +70,19 @@ _UNUSED = 65535
 
 @translates("RC_CHANNELS")
 def rc_channels(fields: Any, vehicle: Telemetry) -> None:
-    """As many as chancount says."""
+    """Publish as many channels as chancount gives."""
     channels = fields[2 : 2 + min(fields.chancount, 18)]
-    _tell(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
+    _pack_pulses(vehicle, RC_IN, [0 if channel == _UNUSED else channel for channel in channels])
 
 
 @translates("SERVO_OUTPUT_RAW")
 def servo_output_raw(fields: Any, vehicle: Telemetry) -> None:
-    """The sixteen of the first port."""
+    """Publish the sixteen outputs of the first port."""
     if fields.port == 0:
-        _tell(vehicle, RC_OUT, fields[2:18])
+        _pack_pulses(vehicle, RC_OUT, fields[2:18])
 
 
-def _tell(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> None:
+def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> None:
     vehicle.pack(topic, vehicle.arrival_ns, pulses, len(pulses))
 
 
@@ -97,7 +100,7 @@ _DOWN = 25  # MAV_SENSOR_ROTATION_PITCH_270
 
 @translates("DISTANCE_SENSOR")
 def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
-    """Centimetres; the field of view is 0 where the sensor does not tell it."""
+    """Translate centimetres. The field of view is 0 if the sensor does not send it."""
     if fields.orientation != _DOWN:
         return
     kind = _ULTRASOUND if fields.type == 1 else _INFRARED

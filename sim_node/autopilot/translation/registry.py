@@ -1,4 +1,4 @@
-"""Which function translates which MAVLink message."""
+"""The registry of functions that translate MAVLink messages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ OK, WARN, ERROR, STALE = range(4)
 
 
 def diagnostic(level: int, name: str, message: str, hardware_id: str, values: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields of one status."""
+    """Return the fields of a DiagnosticStatus."""
     pairs = [{"key": key, "value": value} for key, value in values.items()]
     return {"level": level, "name": name, "message": message, "hardware_id": hardware_id, "values": pairs}
 
 
-# Takes a message's fields and what is known of its vehicle; sends what comes of it.
+# Called with a message's fields and its vehicle's telemetry; sends the translated messages.
 Translate = Callable[[Any, Telemetry], None]
 
 TRANSLATIONS: Registry[str, Translate] = Registry(
@@ -28,5 +28,5 @@ TRANSLATIONS: Registry[str, Translate] = Registry(
     ),
     group="sim_node.translations",
 )
-# Registers a function for the messages of some names.
+# Registers a function for messages by their names.
 translates = TRANSLATIONS.add

@@ -36,7 +36,7 @@ EXTENDED_STATE = topic(
 
 @translates("HEARTBEAT")
 def heartbeat(fields: Any, vehicle: Telemetry) -> None:
-    """Once a second, and so is the state; armed and mode when they change."""
+    """Publish the state, once a second, and armed and mode when they change."""
     before = vehicle.heartbeat
     vehicle.heartbeat = now = Heartbeat(
         fields.autopilot,
@@ -53,7 +53,7 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
 
 
 def publish_state(vehicle: Telemetry, *, connected: bool) -> None:
-    """The state of the last heartbeat."""
+    """Publish the state of the last heartbeat."""
     state = vehicle.heartbeat or Heartbeat()
     mode = mode_name(state)
     values = {
@@ -74,14 +74,14 @@ def publish_state(vehicle: Telemetry, *, connected: bool) -> None:
 
 @translates("EXTENDED_SYS_STATE")
 def extended_sys_state(fields: Any, vehicle: Telemetry) -> None:
-    """Landed or not, and the state of a VTOL's transition."""
+    """Translate the landed state, and the state of a VTOL's transition."""
     landed = _short("MAV_LANDED_STATE", fields.landed_state)
     values = {"landed_state": landed, "vtol_state": _short("MAV_VTOL_STATE", fields.vtol_state)}
     vehicle.encode(EXTENDED_STATE, diagnostic(OK, "extended_state", landed, f"system {vehicle.system}", values))
 
 
 def _short(enum: str, value: int) -> str:
-    """`active` for MAV_STATE_ACTIVE."""
+    """Return `active` for MAV_STATE_ACTIVE."""
     return enum_name(enum, value).removeprefix(enum + "_").lower()
 
 
@@ -105,12 +105,15 @@ STATUS_TEXT = topic(
 
 @translates("STATUSTEXT")
 def status_text(fields: Any, vehicle: Telemetry) -> None:
-    """One message per text; a text of several chunks has an id, and ends with the first chunk that is not full."""
+    """Publish one message per text.
+
+    A text of several chunks has an id, and ends with the first chunk that is not full.
+    """
     text = fields.text
     if fields.id:
         chunks = vehicle.texts.setdefault(fields.id, [])
         if fields.chunk_seq != len(chunks):
-            # One is missing: what is there is told rather than kept waiting.
+            # A chunk is missing: publish the others instead of waiting for it.
             chunks.append("...")
         chunks.append(text)
         if len(text.encode()) >= CHUNK and len(chunks) < MAX_CHUNKS:
@@ -144,13 +147,13 @@ REACHED = topic(
 
 @translates("MISSION_CURRENT")
 def mission_current(fields: Any, vehicle: Telemetry) -> None:
-    """Counted as the autopilot counts: ArduPilot's item 0 is home."""
+    """Publish the item, counted as the autopilot does: ArduPilot's item 0 is home."""
     vehicle.pack(CURRENT, vehicle.arrival_ns, (fields.seq,))
 
 
 @translates("MISSION_ITEM_REACHED")
 def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
-    """Counted in the same way."""
+    """Publish the item, counted in the same way."""
     vehicle.pack(REACHED, vehicle.arrival_ns, (fields.seq,))
 
 
@@ -159,14 +162,14 @@ REFERENCE = topic(
     "sensor_msgs/TimeReference",
     Profile.SENSOR,
     "none",
-    "Unix time as the autopilot has it",
+    "the autopilot's Unix time",
     lambda frames: wire.time_reference("fcu"),
 )
 
 
 @translates("SYSTEM_TIME")
 def system_time(fields: Any, vehicle: Telemetry) -> None:
-    """Zero until a receiver told it."""
+    """Publish the Unix time, which is zero until a receiver has sent it."""
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
     if not 0 < fields.time_unix_usec < 2**31 * 1_000_000:
         return

@@ -17,11 +17,22 @@ __all__ = ["read_openplx"]
 def read_openplx(
     path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = (), model: str | None = None
 ) -> World | None:
-    """The world that a system of an OpenPLX file is, or None with the faults in `report`.
+    """Return the world of a system in an OpenPLX file.
 
-    model: the name of the system; without one it is the last in the file. Every model of the file is checked.
+    Every model of the file is checked.
+
+    Args:
+        path: The file.
+        shown: The path in messages.
+        roots: The folders that it may refer to.
+        report: Where faults are recorded.
+        including: The files that include this one.
+        model: The name of the system; None for the last one in the file.
+
+    Returns:
+        The world, or None with the faults in `report`.
     """
-    # Here and not above: other worlds start without a language of their own.
+    # Imported here, so that other worlds are read without loading the language.
     from sim_node.formats.openplx.reader import read_world
 
     return read_world(path, shown, roots, report, model)
