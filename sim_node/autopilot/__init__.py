@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sim_node.lazy import public
 
 if TYPE_CHECKING:
-    from sim_node.autopilot.bridge import Bridge, BridgeListener, BridgeSettings
+    from sim_node.autopilot.bridge import Bridge
+    from sim_node.autopilot.bridge_settings import BridgeListener, BridgeSettings
     from sim_node.autopilot.connection import Connection, Identity
     from sim_node.autopilot.ports import PortInUse
     from sim_node.autopilot.telemetry import Telemetry
@@ -33,8 +34,8 @@ __getattr__, __dir__ = public(
     __name__,
     {
         "Bridge": "bridge",
-        "BridgeListener": "bridge",
-        "BridgeSettings": "bridge",
+        "BridgeListener": "bridge_settings",
+        "BridgeSettings": "bridge_settings",
         "Connection": "connection",
         "FrameNames": "topics",
         "Identity": "connection",

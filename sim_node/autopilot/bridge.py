@@ -8,16 +8,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
+from sim_node.autopilot.bridge_settings import BridgeListener, BridgeSettings
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.ports import PortInUse
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.tlog import Playback
-from sim_node.autopilot.topics import FrameNames, Topic
 from sim_node.autopilot.vehicle import Route, Vehicle
 
 TICK_NS = 10_000_000
@@ -33,61 +32,6 @@ REBOOTS_OF_TWO = 3
 AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
 # MAV_TYPE_GCS: PX4 sends texts, and thus the reasons for refusals, only to ground stations. MAV_STATE_ACTIVE.
 _GROUND_STATION, _ACTIVE = 6, 4
-
-
-@dataclass(frozen=True)
-class BridgeSettings:
-    """Settings of a bridge.
-
-    Attributes:
-        frames: Returns the names of a vehicle's frames for its system id.
-        setpoint_rate: Rate of the stream that keeps a setpoint active (Hz).
-        stream_rate: Rate of the messages to request from ArduPilot (Hz); 0 for none.
-        timesync: Whether to request the time of autopilots.
-        heartbeat_timeout: A vehicle that sends nothing for this long (s) is not connected.
-        max_vehicles: Further system ids are ignored with a warning.
-    """
-
-    frames: Callable[[int], FrameNames] = field(default=lambda system: FrameNames())
-    setpoint_rate: float = 20.0
-    stream_rate: float = 50.0
-    timesync: bool = True
-    heartbeat_timeout: float = 3.0
-    max_vehicles: int = 32
-
-
-class BridgeListener(Protocol):
-    """Receives what the bridge publishes and reports; called in the bridge's thread."""
-
-    def vehicle_found(self, vehicle: Vehicle) -> None:
-        """Handle a new system id.
-
-        Args:
-            vehicle: The vehicle with this system id.
-        """
-
-    def publish(self, system: int, topic: Topic, data: bytes) -> None:
-        """Publish a message of a vehicle's telemetry.
-
-        Args:
-            system: The vehicle's system id.
-            topic: The topic.
-            data: The message as CDR.
-        """
-
-    def warn(self, text: str) -> None:
-        """Show a warning.
-
-        Args:
-            text: A problem that the user has to solve.
-        """
-
-    def report(self, text: str) -> None:
-        """Show information.
-
-        Args:
-            text: Something that the user may want to know.
-        """
 
 
 class Bridge:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
-from sim_node.autopilot.bridge import Bridge, BridgeSettings
+from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Identity
 from sim_node.autopilot.topics import Topic
 from sim_node.autopilot.vehicle import Vehicle

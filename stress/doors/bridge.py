@@ -11,7 +11,8 @@ from typing import Any
 
 from rclpy.serialization import deserialize_message
 
-from sim_node.autopilot.bridge import Bridge, BridgeSettings
+from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.codec import frame_bytes
 from sim_node.autopilot.commands import Command
 from sim_node.autopilot.connection import Connection, Identity

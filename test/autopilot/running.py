@@ -10,7 +10,8 @@ from typing import Any
 
 from waiting import PATIENCE
 
-from sim_node.autopilot.bridge import Bridge, BridgeSettings
+from sim_node.autopilot.bridge import Bridge
+from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import endpoint_of
 from sim_node.autopilot.signing import Signing

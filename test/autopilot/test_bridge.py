@@ -25,7 +25,7 @@ from running import Running, running
 from waiting import PATIENCE
 
 from sim_node.autopilot import commands, setpoints
-from sim_node.autopilot.bridge import BridgeSettings
+from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.links.endpoint import MAX_READS
