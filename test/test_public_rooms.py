@@ -31,6 +31,7 @@ UNDOCUMENTED = (
     "sim_node.control",
     "sim_node.physics",
     "sim_node.sensors",
+    "sim_node.world",
 )
 AMBIGUOUS = ("Body",)
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")

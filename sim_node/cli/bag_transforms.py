@@ -16,7 +16,7 @@ from sim_node.recording.opening import open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS, BagTransforms, Found
 from sim_node.tree import TransformError
 from sim_node.tree.describe import FrameInfo, as_text, remark
-from sim_node.world.fields import MAX_NS, nanoseconds
+from sim_node.world.fields import LAST_NS, nanoseconds
 from sim_node.world.problems import counted
 
 USER_MISTAKE = 2
@@ -98,7 +98,7 @@ def _print_every(bag: Bag, target: str, source: str, arguments: argparse.Namespa
 
 def _stamps(stamp: int, step: int, transforms: BagTransforms) -> Iterator[int]:
     """Yield every step from the first on, up to the bag's end, which is known once it is read."""
-    while stamp <= MAX_NS and not (transforms.is_read and stamp > transforms.newest_ns):
+    while stamp <= LAST_NS and not (transforms.is_read and stamp > transforms.newest_ns):
         yield stamp
         stamp += step
 

@@ -13,7 +13,7 @@ from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.terminal import pose_lines
 from sim_node.cli.worlds import add_allow, add_at, add_live, no_world_beside_live, seen_at
 from sim_node.recording.opening import is_bag
-from sim_node.world import FrameNotFound, load
+from sim_node.world import UnknownFrame, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     simulation, snapshot = seen_at(load(worlds[0], allow=arguments.allow), arguments.at)
     try:
         pose = simulation.frames.lookup(snapshot.poses, target, source)
-    except FrameNotFound as unknown:
+    except UnknownFrame as unknown:
         raise UsageError(str(unknown)) from None
     stamp = snapshot.time_ns / 1e9
     if arguments.json:

@@ -21,7 +21,7 @@ from sim_node.cli.parser import add_list, anything, goes_with, refuse
 from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
-from sim_node.world import FrameNotFound
+from sim_node.world import UnknownFrame
 from sim_node.world.fields import nanoseconds, within
 from sim_node.world.mujoco_source import mujoco_fault
 from sim_node.world.problems import quoted
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
                 pictures.close()
             else:
                 write_film(pictures, len(times_ns), fps, path)
-        except (RenderError, FilmError, NoOpenGL, FrameNotFound) as error:
+        except (RenderError, FilmError, NoOpenGL, UnknownFrame) as error:
             raise UsageError(str(error)) from None
         except OSError as error:
             raise UsageError(f"{path} cannot be written: {error.strerror or error}") from None

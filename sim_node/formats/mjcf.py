@@ -17,7 +17,7 @@ from sim_node.world.problems import Place, Where, WorldError, quoted
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.model_links import keyframes_in, links_in, mujoco_warnings
 from sim_node.world.readers.numbers import as_number
-from sim_node.world.readers.xml_elements import MAX_DEPTH, Attribute, Element, compose_xml
+from sim_node.world.readers.xml_elements import DEEPEST, Attribute, Element, compose_xml
 
 if TYPE_CHECKING:
     from mujoco import MjSpec
@@ -161,7 +161,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
 
 def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], depth: int) -> None:
     """Replace every <include> by the contents of its file."""
-    if depth > MAX_DEPTH or len(file.report.files) > MAX_INCLUDED:
+    if depth > DEEPEST or len(file.report.files) > MAX_INCLUDED:
         file.report.about(element.file).error(
             "includes are nested too deep, or there are too many files", element.at, "include"
         )

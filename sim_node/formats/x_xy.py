@@ -14,7 +14,7 @@ from sim_node.text import did_you_mean
 from sim_node.world import x_xy
 from sim_node.world.bodies import Body, Geometry, Marker, Physics
 from sim_node.world.joints import JOINTS
-from sim_node.world.model import MIN_STEP_NS, TimeGrid, World
+from sim_node.world.model import SHORTEST_STEP_NS, TimeGrid, World
 from sim_node.world.problems import Place, Where, quoted
 from sim_node.world.readers.report import Report, Setting
 from sim_node.world.readers.xml_elements import Attribute, Element
@@ -117,7 +117,7 @@ class _Model:
         step_ns = x_xy.DEFAULT_DT_NS
         if options is not None:
             acceleration = options.vector("gravity", 3, acceleration)
-            step_ns = options.nanoseconds("dt", step_ns, MIN_STEP_NS)
+            step_ns = options.nanoseconds("dt", step_ns, SHORTEST_STEP_NS)
             if acceleration[2] < 0.0:
                 options.warning(
                     "gravity",

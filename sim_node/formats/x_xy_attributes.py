@@ -14,13 +14,13 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world import x_xy
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import Where, quoted
 from sim_node.world.readers import numbers
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
 from sim_node.world.readers.xml_elements import Attribute, Element
-from sim_node.world.readers.yaml_poses import NORMALISED, SILENT
+from sim_node.world.readers.yaml_poses import MENDED, SILENT
 
 _ROTATIONS = ("euler", "quat")
 
@@ -111,8 +111,8 @@ class Attributes:
         if self.vector_or_none(name, 1) is None:
             return default
         nanoseconds = as_nanoseconds(self.text(name))
-        if nanoseconds is None or not low_ns <= nanoseconds <= MAX_STAMP_NS:
-            allowed = f"{low_ns / 1e9:g} to {MAX_STAMP_NS // 1_000_000_000}"
+        if nanoseconds is None or not low_ns <= nanoseconds <= LATEST_NS:
+            allowed = f"{low_ns / 1e9:g} to {LATEST_NS // 1_000_000_000}"
             self.error(name, f"{self.text(name)} s is out of range; allowed: {allowed} s")
             return default
         return nanoseconds
@@ -132,7 +132,7 @@ class Attributes:
 
     def _rotation(self, quaternion: FloatArray) -> FloatArray:
         norm = float(np.linalg.norm(quaternion))
-        if norm == 0.0 or abs(norm - 1.0) > NORMALISED:
+        if norm == 0.0 or abs(norm - 1.0) > MENDED:
             self.error("quat", f"norm is {norm:.4g}, a rotation needs 1")
             return np.array([0.0, 0.0, 0.0, 1.0])
         if abs(norm - 1.0) > SILENT:

@@ -26,7 +26,7 @@ from sim_node.simulation.history import History
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
-from sim_node.world.fields import MAX_NS, nanoseconds, within
+from sim_node.world.fields import LAST_NS, nanoseconds, within
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
 from sim_node.world.load import load
@@ -64,7 +64,7 @@ class Simulation:
         self.seed = seed
         self.steps, self.remainder_ns = 0, 0
         self._start_ns, self._step_ns = world.time.start_ns, world.time.step_ns
-        self._last_step = (MAX_NS - self._start_ns) // self._step_ns
+        self._last_step = (LAST_NS - self._start_ns) // self._step_ns
         self._poses = np.array(layout.poses)
         self._observe_all: Callable[[], FrameState] | None = None
         self.columns = Columns()

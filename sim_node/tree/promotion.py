@@ -33,7 +33,7 @@ class Promotion:
             if record["kind"] != DYNAMIC or record["count"] == 0 or not _below_base_link(rings, frame, names):
                 continue
             self.candidates.discard(frame)
-            if _is_still(rings, frame):
+            if _stands_still(rings, frame):
                 rings.promote(frame)
                 promoted.append(frame)
         return promoted
@@ -50,7 +50,7 @@ def _below_base_link(rings: Rings, frame: int, names: list[str]) -> bool:
     return False
 
 
-def _is_still(rings: Rings, frame: int) -> bool:
+def _stands_still(rings: Rings, frame: int) -> bool:
     entries = rings.entries(frame)
     if len(np.unique(entries["parent"])) > 1:
         return False

@@ -64,7 +64,7 @@ class Content:
 def framing_for(camera: str, follow: str, size: tuple[int, int], world: World, content: Content) -> Framing:
     """Return the camera that `camera` names; with `follow`, a viewpoint is relative to that frame and moves with it.
 
-    Raises RenderError and FrameNotFound.
+    Raises RenderError and UnknownFrame.
     """
     row = content.frames.index(follow) if follow else 0
     if camera and not _NUMBER.match(camera):

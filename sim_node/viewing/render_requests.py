@@ -15,7 +15,7 @@ from sim_node.viewing.marks import axis_lengths, draw_axes, draw_trail, write_na
 from sim_node.viewing.renderer import Renderer
 from sim_node.world.frame_table import FrameTable
 from sim_node.world.layout import lay_out
-from sim_node.world.model import MAX_STAMP_NS, World
+from sim_node.world.model import LATEST_NS, World
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class PoseSource:
     world: World
     poses: Callable[[Iterable[int]], Iterator[FloatArray]]
     start_ns: int
-    end_ns: int = MAX_STAMP_NS
+    end_ns: int = LATEST_NS
     zero_ns: int = 0
     name: str = "world"
 
@@ -103,7 +103,7 @@ def draw(
 
     Raises:
         RenderError: The request is invalid.
-        FrameNotFound: A frame does not exist.
+        UnknownFrame: A frame does not exist.
         NoOpenGL: Rendering is not possible here.
         WorldError: The world is invalid.
         Diverged: The simulation diverged.
@@ -178,10 +178,8 @@ def _check(times_ns: Sequence[int], source: PoseSource) -> None:
         requested, start, end = ((each - source.zero_ns) / 1e9 for each in (time_ns, source.start_ns, source.end_ns))
         if time_ns < source.start_ns:
             raise RenderError(f"{requested:g} s is before the {source.name}'s start at {start:g} s")
-        if time_ns > MAX_STAMP_NS:
-            raise RenderError(
-                f"{requested:g} s is after the last time that fits into a stamp, {MAX_STAMP_NS // 10**9} s"
-            )
+        if time_ns > LATEST_NS:
+            raise RenderError(f"{requested:g} s is beyond the last time that fits into a stamp, {LATEST_NS // 10**9} s")
         if time_ns > source.end_ns:
             raise RenderError(f"{requested:g} s is after the {source.name}'s end at {end:g} s")
 

@@ -1,8 +1,8 @@
-"""The World model and its readers: the contents of a world file, checked and laid out."""
+"""The World model and its readers: what a world file says, checked and laid out."""
 
 from sim_node.world.bodies import Actuator, Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
-from sim_node.world.frame_table import FrameNotFound, FrameTable
+from sim_node.world.frame_table import FrameTable, UnknownFrame
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load, loads
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
@@ -30,7 +30,6 @@ __all__ = [
     "ContactGeometry",
     "Diverged",
     "Drag",
-    "FrameNotFound",
     "FrameTable",
     "Geometry",
     "Gusts",
@@ -55,6 +54,7 @@ __all__ = [
     "StaticFrame",
     "System",
     "TimeGrid",
+    "UnknownFrame",
     "Waypoint",
     "Where",
     "Wind",

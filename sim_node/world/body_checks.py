@@ -1,4 +1,4 @@
-"""Checks that bodies can be simulated: numbers in range, positive masses, suitable parents."""
+"""Whether bodies can be simulated: numbers in range, masses that move, parents that carry them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, sho
 
 MAX_MASS = 1e9  # kg
 MAX_GRAVITY = 1e4  # m/s^2
-# m; half of a denormal number may be zero, which MuJoCo refuses.
-MIN_SIZE = 1e-12
-MIN_TIMESTEP_NS = 1_000
+# m; half of the smallest numbers is zero, which MuJoCo refuses.
+SMALLEST = 1e-12
+SHORTEST_TIMESTEP_NS = 1_000
 MAX_SUBSTEPS = 10_000
 
 
 def body_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's physics and bodies; none if it has no bodies."""
+    """Every fault of a world's physics and bodies; none where it has no bodies."""
     if not world.bodies and not world.models:
         return
     yield from _physics_problems(world)
@@ -52,13 +52,13 @@ def _physics_problems(world: World) -> Iterator[Problem]:
         yield problem("armature", f"{physics.armature:g} is out of range; allowed: 0 to {MAX_MASS:g}")
     timestep_ns = physics.timestep_ns
     if timestep_ns is not None:
-        if not MIN_TIMESTEP_NS <= timestep_ns <= step_ns:
-            allowed = f"{MIN_TIMESTEP_NS / 1e9:g} to the world's step, {step_ns / 1e9:.10g}"
+        if not SHORTEST_TIMESTEP_NS <= timestep_ns <= step_ns:
+            allowed = f"{SHORTEST_TIMESTEP_NS / 1e9:g} to the world's step, {step_ns / 1e9:.10g}"
             yield problem("timestep", f"{timestep_ns / 1e9:.10g} s is out of range; allowed: {allowed} s")
             return
         if step_ns % timestep_ns:
             near = step_ns / round(step_ns / timestep_ns) / 1e9
-            message = f"the world's step of {step_ns / 1e9:.10g} s is not a multiple of {timestep_ns / 1e9:.10g} s"
+            message = f"the world's step of {step_ns / 1e9:.10g} s is no whole number of {timestep_ns / 1e9:.10g} s"
             yield problem("timestep", f"{message}; did you mean {near:.10g}?")
             return
     if physics.substeps(step_ns) > MAX_SUBSTEPS:
@@ -67,7 +67,7 @@ def _physics_problems(world: World) -> Iterator[Problem]:
 
 
 def _number_faults(body: Body) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault."""
+    """The key and the message of each."""
     for _, message in pose_faults(body.pose[None]):
         yield "pose", message
     for key in ("damping", "armature", "spring_stiff"):
@@ -104,14 +104,14 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         return
     if len(geometry.size) != len(sizes):
         yield "", f"a {geometry.shape} has {len(sizes)} sizes ({', '.join(sizes)}), found {len(geometry.size)}"
-    if not all(MIN_SIZE <= size < 1e9 for size in geometry.size.tolist()):
+    if not all(SMALLEST <= size < 1e9 for size in geometry.size.tolist()):
         yield "", f"sizes {geometry.size.tolist()} must be above zero"
     if not 0.0 <= geometry.mass <= MAX_MASS:
         yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {MAX_MASS:g} kg"
     if (geometry.shape == "mesh") != (geometry.file is not None):
-        yield ".file", "a mesh needs a file, and other shapes have none"
+        yield ".file", "a mesh, and nothing else, has a file"
     elif geometry.is_shown_only and geometry.mass > 0.0:
-        yield ".mass", "a shape that is only shown has no mass; give the mass to another shape, or the body an inertial"
+        yield ".mass", "what is only shown has none; give it to another shape, or the body an inertial"
     for _, message in pose_faults(geometry.pose[None]):
         yield ".pose", message
 
@@ -125,14 +125,14 @@ def _inertial_faults(inertial: Inertial) -> Iterator[tuple[str, str]]:
         return
     least, middle, most = np.linalg.eigvalsh(inertia).tolist()
     if least <= 0.0:
-        yield "inertial.inertia", f"its smallest principal moment is {least:.4g} kg m^2, needs one above zero"
+        yield "inertial.inertia", f"its least principal moment is {least:.4g} kg m^2, a body's is above zero"
     elif most > (least + middle) * (1.0 + 1e-9):
         found = f"{least:.4g}, {middle:.4g}, {most:.4g}"
-        yield "inertial.inertia", f"principal moments {found}: the sum of two must be at least the third"
+        yield "inertial.inertia", f"principal moments {found}: two are at least the third in any body"
 
 
 def _parent_problems(world: World) -> Iterator[Problem]:
-    """Yield joints whose parents, through static frames, follow keyframes: they would not feel their acceleration."""
+    """Joints that hang, through what stands still, on something that keyframes move: it would not shake them."""
     parents = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     parents |= {body.name: body.parent for body in world.bodies if not body.type.parts}
     motions: dict[str, Motion] = {motion.frame: motion for motion in world.motions}
@@ -146,20 +146,20 @@ def _parent_problems(world: World) -> Iterator[Problem]:
             above = parents[above]
         if above in motions:
             message = (
-                f"{quoted(above)} follows keyframes, and a joint would not feel their acceleration; the parent of a "
-                "body with a joint must be the fixed frame or another body with a joint"
+                f"{quoted(above)} follows keyframes, and a joint on it would not feel how they accelerate; a body with "
+                "a joint hangs on the fixed frame or on another body with one"
             )
             yield Problem(body.parent_place.where, body.parent_place.key or shown_key(body.name), message)
 
 
 def _mass_problems(world: World) -> Iterator[Problem]:
-    """Yield joints that move no mass, and joints that need armature."""
+    """Joints that move nothing heavy, and mass matrices that need armature."""
     bodies = {body.name: body for body in world.bodies}
     frames = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     heavy: set[str] = set()
     for body in world.bodies:
         carrier = body.name if body.own_mass() > 0.0 else ""
-        # Bodies that are fixed to a body add to the mass on its joint.
+        # What is fixed to a body weighs on its joint.
         for _ in range(len(bodies) + len(frames)):
             if carrier in bodies and bodies[carrier].type.parts:
                 heavy.add(carrier)
@@ -167,9 +167,9 @@ def _mass_problems(world: World) -> Iterator[Problem]:
             carrier = bodies[carrier].parent if carrier in bodies else frames.get(carrier, "")
     for body in world.bodies:
         if body.type.parts and body.name not in heavy:
-            yield _of(body, "mass", "a moving body needs a mass; give its geometry a mass, or the body an inertial")
+            yield _of(body, "mass", "it moves and has none; give its geometry a mass, or the body an inertial")
         armature = world.physics.armature + (0.0 if body.armature is None else min(body.armature.tolist(), default=0.0))
         if body.type.redundant and armature <= 0.0:
             yield _of(
-                body, "armature", f"a {body.joint} joint has redundant degrees of freedom and needs an armature above 0"
+                body, "armature", f"a {body.joint} joint moves its body in two ways at once and needs one above 0"
             )

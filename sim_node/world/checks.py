@@ -1,7 +1,4 @@
-"""Checks that a World can be laid out: names, parents, poses and numbers.
-
-Each problem has the location of its value.
-"""
+"""Whether a World can be laid out: names, parents, poses and numbers, each fault at the place of its value."""
 
 from __future__ import annotations
 
@@ -16,11 +13,11 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.text import did_you_mean
 from sim_node.world.model import (
     INTERPOLATIONS,
+    LATEST_NS,
     MAX_DISTANCE,
-    MAX_STAMP_NS,
-    MIN_STEP_NS,
     ORIGIN_RANGES,
     OUTSIDE,
+    SHORTEST_STEP_NS,
     Motion,
     Sensor,
     StaticFrame,
@@ -32,14 +29,14 @@ from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, sho
 
 BoolArray = npt.NDArray[np.bool_]
 
-# Readers return quaternions that are unit up to rounding; those made in Python may come from single precision.
+# The readers give unit quaternions to rounding; what is built in Python may come from single precision.
 UNIT = 1e-6
 
 
 def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
-    """Yield the row of each invalid pose among (N, 7), and the reason."""
+    """The row of each pose (N, 7) that is none, and why."""
     finite: BoolArray = np.all(np.isfinite(poses), axis=1)
-    with np.errstate(all="ignore"):  # overflows are reported below
+    with np.errstate(all="ignore"):  # what overflows is told
         near: BoolArray = np.all(np.abs(poses[:, :3]) <= MAX_DISTANCE, axis=1)
         norms = np.linalg.norm(poses[:, 3:], axis=1)
         unit = np.abs(norms - 1.0) <= UNIT
@@ -56,7 +53,7 @@ def pose_faults(poses: FloatArray) -> Iterator[tuple[int, str]]:
 
 
 def static_problems(world: World) -> Iterator[Problem]:
-    """Yield problems of the poses, then of the scales, of frames and sensors."""
+    """Faults of the poses, then of the scales, of frames and sensors."""
     statics = (*world.of(StaticFrame), *world.of(Sensor))
     if statics:
         poses = np.array([frame.pose for frame in statics])
@@ -68,7 +65,7 @@ def static_problems(world: World) -> Iterator[Problem]:
 
 
 def motion_problems(motion: Motion) -> Iterator[Problem]:
-    """Yield problems of the modes, poses and times of a motion."""
+    """Faults of the words, poses and times of a motion."""
     for key, word, allowed in (
         ("interpolation", motion.interpolation, INTERPOLATIONS),
         ("before", motion.before, OUTSIDE),
@@ -83,8 +80,8 @@ def motion_problems(motion: Motion) -> Iterator[Problem]:
         row = int(backwards[0]) + 1
         found = f"{motion.times_ns[row]} after {motion.times_ns[row - 1]}"
         yield _named(motion, f"times_ns[{row}]", f"{found}; times must increase")
-    if np.abs(motion.times_ns).max() > MAX_STAMP_NS:
-        yield _named(motion, "times_ns", f"out of range; allowed: {-MAX_STAMP_NS} to {MAX_STAMP_NS}")
+    if np.abs(motion.times_ns).max() > LATEST_NS:
+        yield _named(motion, "times_ns", f"out of range; allowed: {-LATEST_NS} to {LATEST_NS}")
 
 
 def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
@@ -92,20 +89,20 @@ def _named(of: StaticFrame | Motion, part: str, message: str) -> Problem:
     return Problem(of.place.where, f"{shown_key(name)}: {part}", message)
 
 
-# Comparing two similar names takes about 60 us: in a large world, only the first missing parents get a hint.
+# Comparing two names that are alike takes some 60 us: in a large world only the first missing parents get a hint.
 MAX_COMPARED = 10_000
 # Frames of a cycle that its message names.
 MAX_IN_CYCLE = 8
 
 
 def entries_of(world: World) -> list[Entry]:
-    """Return every frame of a world, the fixed frame first."""
+    """Every frame of a world, the fixed frame first."""
     root = Entry(world.fixed_frame, "", None, Place(Where(world.source), "fixed_frame"), NO_PLACE)
     return [root, *(entry for kind in PARTS.values() for entry in entries_of_kind(kind, world))]
 
 
 def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
-    """Yield invalid names, duplicate names, missing parents, and frames below themselves."""
+    """Names that cannot be, names that stand twice, parents that are not there, frames below themselves."""
     first: dict[str, Entry] = {}
     for entry in entries:
         fault = names.fault(entry.name)
@@ -126,12 +123,12 @@ def tree_problems(entries: Sequence[Entry]) -> Iterator[Problem]:
             continue
         if parent not in hints:
             hints[parent] = did_you_mean(parent, first) if len(hints) * len(first) < MAX_COMPARED else ""
-        yield entry.parent_problem(f"{quoted(parent)} is not a frame of this world{hints[parent]}")
+        yield entry.parent_problem(f"{quoted(parent)} is no frame of this world{hints[parent]}")
     yield from _cycles(first)
 
 
 def _cycles(entries: dict[str, Entry]) -> Iterator[Problem]:
-    """Yield one problem per loop, at its first frame."""
+    """One problem per cycle, told at its first frame."""
     seen: set[str] = set()
     for start in entries:
         walk: dict[str, int] = {}
@@ -148,13 +145,13 @@ def _cycles(entries: dict[str, Entry]) -> Iterator[Problem]:
 
 
 def number_problems(world: World) -> Iterator[Problem]:
-    """Yield values that are out of range. Readers refuse them, but a World made in Python may have some."""
+    """Times, places, poses and words out of range: a reader lets none through, a World made in Python may."""
     start_ns, step_ns = world.time.start_ns, world.time.step_ns
     file = Where(world.source)
-    if not 0 <= start_ns <= MAX_STAMP_NS:
-        yield Problem(file, "time.start_ns", f"{start_ns} is out of range; allowed: 0 to {MAX_STAMP_NS}")
-    if not MIN_STEP_NS <= step_ns <= MAX_STAMP_NS:
-        yield Problem(file, "time.step_ns", f"{step_ns} is out of range; allowed: {MIN_STEP_NS} to {MAX_STAMP_NS}")
+    if not 0 <= start_ns <= LATEST_NS:
+        yield Problem(file, "time.start_ns", f"{start_ns} is out of range; allowed: 0 to {LATEST_NS}")
+    if not SHORTEST_STEP_NS <= step_ns <= LATEST_NS:
+        yield Problem(file, "time.step_ns", f"{step_ns} is out of range; allowed: {SHORTEST_STEP_NS} to {LATEST_NS}")
     for key, (low, high) in ORIGIN_RANGES.items() if world.origin else ():
         number = getattr(world.origin, key)
         if not (low <= number <= high):

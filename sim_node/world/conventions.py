@@ -1,4 +1,4 @@
-"""Conversion of poses that are written in NED or FRD axes to ENU and FLU, when they are read."""
+"""Poses written in NED or FRD axes, turned to the house's ENU and FLU as they are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def _as_is(pose: FloatArray) -> FloatArray:
     return pose
 
 
-# Values of a pose's key `convention`, and the conversion of poses (..., 7) to ENU and FLU: an FRD body in a
+# What a pose's `convention` key may say, and how a pose (..., 7) written so comes into the house: an FRD body in a
 # NED world, an FRD mounting in an FRD body.
 CONVENTIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
     "ENU": _as_is,

@@ -1,4 +1,4 @@
-"""Checks that forces can act: existing bodies, numbers in range."""
+"""Whether forces can act: on bodies that there are, with numbers in range."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import numpy as np
 
 from sim_node.text import did_you_mean
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Force, Gusts
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS, World
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE, World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
-MAX_FORCE = 1e12  # N, N m, and coefficients of drag
+STRONGEST = 1e12  # N, N m, and what drag has per speed
 MAX_WIND_SPEED = 1e3  # m/s
 MAX_VOLUME = 1e9  # m^3
-MAX_DENSITY = 1e6  # kg/m^3
+DENSEST = 1e6  # kg/m^3
 # Of gusts: m, m/s.
-MIN_SCALE_LENGTH, MIN_GUST_SPEED = 1e-2, 1e-2
-MAX_EXPONENT = 2.0
+SHORTEST_SCALE, SLOWEST = 1e-2, 1e-2
+STEEPEST = 2.0
 
 _VECTORS = {
-    ConstantForce: {"force": (-MAX_FORCE, MAX_FORCE), "torque": (-MAX_FORCE, MAX_FORCE)},
-    Drag: dict.fromkeys(("linear", "quadratic", "angular_linear", "angular_quadratic"), (0.0, MAX_FORCE)),
+    ConstantForce: {"force": (-STRONGEST, STRONGEST), "torque": (-STRONGEST, STRONGEST)},
+    Drag: dict.fromkeys(("linear", "quadratic", "angular_linear", "angular_quadratic"), (0.0, STRONGEST)),
 }
 
 
 def force_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's forces and of its wind."""
+    """Every fault of a world's forces and of its wind."""
     bodies = {body.name for body in world.bodies}
     for force in world.forces:
         if force.body not in bodies:
@@ -43,7 +43,7 @@ def force_problems(world: World) -> Iterator[Problem]:
 
 
 def _force_faults(force: Force) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each fault."""
+    """The key and the message of each."""
     for key, (low, high) in _VECTORS.get(type(force), {}).items():
         yield from _vector_faults(key, getattr(force, key), low, high)
     for key in ("point", "center"):
@@ -53,14 +53,14 @@ def _force_faults(force: Force) -> Iterator[tuple[str, str]]:
     if isinstance(force, ConstantForce):
         yield from _word_faults("axes", force.axes, AXES)
         times = (force.start_ns, force.end_ns)
-        if any(time is not None and abs(time) > MAX_STAMP_NS for time in times):
-            yield "start_ns", f"{times} is out of range; allowed: up to {MAX_STAMP_NS}"
+        if any(time is not None and abs(time) > LATEST_NS for time in times):
+            yield "start_ns", f"{times} is out of range; allowed: up to {LATEST_NS}"
         elif force.start_ns is not None and force.end_ns is not None and force.end_ns <= force.start_ns:
             yield "until", f"{force.end_ns / 1e9:.10g} s is not after from, {force.start_ns / 1e9:.10g} s"
     elif isinstance(force, Buoyancy):
         yield from _word_faults("shape", force.shape, SUBMERGED)
         yield from _number_faults("volume", force.volume, 0.0, MAX_VOLUME, "m^3")
-        yield from _number_faults("density", force.density, 0.0, MAX_DENSITY, "kg/m^3")
+        yield from _number_faults("density", force.density, 0.0, DENSEST, "kg/m^3")
         yield from _number_faults("surface", force.surface, -MAX_DISTANCE, MAX_DISTANCE, "m")
         if not 0.0 < force.height <= MAX_DISTANCE:
             yield "height", f"{force.height:g} is out of range; allowed: above 0, up to {MAX_DISTANCE:g} m"
@@ -70,7 +70,7 @@ def _wind_faults(world: World) -> Iterator[tuple[str, str]]:
     wind = world.wind
     assert wind is not None
     yield from _vector_faults("velocity", wind.velocity, -MAX_WIND_SPEED, MAX_WIND_SPEED)
-    yield from _number_faults("exponent", wind.exponent, 0.0, MAX_EXPONENT)
+    yield from _number_faults("exponent", wind.exponent, 0.0, STEEPEST)
     if not 0.0 < wind.reference_height <= MAX_DISTANCE:
         yield "reference_height", f"{wind.reference_height:g} is out of range; allowed: above 0 m"
     if wind.gusts is not None:
@@ -79,8 +79,8 @@ def _wind_faults(world: World) -> Iterator[tuple[str, str]]:
 
 def _gust_faults(gusts: Gusts) -> Iterator[tuple[str, str]]:
     yield from _vector_faults("intensity", gusts.intensity, 0.0, MAX_WIND_SPEED)
-    yield from _vector_faults("scale_length", gusts.scale_length, MIN_SCALE_LENGTH, MAX_DISTANCE)
-    yield from _number_faults("speed", gusts.speed, MIN_GUST_SPEED, MAX_WIND_SPEED, "m/s")
+    yield from _vector_faults("scale_length", gusts.scale_length, SHORTEST_SCALE, MAX_DISTANCE)
+    yield from _number_faults("speed", gusts.speed, SLOWEST, MAX_WIND_SPEED, "m/s")
 
 
 def _vector_faults(key: str, values: np.ndarray, low: float, high: float) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""Forces of a World on its bodies, and its wind, as frozen data."""
+"""Forces of a World on its bodies, and the wind that it has; frozen data."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from sim_node.world.fields import floats, same
 from sim_node.world.problems import NO_PLACE, Place
 from sim_node.world.writers.values import seconds
 
-# The frames in which a constant force may be constant.
+# Whose axes a constant force keeps to.
 AXES = ("fixed", "body")
-# How the submerged volume depends on depth: as for an upright box (or cylinder), or as for a sphere.
+# How much of a body is under at a depth: that of an upright box (or cylinder), or of a sphere.
 SUBMERGED = ("box", "sphere")
 FRESH_WATER = 1000.0
 
@@ -26,12 +26,7 @@ def _zeros() -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Force:
-    """Base class of forces on a body.
-
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-    """
+    """What pushes one body. place: where a file names that body."""
 
     body: str
     place: Place = field(default=NO_PLACE, kw_only=True)
@@ -42,14 +37,14 @@ class Force:
     __hash__ = None  # type: ignore[assignment]
 
     def data(self) -> dict[str, Any]:
-        """Return the force as data of a world file: its type, and its fields. None stands for a missing one.
+        """Return what a world file says of it: its type, and the fields that are not None.
 
-        Raises NotImplementedError for a type that world files cannot express.
+        Raises NotImplementedError for a type that has no words in world files.
         """
         raise NotImplementedError
 
     def _set(self, *keys: str) -> None:
-        """Make vectors (3,) read-only. None stays None."""
+        """Keeps vectors (3,) read-only; None stays."""
         for key in keys:
             value: npt.ArrayLike | None = getattr(self, key)
             if value is not None:
@@ -58,20 +53,10 @@ class Force:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ConstantForce(Force):
-    """A constant force and torque, in the timesteps that begin from `start_ns` on and before `end_ns`.
+    """A force (3,) in N at a point of the body, and a torque (3,) in N m. Raises ValueError for another shape.
 
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        force: Force (3,), N.
-        torque: Torque (3,), N m.
-        point: Point of application (3,) in the body, m; None for the centre of mass.
-        axes: Whose axes force and torque are along; one of AXES.
-        start_ns: Start (ns); None for the start of the run.
-        end_ns: End (ns); None for no end.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    axes: one of AXES, in which both keep still; point (3,): in the body, m; None is its centre of mass. It acts in
+    the timesteps that begin from start_ns on and before end_ns; None is from the start, and for ever.
     """
 
     force: FloatArray = field(default_factory=_zeros)
@@ -85,32 +70,21 @@ class ConstantForce(Force):
         self._set("force", "torque", "point")
 
     def data(self) -> dict[str, Any]:
-        """Return the data of a constant force."""
+        """Return the words of a constant force."""
         times = {"from": self.start_ns, "until": self.end_ns}
         return {
-            **_fields("constant", self, "force", "torque", "point", "axes"),
+            **_words("constant", self, "force", "torque", "point", "axes"),
             **{key: seconds(time_ns) for key, time_ns in times.items() if time_ns is not None},
         }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drag(Force):
-    """Resistance of the air, or of another fluid.
+    """Resistance of the air, or of another fluid. Raises ValueError for arrays of another shape.
 
-    The force is -(linear + quadratic |v|) v, the torque is -(angular_linear + angular_quadratic |w|) w, for each axis
-    of the body. v is the velocity of `center` relative to the wind, w the angular velocity of the body.
-
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        linear: Coefficients (3,), N s/m.
-        quadratic: Coefficients (3,), N s^2/m^2.
-        angular_linear: Coefficients (3,), N m s/rad.
-        angular_quadratic: Coefficients (3,), N m s^2/rad^2.
-        center: Where the force acts (3,) in the body, m; None for the centre of mass.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    The force is -(linear + quadratic |v|) v, the torque -(angular_linear + angular_quadratic |w|) w, axis by axis of
+    the body: v is the velocity of `center` relative to the wind, w the body's rate of turn; coefficients (3,) in
+    N s/m, N s^2/m^2, N m s/rad, N m s^2/rad^2. center (3,): in the body, m; None is its centre of mass.
     """
 
     linear: FloatArray = field(default_factory=_zeros)
@@ -123,26 +97,17 @@ class Drag(Force):
         self._set("linear", "quadratic", "angular_linear", "angular_quadratic", "center")
 
     def data(self) -> dict[str, Any]:
-        """Return the data of drag."""
-        return _fields("drag", self, "linear", "quadratic", "angular_linear", "angular_quadratic", "center")
+        """Return the words of drag."""
+        return _words("drag", self, "linear", "quadratic", "angular_linear", "angular_quadratic", "center")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Buoyancy(Force):
-    """The weight of the fluid that a body displaces, upwards.
+    """The weight of the fluid that a body displaces, upwards. Raises ValueError for a centre of another shape.
 
-    Attributes:
-        body: The name of the body.
-        place: Where the file names the body.
-        volume: m^3.
-        height: Vertical distance, about the centre, between completely submerged and completely out of the fluid (m).
-        density: Of the fluid (kg/m^3).
-        surface: Height of the surface in the fixed frame (m).
-        center: Centre of buoyancy (3,) in the body, m; None for the centre of mass.
-        shape: How the submerged volume depends on depth; one of SUBMERGED.
-
-    Raises:
-        ValueError: `center` has the wrong shape.
+    volume (m^3), density of the fluid (kg/m^3), surface: its height in the fixed frame (m). center (3,): of buoyancy,
+    in the body (m); None is its centre of mass. height (m): from where the body is all under to where it is all out,
+    about the centre; shape: one of SUBMERGED, how much of it is under in between.
     """
 
     volume: float = 0.0
@@ -156,26 +121,20 @@ class Buoyancy(Force):
         self._set("center")
 
     def data(self) -> dict[str, Any]:
-        """Return the data of buoyancy."""
-        return _fields("buoyancy", self, "volume", "height", "density", "surface", "center", "shape")
+        """Return the words of buoyancy."""
+        return _words("buoyancy", self, "volume", "height", "density", "surface", "center", "shape")
 
 
-def _fields(kind: str, force: Force, *keys: str) -> dict[str, Any]:
+def _words(kind: str, force: Force, *keys: str) -> dict[str, Any]:
     return {"type": kind, "body": force.body, **{key: getattr(force, key) for key in keys}}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gusts:
-    """Turbulence of the Dryden model, MIL-F-8785C.
+    """Turbulence of the Dryden model, MIL-F-8785C. Raises ValueError for arrays of another shape.
 
-    Attributes:
-        intensity: Standard deviations (3,) along the mean wind, across it and upwards, m/s.
-        scale_length: L_u, L_v, L_w (3,), m.
-        speed: Speed at which the vehicle flies through the turbulence (m/s): its correlation times are
-            scale_length / speed.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    intensity (3,): standard deviations along the mean wind, across it and upwards, m/s; scale_length (3,): L_u, L_v,
+    L_w, m; speed: at which the turbulence is met, m/s: its correlation times are scale_length / speed.
     """
 
     intensity: FloatArray
@@ -194,20 +153,11 @@ class Gusts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wind:
-    """Moving air.
+    """Air that moves. Raises ValueError for a velocity of another shape.
 
-    The mean velocity at height z is velocity (z / reference_height)^exponent (the power law of the boundary layer), and
-    zero below 0. Gusts are the same everywhere.
-
-    Attributes:
-        velocity: Mean velocity (3,) at `reference_height`, in the fixed frame, m/s.
-        exponent: 0 for the same velocity everywhere.
-        reference_height: In the fixed frame (m).
-        gusts: Turbulence, or None.
-        place: Where the file describes the wind.
-
-    Raises:
-        ValueError: `velocity` has the wrong shape.
+    velocity (3,): the mean, in the fixed frame, m/s, at `reference_height` (m, of the fixed frame); elsewhere it is
+    that times (z / reference_height)^exponent (the power law of the boundary layer, 0 for the same everywhere), and
+    none below 0. Gusts are the same everywhere.
     """
 
     velocity: FloatArray

@@ -1,4 +1,4 @@
-"""The FrameTable: every frame of a run by index, parents before children, constant during the run."""
+"""The FrameTable: every frame of a run by index, parents before children; fixed for the run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import quoted
 
 
-class FrameNotFound(KeyError):
-    """A frame is not in the table. The message names the nearest one."""
+class UnknownFrame(KeyError):
+    """A frame name that the table does not have; the message names the nearest."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -25,12 +25,9 @@ class FrameNotFound(KeyError):
 
 @dataclass(frozen=True, eq=False)
 class FrameTable:
-    """The frames of a run as columns. Row 0 is the fixed frame; the row of a parent is less than those of its children.
+    """Frames as columns: names, parents (N,) int32 with -1 for the root, static (N,) bool.
 
-    Attributes:
-        names: N names.
-        parents: Rows (N,) int32 of the parents; -1 for the root.
-        static: Whether (N,) each frame is static in its parent.
+    Row 0 is the fixed frame. A parent's row is always before its children's.
     """
 
     names: tuple[str, ...]
@@ -45,79 +42,33 @@ class FrameTable:
         return {name: row for row, name in enumerate(self.names)}
 
     def index(self, name: str) -> int:
-        """Return the row of a frame.
-
-        Args:
-            name: The frame.
-
-        Returns:
-            The row.
-
-        Raises:
-            FrameNotFound: The frame does not exist.
-        """
+        """The row of a frame. Raises UnknownFrame."""
         row = self._rows.get(name)
         if row is None:
-            raise FrameNotFound(f"no frame {quoted(name)}{did_you_mean(name, self.names)}")
+            raise UnknownFrame(f"no frame {quoted(name)}{did_you_mean(name, self.names)}")
         return row
 
     def path(self, name: str) -> str:
-        """Return the hierarchical path of a frame, as in map/drone/base_link/CAM_FRONT.
-
-        Args:
-            name: The frame.
-
-        Returns:
-            The path from the root.
-
-        Raises:
-            FrameNotFound: The frame does not exist.
-        """
+        """The hierarchical path of a frame: map/drone/base_link/CAM_FRONT."""
         return self._path(self.index(name))
 
     def parent_path(self, name: str) -> str:
-        """Return the hierarchical path of a frame's parent.
-
-        Args:
-            name: The frame.
-
-        Returns:
-            The path from the root; empty for the root.
-
-        Raises:
-            FrameNotFound: The frame does not exist.
-        """
+        """The path of a frame's parent; empty for the root."""
         parent = int(self.parents[self.index(name)])
         return self._path(parent) if parent >= 0 else ""
 
     def chain(self, row: int) -> list[int]:
-        """Return the rows from a frame up to the root.
-
-        Args:
-            row: The row of the frame.
-
-        Returns:
-            The rows, both ends included.
-        """
+        """The rows from `row` up to the root, both included."""
         rows = [row]
         while (row := int(self.parents[row])) >= 0:
             rows.append(row)
         return rows
 
     def lookup(self, poses: FloatArray, target: str, source: str) -> FloatArray:
-        """Return the pose of a frame in another, as tf2's lookup_transform does.
+        """The pose (7,) that maps coordinates in `source` into `target`, as tf2's lookup_transform does.
 
-        Args:
-            poses: Poses (N, 7) of each frame in its parent, as in a Snapshot, m.
-            target: The frame in which the pose is expressed.
-            source: The frame whose pose is returned.
-
-        Returns:
-            Pose (7,) [x y z qx qy qz qw], m, that maps the source's coordinates into the target's. Only poses between
-            the two frames and their nearest common ancestor are used.
-
-        Raises:
-            FrameNotFound: A frame does not exist.
+        poses (N, 7): each frame in its parent, as a Snapshot holds them. Only what lies between the two
+        frames and their nearest common ancestor is composed. Raises UnknownFrame.
         """
         up, down = self.chain(self.index(target)), self.chain(self.index(source))
         while up and down and up[-1] == down[-1]:
@@ -126,14 +77,7 @@ class FrameTable:
         return pose_math.compose(pose_math.invert(_product(poses, up)), _product(poses, down))
 
     def in_root(self, poses: FloatArray) -> FloatArray:
-        """Convert the poses of all frames from their parents to the fixed frame.
-
-        Args:
-            poses: Poses (..., N, 7) of each frame in its parent, m.
-
-        Returns:
-            Poses (..., N, 7) of each frame in the fixed frame, m.
-        """
+        """Every frame's pose (..., N, 7) in the fixed frame, from its pose in its parent (..., N, 7)."""
         rooted = np.array(poses)
         for rows in self._levels:
             rooted[..., rows, :] = pose_math.compose(rooted[..., self.parents[rows], :], poses[..., rows, :])
@@ -141,7 +85,7 @@ class FrameTable:
 
     @cached_property
     def still(self) -> npt.NDArray[np.bool_]:
-        """Whether (N,) each frame does not move in the root: it and all its ancestors are static."""
+        """Which frames (N,) stand still in the root: they and all that they hang on are static."""
         still = np.array(self.static)
         for row, parent in enumerate(self.parents.tolist()):
             still[row] &= parent < 0 or still[parent]
@@ -167,18 +111,17 @@ def _product(poses: FloatArray, rows_upwards: list[int]) -> FloatArray:
 
 
 def table_of(parents: Mapping[str, str], dynamic: Collection[str]) -> FrameTable:
-    """Make the table of a tree that was not made from a world.
+    """The table of a tree that others made.
 
-    Parents come first, siblings in the given order. If there are several roots, the one with the most frames comes
-    first. parents: parent of each frame that has one; dynamic: the frames that move. Raises ValueError if no frame is a
-    root.
+    Parents first, siblings as they came; of several roots the one of the most frames is the fixed one.
+    parents: of each frame that has one; dynamic: those that move. Raises ValueError where no frame is a root.
     """
     children: dict[str, list[str]] = {}
     for child, parent in parents.items():
         children.setdefault(parent, []).append(child)
     orders = [_below(root, children) for root in dict.fromkeys(parents.values()) if root not in parents]
     if not orders:
-        raise ValueError("the frames form a loop; no frame is a root")
+        raise ValueError("they go round in a circle, no frame is a root")
     orders.sort(key=len, reverse=True)
     names = tuple(name for order in orders for name in order)
     rows = {name: row for row, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""The layout of a World: default parents, checks of the tree, and promotion of motionless sensors to static frames."""
+"""From a World to its FrameTable: default parents, the tree checked, sensors that stand still promoted to static."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from sim_node.world.problems import WorldError
 
 
 def with_default_parents(world: World) -> World:
-    """Return the world with a parent for every frame that has none, as its kind of part defines it.
+    """Every frame without a parent gets one, as its kind of part has it.
 
-    The default parent of a sensor is the nearest base_link at or above its namespace. That of any other frame is the
-    nearest frame whose name contains its own (`drone` for `drone/mast`), else the fixed frame.
+    A sensor's is the nearest base_link at or above its namespace. Any other frame's is the nearest frame that
+    its name lies below (`drone` for `drone/mast`), else the fixed frame.
     """
     if not any(PARTS[name].lacks_parents(parts) for name, parts in world.parts.items()):
         return world
@@ -40,13 +40,10 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """The frames of a World, laid out for a run. Arrays are read-only.
+    """A World's frames laid out for a run.
 
-    Attributes:
-        frames: The table of frames.
-        poses: Poses (N, 7) of each frame in its parent, m: of a moving one, at its first keyframe or in its initial
-            state.
-        parts: The row of each part that is a frame, and the part, in the order of the rows.
+    poses (N, 7): where each static frame is in its parent, and each moving one at its first keyframe or initial state.
+    parts: the row of each part that is a frame, in the order of the rows. Arrays are read-only.
     """
 
     frames: FrameTable
@@ -54,14 +51,7 @@ class Layout:
     parts: tuple[tuple[int, object], ...] = ()
 
     def of(self, part_type: type[P]) -> tuple[tuple[int, P], ...]:
-        """Return the frames that are parts of a class.
-
-        Args:
-            part_type: The class.
-
-        Returns:
-            The row and the part of each, parents first.
-        """
+        """Return the row and the part of each frame that is a part of a class, parents first."""
         return tuple((row, part) for row, part in self.parts if isinstance(part, part_type))
 
     @cached_property
@@ -71,7 +61,7 @@ class Layout:
 
     @cached_property
     def bodies(self) -> tuple[tuple[int, Body], ...]:
-        """The row and the body of each body."""
+        """The row of each of the world's bodies."""
         return self.of(Body)
 
     @cached_property
@@ -81,21 +71,14 @@ class Layout:
 
     @cached_property
     def links(self) -> tuple[tuple[int, Body | ModelLink], ...]:
-        """The row and the link of each body of a model."""
+        """The row of each link of the tree that joints move: the world's bodies and those of its models."""
         return tuple(sorted((*self.bodies, *self.model_links), key=lambda each: each[0]))
 
 
 def lay_out(world: World) -> Layout:
-    """Lay out the frames of a world.
+    """The layout of a world.
 
-    Args:
-        world: The world, assembled.
-
-    Returns:
-        The layout.
-
-    Raises:
-        WorldError: Names every duplicate name, missing parent, loop, and value out of range.
+    Raises WorldError with every duplicate name, missing parent, cycle, and value out of range.
     """
     entries = entries_of(world)
     problems = [*tree_problems(entries), *number_problems(world)]
@@ -113,7 +96,7 @@ def lay_out(world: World) -> Layout:
             mobility = entry.of.mobility
             if mobility != "static":
                 mountable = mobility == "mountable" and on_base_link[row]
-                static[row] = mountable and names.fits(entry.name, world.static_patterns) and _is_still(entry.of)
+                static[row] = mountable and names.fits(entry.name, world.static_patterns) and _stands_still(entry.of)
     table = FrameTable(tuple(entry.name for entry in order), np.array(parents, dtype=np.int32), static)
     for array in (table.parents, table.static, poses):
         array.setflags(write=False)
@@ -121,12 +104,12 @@ def lay_out(world: World) -> Layout:
     return Layout(table, poses, parts)
 
 
-def _is_still(of: Any) -> bool:
+def _stands_still(of: Any) -> bool:
     return not of.moves()
 
 
 def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:
-    """Return the entries depth first, siblings in the order of the world, and the row of each one's parent."""
+    """The entries depth first, siblings in the order of the world, and the row of each one's parent."""
     children: dict[str, list[Entry]] = {}
     for entry in entries[1:]:
         children.setdefault(entry.parent, []).append(entry)
@@ -142,11 +125,11 @@ def _parents_first(entries: list[Entry]) -> tuple[list[Entry], list[int]]:
 
 
 def joints_below(world: World, frame: str) -> tuple[str, ...]:
-    """Return the names of the joints of a frame and of all frames below it, parents first.
+    """The names of the joints of a frame and of all frames below it, parents first.
 
-    Only hinges and slides are listed; free joints and balls have no such coordinate. The joint of a body has the name
-    of the body. If it has several parts, their names are the body, # and the index: saddle#0, saddle#1. A joint of a
-    model has its own name, below the model's prefix.
+    Hinges and slides; joints that float or turn every way have no such numbers. A joint of a body is named as its body,
+    and where it has several parts as the body, # and the part's place: saddle#0, saddle#1; one of a model by its own
+    name, under the model's prefix.
     """
     layout = lay_out(world)
     above = layout.frames.index(frame)

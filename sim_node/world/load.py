@@ -1,4 +1,4 @@
-"""Loading a world from a file or a text, with all checks."""
+"""Loading a world from a file, checked whole."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ from sim_node.world.readers.report import Report, unused
 
 
 def randomised(world: World, seed: int) -> World:
-    """Return a world with each position_range replaced by a position drawn from it.
-
-    The distribution is uniform; the same world and seed give the same positions.
-    """
+    """The world with each position_range drawn, uniformly; the same world and seed give the same places."""
     random = np.random.default_rng(seed)
 
     def drawn(body: Body) -> Body:
@@ -42,21 +39,11 @@ def randomised(world: World, seed: int) -> World:
 
 
 def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None = None) -> World:
-    """Load a world from a file.
+    """The world in a file.
 
-    Args:
-        path: A file, a package:// URI, or the name of a shipped world.
-        allow: Folders that the world may refer to, in addition to its own.
-        model: Which model to load from a file with several.
-
-    Returns:
-        The world.
-
-    Raises:
-        WorldError: Lists every problem with file, line and column.
-
-    Warns:
-        WorldWarning: For what was corrected or ignored, at most fifty times.
+    path: a file, a package:// URI, or the name of a shipped example. allow: folders, beside the world's own, that its
+    references may lead to. model: which model of a file that holds several. Raises WorldError with every fault found,
+    each with its file, line and column; warns WorldWarning of what was mended or left out, the first fifty times.
     """
     if not isinstance(path, str | Path):
         raise WorldError([Problem(NOWHERE, "", f"a world is loaded from a path or a name, not from {_kind_of(path)}")])
@@ -68,40 +55,27 @@ def load(path: str | Path, allow: Iterable[str | Path] = (), model: str | None =
 
 
 def loads(text: str, suffix: str = ".yaml", allow: Iterable[str | Path] = (), model: str | None = None) -> World:
-    """Load a world from a text. Messages call its file `<text>`.
+    """The world in a text; messages say `<text>` for its file.
 
-    A text is in no folder: it can refer only to package:// URIs, and to absolute paths below a folder in `allow`.
-
-    Args:
-        text: The world.
-        suffix: The format, as the suffix of a file: ".yaml", ".xml", ".openplx", ...
-        allow: Folders that the world may refer to.
-        model: Which model to load from a text with several.
-
-    Returns:
-        The world.
-
-    Raises:
-        WorldError: Lists every problem with line and column.
-
-    Warns:
-        WorldWarning: For what was corrected or ignored, at most fifty times.
+    suffix: which format the text is in, as the suffix of a file would say: ".yaml", ".xml", ".openplx", ...
+    allow, model: as for `load`. A text lies in no folder: what it refers to is a package:// URI, or an absolute path
+    below a folder in `allow`. Raises WorldError; warns WorldWarning; both as `load`.
     """
     if not isinstance(text, str):
         raise WorldError([Problem(NOWHERE, "", f"a world is read from a text, not from {_kind_of(text)}")])
     with tempfile.TemporaryDirectory(prefix="sim_node_text_") as folder:
         file = Path(folder, f"text{suffix}")
         file.write_text(text, encoding="utf-8")
-        # Without files and source, a recording writes the world instead of copying a file that does not exist any more.
+        # Without files and source: a recording writes the world down instead of copying a file that is gone.
         return replace(_checked(file, Path("<text>"), allow, model), files=(), source="")
 
 
 def _checked(file: Path, shown: Path, allow: Iterable[str | Path], model: str | None) -> World:
-    """Return the world in a file that messages call `shown`."""
+    """The world in a file, which messages call `shown`."""
     report = Report(str(shown))
     with _collection_paused():
         world = read_file(file, shown, Roots.of(file, map(Path, allow)), report, model=model)
-        # If a part could not be read, do not report its frames as missing.
+        # Without a part that could not be read, frames that are only in it would be told missing.
         if world is not None and not report.missing:
             report.errors.extend(tree_problems(entries_of(world)))
             report.warnings.extend(overridden_options(world))
@@ -119,7 +93,7 @@ def _kind_of(value: object) -> str:
 
 @contextmanager
 def _collection_paused() -> Iterator[None]:
-    """Pause cyclic garbage collection while a world is read: it would traverse the half-built nodes over and over."""
+    """No cyclic garbage collection while a world is read: it would walk the half-built nodes over and over."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -130,6 +104,6 @@ def _collection_paused() -> Iterator[None]:
 
 
 def _in_file_order(problems: list[Problem]) -> list[Problem]:
-    """Sort problems by their location in each file, and files by their first problem."""
+    """Each file's problems from its top down, the files as they were come upon."""
     files = {problem.where.file: rank for rank, problem in reversed(list(enumerate(problems)))}
     return sorted(problems, key=lambda problem: (files[problem.where.file], problem.where[1:]))

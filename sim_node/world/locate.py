@@ -1,4 +1,4 @@
-"""Locations of worlds and packages: paths, package:// URIs, and the names of shipped worlds."""
+"""Where worlds and packages are: paths, package:// URIs, and the names of shipped examples."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from sim_node.world.problems import quoted, quoted_path
 PACKAGE = "sim_node"
 
 
-# The world to run, view or launch if none is given.
+# What runs, is viewed or launched where no world is named.
 DEFAULT_WORLD = "guided"
 
 
 class LocateError(Exception):
-    """A reference does not lead to a file. The message gives the reference and similar names."""
+    """A reference that leads to no file; the message says what was looked for and what is near."""
 
 
 def locate(reference: str | Path) -> Path:
-    """Return the file of a path, a package:// URI or the name of a shipped world. Raises LocateError."""
+    """The file that a user means by a path, a package:// URI or the name of a shipped world.
+
+    Raises LocateError.
+    """
     text = str(reference)
     try:
         return _package_file(text) if text.startswith("package://") else _file_or_example(text)
-    except (OSError, ValueError, RuntimeError) as error:  # invalid file names, unknown users
+    except (OSError, ValueError, RuntimeError) as error:  # names that no file system takes, homes of nobody
         reason = error.strerror if isinstance(error, OSError) else error
         raise LocateError(f"no world {quoted_path(text)}: {reason}") from None
 
@@ -34,7 +37,7 @@ def locate(reference: str | Path) -> Path:
 def _package_file(uri: str) -> Path:
     path = package_path(uri)
     if not path.is_file():
-        raise LocateError(f"{quoted_path(uri)} is not a file: {path} does not exist")
+        raise LocateError(f"{quoted_path(uri)} is no file: {path} is not there")
     return path
 
 
@@ -56,7 +59,7 @@ def _file_or_example(text: str) -> Path:
 
 
 def shipped_worlds() -> dict[str, Path]:
-    """Return the shipped worlds by name, sorted."""
+    """The example worlds by name, sorted."""
     folder = share(PACKAGE)
     if folder is None:
         return {}
@@ -65,7 +68,7 @@ def shipped_worlds() -> dict[str, Path]:
 
 
 def shipped_vehicles() -> dict[str, Path]:
-    """Return the files of the shipped vehicle models by name, sorted."""
+    """The files of the vehicle models that come with the package, by name, sorted."""
     folder = share(PACKAGE)
     if folder is None:
         return {}
@@ -73,20 +76,20 @@ def shipped_vehicles() -> dict[str, Path]:
 
 
 def package_path(uri: str) -> Path:
-    """Return the file of `package://PACKAGE/PATH` in the package's share folder. Raises LocateError."""
+    """The file of `package://PACKAGE/PATH`, inside that package's share folder. Raises LocateError."""
     package, _, inside = uri.removeprefix("package://").partition("/")
     folder = share(package)
     if folder is None:
         raise LocateError(f"{quoted_path(uri)}: no package {quoted(package)} is installed (is its workspace sourced?)")
-    # Do not resolve links before the check of `..`: in a symlink install, a share folder consists of links.
+    # Not resolved before the check of `..`: in a symlink install a share folder is full of links.
     path = Path(os.path.normpath(folder / inside))
     if not path.is_relative_to(folder):
-        raise LocateError(f"{quoted_path(uri)} leaves package {quoted(package)}")
+        raise LocateError(f"{quoted_path(uri)} climbs out of package {quoted(package)}")
     return path
 
 
 def share(package: str) -> Path | None:
-    """Return the share folder of an installed package (for sim_node in a checkout, the checkout), or None."""
+    """The share folder of an installed package (for sim_node in a checkout, the checkout), or None."""
     for folder in _share_folders(package):
         if folder.is_dir():
             return folder

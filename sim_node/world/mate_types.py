@@ -1,8 +1,8 @@
-"""Mate types: the motion that a mate leaves free between its two connectors. A new type is one entry:
+"""Mate types: what a mate leaves free between its two connectors. A new one is one entry.
 
     register(MateType("pin_in_slot", (slide(X), hinge(Z)), "slide_hinge", ("displacement", "angle")))
 
-This is all that worlds, assembly and physics need to know of a pin in a slot; "slide_hinge" is its joint type.
+is all that worlds, the assembly and the physics need to know of a pin in a slot; "slide_hinge" is its joint type.
 """
 
 from __future__ import annotations
@@ -15,18 +15,12 @@ from sim_node.world.joints import BALL, JOINTS, Part, X, Y, Z, hinge, slide
 
 @dataclass(frozen=True)
 class MateType:
-    """The motion that a mate leaves free, from the frame of its first connector to that of its second.
+    """What a mate leaves free, from its first connector's frame to its second's; main axes are Z, normals X.
 
-    The main axis of a connector is Z, its normal X.
-
-    Attributes:
-        name: The name in world files.
-        parts: The free motions, in their order.
-        joint: The joint type that the mate becomes if it carries a body: one with the same parts and open axes, or
-            `free` if only a loop can maintain the mate.
-        values: Names of the initial values of slides and hinges, in their order. A ball starts at rest.
-        distance: Whether only the distance between the connectors' origins is constrained: the slide among the parts,
-            whose value is the only one.
+    parts: the motions left, in their order. joint: the joint type that a mate becomes where it carries a body: one of
+    the same parts with its axes left open, or none of which they are kept by anything but a loop (free). values: what
+    initial values are called, those of slides and hinges in their order; a ball begins at rest. distance: nothing is
+    held but how far apart the connectors' origins are: the slide among the parts, whose value is the only one.
     """
 
     name: str
@@ -37,23 +31,23 @@ class MateType:
 
     @property
     def valued(self) -> tuple[int, ...]:
-        """Indices of the parts that have values."""
+        """Which of the parts `values` are of."""
         kinds = ("slide",) if self.distance else ("slide", "hinge")
         return tuple(k for k, part in enumerate(self.parts) if part.kind in kinds)
 
     @property
     def qd_size(self) -> int:
-        """Number of degrees of freedom of the parts."""
+        """Its parts' degrees of freedom."""
         return sum(part.qd_size for part in self.parts)
 
     @property
     def translations(self) -> int:
-        """Number of free degrees of freedom of the second connector's origin."""
+        """Of the degrees of freedom left, those of the second connector's origin."""
         return 2 if self.distance else sum(part.kind == "slide" for part in self.parts)
 
     @property
     def rotations(self) -> int:
-        """Number of free degrees of freedom of the second connector's axes."""
+        """Of the degrees of freedom left, those of its axes."""
         return 3 if self.distance else sum(part.qd_size for part in self.parts if part.kind != "slide")
 
 
@@ -63,7 +57,7 @@ MATES: Registry[str, MateType] = Registry(
 
 
 def register(*mates: MateType) -> None:
-    """Add mate types. Raises ValueError for a name in use, an unknown joint, or a wrong number of values."""
+    """Adds mate types. Raises ValueError for a name that is taken, a joint that is not there, values out of number."""
     module = calling_module()
     for mate in mates:
         if not JOINTS.added(mate.joint) or len(mate.valued) != len(mate.values):

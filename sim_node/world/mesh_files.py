@@ -1,4 +1,4 @@
-"""Mesh files of bodies: checks, and conversion for MuJoCo."""
+"""Mesh files of bodies: whether they can be read, and how MuJoCo takes them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import MESHES, MESHES_SHOWN
-from sim_node.world.mujoco_source import message_of, mujoco_fault
+from sim_node.world.mujoco_source import mujoco_fault, words_of
 from sim_node.world.problems import quoted
 
 if TYPE_CHECKING:
@@ -20,17 +20,17 @@ GLB_MAGIC = b"glTF"
 
 
 def mesh_fault(path: Path) -> str:
-    """Return why a mesh file is invalid; empty if it is valid. Triangles are checked only if MuJoCo is installed."""
+    """What is wrong with a mesh file, or nothing. Without MuJoCo its triangles are not looked at."""
     suffix = path.suffix.lower()
     if suffix not in (*MESHES, *MESHES_SHOWN):
-        return f"{quoted(path.name)} is not a supported mesh; allowed: {', '.join((*MESHES, *MESHES_SHOWN))}"
+        return f"{quoted(path.name)} is no mesh that can be read; allowed: {', '.join((*MESHES, *MESHES_SHOWN))}"
     try:
         if path.stat().st_size > MAX_BYTES:
             return f"{quoted(path.name)} is too large; allowed: up to {MAX_BYTES // 1024**2} MB"
         if suffix == ".glb":
             with path.open("rb") as file:
                 return (
-                    "" if file.read(4) == GLB_MAGIC else f"{quoted(path.name)} is not GLB: it does not begin with glTF"
+                    "" if file.read(4) == GLB_MAGIC else f"{quoted(path.name)} is no GLB: it does not begin with glTF"
                 )
     except OSError as error:
         return f"{quoted(path.name)} cannot be read: {error.strerror}"
@@ -38,9 +38,9 @@ def mesh_fault(path: Path) -> str:
 
 
 def add_mesh(spec: MjSpec, path: Path, scale: FloatArray) -> str:
-    """Add a mesh to a specification, once for each file and scale. Return its name there.
+    """Adds a mesh to a specification, once for each file and scale; returns its name there.
 
-    Mass and contacts use the convex hull, because meshes for display are seldom closed.
+    Mass spreads over the convex hull, which is also what touches: files for display are seldom closed.
     """
     import mujoco
 
@@ -61,5 +61,5 @@ def _triangle_fault(path: Path) -> str:
     try:
         spec.compile()
     except (ValueError, mujoco.FatalError) as error:
-        return f"{quoted(path.name)}: {message_of(str(error)).partition('; Element')[0]}"
+        return f"{quoted(path.name)}: {words_of(str(error)).partition('; Element')[0]}"
     return ""

@@ -1,4 +1,4 @@
-"""The World: the contents of a world file, as frozen data."""
+"""The World: what a world file says, as frozen data."""
 
 from __future__ import annotations
 
@@ -21,29 +21,23 @@ from sim_node.world.problems import NO_PLACE, KeyPlace, Place
 
 DEFAULT_FIXED_FRAME = "map"
 INTERPOLATIONS = ("slerp", "step", "smooth", "catmull_rom")
-# Those that follow cubics, with the same velocity on both sides of a keyframe.
+# Those that follow cubics, with one velocity on both sides of a keyframe.
 CURVED = ("smooth", "catmull_rom")
 OUTSIDE = ("hold", "loop", "pingpong")
 
 # Stamps are builtin_interfaces/Time, which has 31 bits of seconds.
-MAX_STAMP_NS = (2**31 - 1) * 1_000_000_000
-MIN_STEP_NS = 1_000
-# Metres; at this distance a double still resolves a millimetre.
+LATEST_NS = (2**31 - 1) * 1_000_000_000
+SHORTEST_STEP_NS = 1_000
+# Metres; out there a double still tells a millimetre.
 MAX_DISTANCE = 1e12
-# A frame whose pose changes by less (m, or quaternion) does not move.
+# A frame whose pose changes by less, in metres or as a quaternion, stands still.
 STILL = 1e-9
 P = TypeVar("P")
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Position of the fixed frame's origin on Earth.
-
-    Attributes:
-        latitude: WGS84 degrees.
-        longitude: WGS84 degrees.
-        altitude: Metres above the ellipsoid.
-    """
+    """Where the fixed frame's origin lies: WGS84 degrees, metres above the ellipsoid."""
 
     latitude: float
     longitude: float
@@ -57,12 +51,7 @@ ORIGIN_RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0), "altit
 class TimeGrid:
     """The instants of a run: start_ns, start_ns + step_ns, start_ns + 2 step_ns, ...
 
-    Attributes:
-        start_ns: The first instant (ns).
-        step_ns: Time between two instants (ns).
-
-    Raises:
-        ValueError: A number is not a whole number.
+    Raises ValueError for what is no whole number.
     """
 
     start_ns: int = 0
@@ -74,32 +63,17 @@ class TimeGrid:
                 raise ValueError(f"{key}: {getattr(self, key)!r} is not a whole number of nanoseconds")
 
     def nearest_steps(self, duration_ns: int) -> tuple[int, int]:
-        """Round a duration to whole steps.
-
-        Args:
-            duration_ns: The duration (ns).
-
-        Returns:
-            The nearest number of steps, 0 or more, and the remainder (ns).
-        """
+        """Return the whole number of steps, 0 or more, that is nearest to a duration, and what is left of it in ns."""
         steps = max(0, (2 * duration_ns + self.step_ns) // (2 * self.step_ns))
         return steps, duration_ns - steps * self.step_ns
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StaticFrame:
-    """A frame that never moves in its parent.
+    """A frame that never moves in its parent. pose (7,) [x y z qx qy qz qw], child into parent; scale (3,) or None.
 
-    Attributes:
-        name: Unique in the world.
-        parent: The name of its parent; empty for the default.
-        pose: Pose (7,) [x y z qx qy qz qw] of the frame in its parent, m. Read-only.
-        scale: Scale (3,) of what is shown at the frame, or None.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    place and parent_place: where a file says the name and the parent.
+    Arrays are kept read-only. Raises ValueError for one of another shape.
     """
 
     name: str
@@ -116,11 +90,11 @@ class StaticFrame:
 
     @property
     def mobility(self) -> Mobility:
-        """Always "static"."""
+        """That it stands still."""
         return "static"
 
     def start(self) -> FloatArray:
-        """Return the pose (7,) in the parent."""
+        """Return its pose (7,) in its parent."""
         return self.pose
 
     def __eq__(self, other: object) -> bool:
@@ -131,18 +105,11 @@ class StaticFrame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensor(StaticFrame):
-    """A sensor: its frame, fixed to a base_link, and what it measures.
+    """A sensor: its frame, fixed to a base_link, and what reads there.
 
-    Attributes:
-        name: Unique in the world.
-        parent: The name of its parent; empty for the default.
-        pose: Pose (7,) [x y z qx qy qz qw] of the sensor in its parent, m. Read-only.
-        scale: Scale (3,) of what is shown at the frame, or None.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-        type: The registered name of the sensor type; empty for a bare frame.
-        parameters: Numbers, texts and mappings of them by name, as in the file. They are checked when a run begins.
-        parameter_places: Where the file gives each parameter, by its path, as in gyroscope.density.
+    type: the registered name of the kind of sensor, empty for a bare frame. parameters: numbers, texts and mappings
+    of them by name, as a file gives them; which there are is for the sensors room to say, when a run begins.
+    parameter_places: where a file says each, by its path, as in gyroscope.density.
     """
 
     type: str = ""
@@ -154,20 +121,9 @@ class Sensor(StaticFrame):
 class Motion:
     """A frame that moves in its parent through keyframes.
 
-    Attributes:
-        frame: The name of the frame.
-        parent: The name of its parent; empty for the default.
-        times_ns: Times (K,) of the keyframes (ns), strictly increasing. Read-only.
-        poses: Poses (K, 7) of the frame in its parent, m. The sign of each quaternion follows that of the one before.
-            Read-only.
-        interpolation: Between keyframes; one of INTERPOLATIONS.
-        before: Before the first keyframe; one of OUTSIDE.
-        after: After the last keyframe; one of OUTSIDE.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    times_ns (K,) strictly increasing; poses (K, 7), of whose quaternions each is kept in the hemisphere of the
+    one before; interpolation one of INTERPOLATIONS; before and after one of OUTSIDE. place and parent_place are
+    a StaticFrame's. Arrays are kept read-only. Raises ValueError for one of another shape.
     """
 
     frame: str
@@ -195,46 +151,33 @@ class Motion:
 
     @property
     def mobility(self) -> Mobility:
-        """Always "mountable": a sensor's mounting may be written as keyframes."""
+        """That it may be the mounting of a sensor."""
         return "mountable"
 
     def start(self) -> FloatArray:
-        """Return the pose (7,) of the first keyframe."""
+        """Return the pose (7,) of its first keyframe."""
         return np.asarray(self.poses[0])
 
     def moves(self) -> bool:
-        """Return whether the pose of any keyframe differs from the first one by more than rounding."""
+        """Whether any keyframe's pose differs from the first one's by more than rounding."""
         return bool(np.abs(self.poses - self.poses[0]).max() > STILL)
 
 
-# Type checkers see an ordinary class here. For a dataclass they would refuse replace(world, bodies=...), as the kinds
+# Type checkers see an ordinary class here: of a dataclass they would refuse replace(world, bodies=...), since the kinds
 # of parts are not among the fields.
 _frozen = dataclass(frozen=True, init=False, slots=True)
 
 
 @_frozen
 class World:
-    """A world: one tree of frames below `fixed_frame` (ENU), its contents, and its time.
+    """A world: one tree of frames below `fixed_frame` (ENU), what is in it, and its time.
 
-    Parts are grouped by kind, the registered names of sim_node.world.part. Each kind is an attribute and a keyword:
-    World("w", bodies=(ball,)).bodies. A kind without parts is (). Parts are checked when the world is laid out, by
-    `lay_out` and thus by `Simulation`. `assembly.assemble` converts systems and attachments to frames, bodies, loops
-    and poses of frames.
+    parts: by their kind, the registered names of sim_node.world.part. A kind is an attribute, too, and a keyword:
+    World("w", bodies=(ball,)).bodies. Those that a world has none of are ().
 
-    Args:
-        name: The name of the world.
-        fixed_frame: The root of the tree; ENU.
-        origin: Position of the fixed frame on Earth, or None.
-        time: The instants of a run.
-        physics: How bodies are simulated.
-        static_patterns: Patterns for names of frames that are published as static if they do not move.
-        source: The name of the world's file.
-        files: All files that were read for the world, its own first.
-        parts: The parts by kind.
-        kinds: Further parts by kind, as keywords.
-
-    Raises:
-        TypeError: There is no such kind of part.
+    What the parts say is checked where the world is laid out: `lay_out`, and so `Simulation`. `assembly.assemble` turns
+    systems and attachments into frames, bodies, loop closures, and poses of frames. source: the name of the world's
+    file; files: all that were read for it, its own first. Raises TypeError for a kind that there is not.
     """
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -278,7 +221,7 @@ class World:
             object.__setattr__(self, key, value)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "parts":  # copying looks names up before there are any attributes
+        if name.startswith("_") or name == "parts":  # a copy asks before there is anything
             raise AttributeError(name)
         kind = PARTS.table().get(name)
         if kind is None:
@@ -287,50 +230,30 @@ class World:
         return parts if not kind.single else parts[0] if parts else None
 
     def of(self, part_type: type[P]) -> tuple[P, ...]:
-        """Return the parts of a class.
+        """Return the parts of a class: world.of(Body) is world.bodies, world.of(Drag) the drags among world.forces.
 
-        Args:
-            part_type: The class of a kind of part, or a subclass: world.of(Body) is world.bodies, world.of(Drag) are
-                the drags among world.forces.
-
-        Returns:
-            The parts, in the order of the world.
-
-        Raises:
-            TypeError: No kind of part has this class.
+        Raises TypeError for a class that no kind of part has.
         """
         kind = kind_of(part_type)
         parts: tuple[P, ...] = self.parts.get(kind.name, ())
         return parts if kind.type is part_type else tuple(each for each in parts if isinstance(each, part_type))
 
     def at(self, path: str) -> float | int | Decimal:
-        """Return the number at a key path.
+        """Return the number at a key path, as in bodies[ball].inertial.mass or motions[0].keyframes[2].position[1].
 
-        Args:
-            path: A path in what `to_yaml` writes, as in bodies[ball].inertial.mass or
-                motions[0].keyframes[2].position[1]. Entries of lists are given by index or by name.
-
-        Returns:
-            The number. Times are in seconds, as a Decimal if a float cannot represent the nanosecond.
-
-        Raises:
-            WorldError: The path does not lead to a number; the message names the nearest key.
+        Entries of lists are given by index or by name. A path leads through what `to_yaml` writes of the world; times
+        are in seconds. A Decimal is returned for a time that a float cannot say to the nanosecond. Raises WorldError
+        for a path that leads to no number, naming the nearest key.
         """
         from sim_node.world.values import value_at
 
         return value_at(self, path)
 
     def with_values(self, values: Mapping[str, float | int | Decimal]) -> World:
-        """Return this world with other numbers. It shares the parts that do not change.
+        """Return this world with other numbers at the key paths of `at`. The parts that they leave alone are shared.
 
-        Args:
-            values: The numbers by key path; see `at`. They are checked as in a world file.
-
-        Returns:
-            The changed world.
-
-        Raises:
-            WorldError: A number is out of range, or a path does not lead to a number.
+        They are read as from a world file: WorldError is raised at the key of a number that is out of range, and for a
+        path that leads nowhere.
         """
         from sim_node.world.values import with_values
 
@@ -338,7 +261,7 @@ class World:
 
 
 def _by_kind(parts: Mapping[str, Iterable[Any]], kinds: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Return the parts of every kind that has any, in the order of the registry."""
+    """The parts of every kind that has any, in the order of the registry."""
     for name in (*parts, *kinds):
         if name not in PARTS:
             raise TypeError(f"World() got an unexpected keyword argument {name!r}{did_you_mean(name, PARTS)}")

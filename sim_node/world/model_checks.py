@@ -16,7 +16,7 @@ from sim_node.world.problems import Place, Problem, quoted
 
 
 def model_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of the parents of a world's models."""
+    """Every fault of what carries a world's models."""
     standing = {frame.name: frame.parent for frame in (*world.frames, *world.sensors)}
     standing.update({body.name: body.parent for body in world.bodies if not body.type.parts})
     moved = {motion.frame for motion in world.motions}
@@ -25,10 +25,10 @@ def model_problems(world: World) -> Iterator[Problem]:
         for _ in range(len(standing) + 1):
             above = standing.get(above, above)
         if above in moved:
-            message = f"{quoted(above)} follows keyframes; the parent of a model must be the fixed frame or a body"
+            message = f"{quoted(above)} follows keyframes; a model hangs on the fixed frame or on a body"
             yield _at(model.parent_place, message)
         elif model.floats() and above != world.fixed_frame:
-            yield _at(model.parent_place, f"the parent of a free model must be the fixed frame, not {quoted(above)}")
+            yield _at(model.parent_place, f"a model that floats free hangs on the fixed frame, not on {quoted(above)}")
 
 
 def actuated_joints(world: World) -> dict[str, str]:
@@ -44,7 +44,7 @@ def actuated_joints(world: World) -> dict[str, str]:
 
 
 def overridden_options(world: World) -> Iterator[Problem]:
-    """Yield options of MuJoCo that a model's file sets and the including world overrides."""
+    """What the file of a model sets of MuJoCo's options and the world that includes it says otherwise."""
     for model in world.models:
         here = _options(world.physics, world)
         differing = [key for key, value in model.options.items() if key in here and not _same(value, here[key])]
@@ -52,7 +52,7 @@ def overridden_options(world: World) -> Iterator[Problem]:
             found = ", ".join(
                 f"{key} {_shown(key, model.options[key])} (here {_shown(key, here[key])})" for key in differing
             )
-            yield _at(model.place, f"the world's physics overrides the model's: {found}")
+            yield _at(model.place, f"the world's physics counts, not the model's own: {found}")
 
 
 def actuator_problems(world: World) -> Iterator[Problem]:
@@ -79,7 +79,7 @@ def actuator_problems(world: World) -> Iterator[Problem]:
 
 
 def _options(physics: Physics, world: World) -> dict[str, Any]:
-    """Return the world's options by MuJoCo's names."""
+    """The world's options by MuJoCo's names."""
     return {
         **default_options(),
         **physics.options,

@@ -1,4 +1,4 @@
-"""Import of MuJoCo, and access to its models before a run."""
+"""Importing MuJoCo, and what is taken from its models before a run."""
 
 from __future__ import annotations
 
@@ -22,21 +22,18 @@ if TYPE_CHECKING:
     from sim_node.world.readers.xml_elements import Element
 
 VARIABLE = "MUJOCO_GL"
-# OpenGL back ends without a window and with one, and the packages of Debian and Ubuntu for them.
+# What draws without a window or in one, and what Debian and Ubuntu call the libraries.
 OPENGL = {"egl": "libegl1 libgl1-mesa-dri libopengl0", "osmesa": "libosmesa6", "glfw": "libglfw3"}
-ALLOWED = f"{', '.join(OPENGL)}, off (no rendering), or unset"
+ALLOWED = f"{', '.join(OPENGL)}, off (which draws nothing), or unset"
 
 
 def mujoco_fault() -> str:
-    """Return why MuJoCo cannot be imported, to follow `...
-
-    need MuJoCo, `; empty if it can. Call before the first import.
-    """
+    """Why MuJoCo cannot be imported, to follow `... need MuJoCo, `; empty where it can. Ask before the first import."""
     try:
         import mujoco  # noqa: F401
     except ImportError as error:
         return f"which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
-    except Exception as error:  # the back end of MUJOCO_GL may raise anything if a library is missing
+    except Exception as error:  # what MUJOCO_GL names raises any of them where a library is not there
         chosen = os.environ.get(VARIABLE, "")
         if not chosen:
             raise
@@ -47,7 +44,7 @@ def mujoco_fault() -> str:
 
 
 def need_mujoco(world: World) -> None:
-    """Raise WorldError if MuJoCo, which the bodies of a world need, cannot be imported."""
+    """Raises WorldError where MuJoCo, which the bodies of a world need, cannot be imported."""
     if fault := mujoco_fault():
         raise WorldError([Problem(Where(world.source), "bodies", f"bodies need MuJoCo, {fault}")])
 
@@ -61,10 +58,11 @@ _NOISE = re.compile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """A model as MuJoCo reads it. MuJoCo opens no file: all that the model refers to is in here.
+    """What MuJoCo is given of a model.
 
-    text: MJCF or URDF with one line per element; places: for each line, the location of its element and its name.
-    includes: models in the model, by their names in the text; assets: meshes, textures and height fields, likewise.
+    text: MJCF or URDF with a line per element; places: where each line's element stands in the files, and its name.
+    includes: models within the model by their names in the text; assets: meshes, textures and height fields likewise.
+    MuJoCo opens no file: whatever a file asked for is in here, or the model was refused.
     """
 
     text: str
@@ -79,32 +77,32 @@ class Source:
 
     @classmethod
     def of(cls, root: Element, includes: Mapping[str, bytes], assets: Mapping[str, bytes]) -> Source:
-        """Return the source of an element and everything below it."""
+        """The source of an element and all below it."""
         places: list[tuple[Where, str]] = []
         text = "".join(_lines(root, places))
         return cls(text, tuple(places), includes, assets)
 
     def problem(self, message: str) -> Problem:
-        """Return a message of MuJoCo as a problem at the location that it refers to."""
+        """A message of MuJoCo's at the place that it speaks of."""
         where = self.places[0][0]
         line, name = _LINE.search(message), _NAME.search(message)
         if line and 0 < int(line[1]) <= len(self.places):
             where = self.places[int(line[1]) - 1][0]
         elif name:
             where = next((at for at, named in self.places if named == name[1]), where)
-        return Problem(where, "", message_of(message))
+        return Problem(where, "", words_of(message))
 
 
-def message_of(message: str) -> str:
-    """Return a message of MuJoCo on one line, without locations in its own text."""
-    text = _NOISE.sub("", _LINE.sub("", message).strip())
-    return "MuJoCo: " + "; ".join(filter(None, map(str.strip, text.splitlines())))
+def words_of(message: str) -> str:
+    """What MuJoCo says, on one line, without where in its own text."""
+    words = _NOISE.sub("", _LINE.sub("", message).strip())
+    return "MuJoCo: " + "; ".join(filter(None, map(str.strip, words.splitlines())))
 
 
 def spec_of(source: Source) -> MjSpec:
-    """Return MuJoCo's specification of a model, in which every body, joint and actuator has a name.
+    """MuJoCo's specification of a model, in which every body, joint and actuator has a name.
 
-    A joint without a name gets that of its body. Raises WorldError with MuJoCo's message at its location.
+    A joint without one is called as its body. Raises WorldError with MuJoCo's message at its place.
     """
     import mujoco
 
@@ -113,18 +111,18 @@ def spec_of(source: Source) -> MjSpec:
     bodies = {body.name for body in spec.bodies}
     joints = {joint.name for joint in spec.joints}
     for index, body in enumerate(spec.bodies):
-        body.name = body.name or _unused(f"body{index}", bodies)
+        body.name = body.name or _free(f"body{index}", bodies)
         for joint in body.joints:
-            joint.name = joint.name or _unused(body.name, joints)
+            joint.name = joint.name or _free(body.name, joints)
     actuators = {actuator.name for actuator in spec.actuators}
     for index, actuator in enumerate(spec.actuators):
-        actuator.name = actuator.name or _unused(f"actuator{index}", actuators)
+        actuator.name = actuator.name or _free(f"actuator{index}", actuators)
     return spec
 
 
 @contextmanager
 def refusals(source: Source) -> Iterator[None]:
-    """Convert exceptions of MuJoCo to WorldError."""
+    """Turns what MuJoCo raises into a WorldError."""
     import mujoco
 
     try:
@@ -134,7 +132,7 @@ def refusals(source: Source) -> Iterator[None]:
 
 
 def default_options() -> dict[str, Any]:
-    """Return MuJoCo's default options by its names."""
+    """MuJoCo's options as it has them where nothing is said, by its names."""
     import mujoco
 
     option = mujoco.MjSpec().option
@@ -143,24 +141,24 @@ def default_options() -> dict[str, Any]:
 
 
 def integrator_number(name: str) -> int:
-    """Return MuJoCo's number of an integrator."""
+    """MuJoCo's number of one of the house's integrators."""
     import mujoco
 
     return int(getattr(mujoco.mjtIntegrator, f"mjINT_{name.upper()}"))
 
 
-def _unused(name: str, used: set[str]) -> str:
-    """Return the name, or the next one after it that is not in use, and mark it as used."""
+def _free(name: str, taken: set[str]) -> str:
+    """The name, or the next one after it that is not taken; it is then."""
     free, number = name, 1
-    while free in used:
+    while free in taken:
         number += 1
         free = f"{name}#{number}"
-    used.add(free)
+    taken.add(free)
     return free
 
 
 def _lines(root: Element, places: list[tuple[Where, str]]) -> Iterator[str]:
-    # MuJoCo names a mesh of URDF after its file.
+    # MuJoCo calls a mesh of URDF as its file.
     name = root.get("name") or root.get("filename").partition(".")[0]
     places.append((Where(root.file, *root.at) if root.file else NOWHERE, name))
     attributes = "".join(f" {key}={quoteattr(value.text)}" for key, value in root.attributes.items())

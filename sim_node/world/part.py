@@ -1,4 +1,4 @@
-"""Parts: what a world consists of. A new kind of part is one file with a class and its `@part` entry."""
+"""Parts: what a world is made of. A new kind of part is one file with a class and its `@part` entry."""
 
 from __future__ import annotations
 
@@ -11,67 +11,58 @@ from sim_node import names
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.world.problems import NO_PLACE, Place, Problem, shown_key
-from sim_node.world.writers.values import data_of
+from sim_node.world.writers.values import words_of
 
 if TYPE_CHECKING:
     from sim_node.world.model import World
 
 P = TypeVar("P")
-# Returns how a world file refers to another file.
+# How a world file names another file.
 Refer = Callable[[Path], str]
-# Whether a frame moves in its parent. A "mountable" frame is static if it is a sensor's mounting and does not move.
+# Whether a frame moves in its parent. What is "mountable" moves unless it stands still as a sensor's mounting.
 Mobility = Literal["static", "mountable", "dynamic"]
 
 
-class Placement(Protocol):
-    """The pose and mobility of a frame. A "mountable" one also has a method moves() -> bool."""
+class Standing(Protocol):
+    """What stands at a frame. What is mountable has a method moves() -> bool, too."""
 
     @property
     def mobility(self) -> Mobility:
         """Whether it moves in the parent frame."""
 
     def start(self) -> FloatArray:
-        """Return the pose (7,) in the parent frame at the start."""
+        """Return its pose (7,) in the parent frame at the start."""
 
 
 class Entry(NamedTuple):
-    """A frame of the tree.
+    """A frame as the tree sees it.
 
-    Attributes:
-        name: The frame.
-        parent: Its parent.
-        of: Its pose and mobility; None for a frame at its parent that never moves.
-        place: Where a file gives the name.
-        parent_place: Where a file gives the parent.
-        part: The part whose frame it is, by which engines find its row; None for an additional frame of a part.
+    of: what stands there; None for a frame at its parent that never moves. part: whose frame it is, by which engines
+    find its row; None for a frame that only comes with a part. place, parent_place: where a file says name and parent.
     """
 
     name: str
     parent: str
-    of: Placement | None
+    of: Standing | None
     place: Place
     parent_place: Place
     part: object = None
 
     def problem(self, message: str) -> Problem:
-        """Return a problem of the frame's name."""
+        """Return a fault of the frame's name."""
         return Problem(self.place.where, self.place.key or shown_key(self.name), message)
 
     def parent_problem(self, message: str) -> Problem:
-        """Return a problem of the frame's parent."""
+        """Return a fault of its parent."""
         return Problem(self.parent_place.where, self.parent_place.key or shown_key(self.name), message)
 
 
 @dataclass(frozen=True)
 class Rename:
-    """How names of an included world are changed in the including one.
+    """How the names of an included world read in the one that includes it.
 
-    Attributes:
-        prefix: Goes before all names.
-        fixed_frame: The fixed frame of the included world.
-        root: Its new name.
-        place: Where the include is, to report problems of models.
-        root_place: Where `root` is given, or None.
+    prefix: before all names. root: what becomes of its `fixed_frame`, as `root_place` says where that is not None.
+    place: of the include, where faults of its models are told.
     """
 
     prefix: str
@@ -95,15 +86,12 @@ class Rename:
 
 
 class Kind(Generic[P]):
-    """A kind of part. Subclass it, and register the subclass with `@part`.
+    """What parts of one kind are to a world. Subclass it, and register the subclass with `@part`.
 
-    Attributes:
-        name: The attribute of a World, and its keyword.
-        type: The class of the parts.
-        frame: The field with the name of a part's own frame; empty if it has none. Parts with a frame also have the
-            fields parent, place and parent_place.
-        single: Whether a world has one such part or None, instead of a tuple.
-        section: The top-level key of world files that lists the parts; by default the name of the kind.
+    name: the attribute of a World and its keyword. type: the class of the parts.
+    frame: the field that names a part's own frame, empty where it has none. Parts with a frame have the fields parent,
+    place and parent_place, too. single: whether a world has one such part or None, instead of a tuple.
+    section: the top-level key of world files that lists them; the kind's name where it is empty.
     """
 
     frame: str = ""
@@ -115,42 +103,42 @@ class Kind(Generic[P]):
         self.section = type(self).section or name
 
     def parts(self, world: World) -> tuple[P, ...]:
-        """Return a world's parts of this kind."""
+        """Return the parts of this kind that a world has."""
         found: tuple[P, ...] = world.parts.get(self.name, ())
         return found
 
     def entries(self, world: World) -> Iterable[Entry]:
-        """Return the frames of a world's parts of this kind: by default, one for each part."""
+        """Return the frames that a world's parts of this kind make: by default their own, where they stand."""
         if self.frame:
             for part in self.parts(world):
                 of: Any = part
                 yield Entry(getattr(part, self.frame), of.parent, of, of.place, of.parent_place, part)
 
     def problems(self, world: World) -> Iterable[Problem]:
-        """Return every problem of a world's parts of this kind, except for names and parents of frames."""
+        """Return every fault of a world's parts of this kind, but for names and parents of frames."""
         return ()
 
     def renamed(self, part: P, rename: Rename) -> P | None:
-        """Return an included world's part as it is in the including world; None to leave it out."""
+        """Return a part of an included world as the including one has it; None where it is not taken over."""
         changes = {self.frame: rename.frame(getattr(part, self.frame)), **rename.below(part)} if self.frame else {}
         return replace(part, **changes) if changes else part  # type: ignore[type-var]
 
     def data(self, part: P, refer: Refer) -> dict[str, Any]:
-        """Return a part as data of a world file: by default its fields.
+        """Return what a world file says of a part: by default its fields.
 
-        refer: returns how a file is referred to. Raises NotImplementedError if world files cannot express the part.
+        refer: how a file is named there. Raises NotImplementedError for what has no words in world files.
         """
-        return data_of(part)
+        return words_of(part)
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
-        """Add a world's parts of this kind to the sections of a world file: by default a list of their data."""
+        """Add to the sections of a world file what its parts of this kind say: by default a list of their data."""
         for part in self.parts(world):
             data = self.data(part, refer)
             PARTS.expect(self.name, data, dict, "from data(), a dict")
             sections.setdefault(self.section, []).append(data)
 
     def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
-        """Return the default parent of a frame: the nearest frame whose name contains its own."""
+        """Return the parent of a frame that names none: the nearest frame that its name lies below."""
         return next((above for above in names.enclosing(name) if above in known), fixed_frame)
 
     def with_parents(self, parts: tuple[P, ...], known: Collection[str], fixed_frame: str) -> tuple[P, ...]:
@@ -168,7 +156,7 @@ class Kind(Generic[P]):
         return bool(self.frame) and not all(getattr(each, "parent", "") for each in parts)
 
 
-# By the name of the kind. Frames, problems and sections of a world are in this order.
+# By the name of the kind. Frames, problems and sections of a world come in this order.
 PARTS: Registry[str, Kind[Any]] = Registry(
     "kind of part",
     shipped=tuple(
@@ -178,12 +166,12 @@ PARTS: Registry[str, Kind[Any]] = Registry(
     group="sim_node.parts",
 )
 K = TypeVar("K", bound=type[Kind[Any]])
-# The kinds by the classes of parts, and the table of the registry that they were made from.
+# The kinds by the classes of parts, for a table of the registry.
 _KINDS: tuple[Mapping[str, Kind[Any]], dict[type, Kind[Any]]] = ({}, {})
 
 
 def part(name: str, part_type: type) -> Callable[[K], K]:
-    """Register a subclass of Kind, so that world.NAME and World(NAME=...) are parts of the type."""
+    """Register a subclass of Kind: world.NAME and World(NAME=...) are then parts of the type."""
 
     def enter(kind: K) -> K:
         PARTS.add(name, module=kind.__module__)(kind(name, part_type))
@@ -193,7 +181,7 @@ def part(name: str, part_type: type) -> Callable[[K], K]:
 
 
 def kind_of(part_type: type) -> Kind[Any]:
-    """Return the kind of a class of parts, or of its nearest base class. Raises TypeError."""
+    """Return the kind of a class of parts, or of its nearest base. Raises TypeError."""
     global _KINDS
     table = PARTS.table()
     if _KINDS[0] is not table:
@@ -204,7 +192,7 @@ def kind_of(part_type: type) -> Kind[Any]:
         kind = next((by_type[base] for base in part_type.__mro__ if base in by_type), None)
         if kind is None:
             known = ", ".join(each.type.__name__ for each in table.values())
-            raise TypeError(f"{part_type.__name__} is not a part of a world; allowed: {known}")
+            raise TypeError(f"{part_type.__name__} is no part of a world; there are {known}")
         by_type[part_type] = kind
     return kind
 

@@ -1,4 +1,4 @@
-"""Checks of what kinds of parts return, if they come from another package: errors name that package."""
+"""What kinds of parts give, looked at where they came with another package: errors name that package."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sim_node.world.model import World
 from sim_node.world.part import PARTS, Entry, Kind, Mobility
 from sim_node.world.problems import Problem
 
-# Tolerance of the norm of a quaternion.
+# How far the length of a quaternion may be from 1.
 _UNIT = 1e-6
 
 
 def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[Entry]:
-    """Yield the frames of a world's parts of a kind. Raises PluginFault if something else is returned."""
+    """Yield the frames of a world's parts of a kind. Raises PluginFault for what is no frame."""
     if PARTS.is_shipped(kind.name):
         yield from kind.entries(world)
         return
@@ -25,18 +25,18 @@ def entries_of_kind(kind: Kind[Any], world: World) -> Iterator[Entry]:
         if not (isinstance(entry.name, str) and isinstance(entry.parent, str)):
             PARTS.refuse(kind.name, f"entries() needs names as text, found {entry.name!r} below {entry.parent!r}")
         if entry.of is not None:
-            _check_placement(kind, entry)
+            _check_standing(kind, entry)
         yield entry
 
 
 def problems_of_kind(kind: Kind[Any], world: World) -> Iterator[Problem]:
-    """Yield the problems of a world's parts of a kind. Raises PluginFault if something else is returned."""
+    """Yield the faults of a world's parts of a kind. Raises PluginFault for what is no Problem."""
     for problem in kind.problems(world):
         PARTS.expect(kind.name, problem, Problem, "from problems(), a Problem")
         yield problem
 
 
-def _check_placement(kind: Kind[Any], entry: Entry) -> None:
+def _check_standing(kind: Kind[Any], entry: Entry) -> None:
     of: Any = entry.of
     for needed in ("mobility", "start"):
         if not hasattr(of, needed):
@@ -48,4 +48,4 @@ def _check_placement(kind: Kind[Any], entry: Entry) -> None:
     if pose.shape != (7,) or pose.dtype.kind not in "fiu":
         PARTS.refuse(kind.name, f"start() of {entry.name} is of shape {pose.shape}; a pose (7,) is needed", of)
     if not np.isfinite(pose).all() or abs(float(np.linalg.norm(pose[3:])) - 1.0) > _UNIT:
-        PARTS.refuse(kind.name, f"start() of {entry.name} is not a pose with a unit quaternion: {pose.tolist()}", of)
+        PARTS.refuse(kind.name, f"start() of {entry.name} is no pose with a unit quaternion: {pose.tolist()}", of)

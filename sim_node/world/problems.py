@@ -1,4 +1,4 @@
-"""Problems of worlds with their locations, and the errors that contain them."""
+"""What is wrong in a world, and where: located problems, and the errors that carry them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,7 @@ _PLAIN_KEY = re.compile(r"[\w./-]{1,60}", re.ASCII)
 
 
 class Where(NamedTuple):
-    """A location in a file.
-
-    Attributes:
-        file: The file.
-        line: Counted from 1; 0 for the file as a whole.
-        column: Counted from 1; 0 for the file as a whole.
-    """
+    """A place in a file. line and column count from 1; 0 means the file as a whole."""
 
     file: str = ""
     line: int = 0
@@ -32,19 +26,14 @@ class Where(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The location of a value in a file.
-
-    Attributes:
-        where: File, line and column.
-        key: The key path, as in frames[3].parent.
-    """
+    """A value in a file: where it stands, and the key path to it, as in frames[3].parent."""
 
     where: Where = Where()
     key: str = ""
 
 
 class KeyPlace(NamedTuple):
-    """The location of an entry of a mapping in a file: of its key, and of its value."""
+    """An entry of a mapping in a file: where its key stands, and where its value does."""
 
     key: Place
     value: Place
@@ -55,13 +44,7 @@ NO_PLACE = Place()
 
 
 class Problem(NamedTuple):
-    """A problem of a world.
-
-    Attributes:
-        where: Its location.
-        key: The key path of the value.
-        message: A sentence for the user.
-    """
+    """One fault: where it stands, under which key, and a sentence for the person who made it."""
 
     where: Where
     key: str
@@ -72,12 +55,9 @@ class Problem(NamedTuple):
 
 
 class WorldError(Exception):
-    """A world is invalid. `problems` contains every problem that was found, in the order of the file.
+    """A world that cannot be used; `problems` holds every fault found, in the order of the file.
 
-    Problems of an anchored value are reported once, however many aliases refer to it.
-
-    Args:
-        problems: The problems.
+    A fault in an anchored value is one fault, however many aliases lead to it.
     """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
@@ -91,23 +71,20 @@ class WorldError(Exception):
         return "\n".join(self.lines())
 
     def lines(self) -> list[str]:
-        """Return the problems as lines to print: at most fifty, and how many more there are."""
+        """The problems as lines to print, the first fifty where there are more."""
         return shown_lines(self.problems)
 
 
 class Diverged(Exception):
-    """The simulation of a valid world diverged to numbers that are not finite.
-
-    The message gives the time and advice.
-    """
+    """A sound world whose run came to numbers that are not finite; the message says when and what helps."""
 
 
 class WorldWarning(UserWarning):
-    """Something in a world file was corrected or ignored, and should be changed in the file."""
+    """Something in a world that was mended on reading and ought to be mended in the file."""
 
 
 def shown_lines(problems: Iterable[Problem]) -> list[str]:
-    """Return problems as lines to print: the first fifty, and how many more there are."""
+    """Problems as lines to print: the first fifty, and how many more there are."""
     lines = [str(problem) for problem in problems]
     if len(lines) > MAX_SHOWN:
         lines[MAX_SHOWN:] = [f"... and {len(lines) - MAX_SHOWN} more"]
@@ -115,25 +92,25 @@ def shown_lines(problems: Iterable[Problem]) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """Return text from a file for a message: in quotes, on one line, shortened."""
+    """Text from a file as a message shows it: in quotes, on one line, no longer than a person reads."""
     return repr(shortened(text))
 
 
 def quoted_path(text: str) -> str:
-    """Return a path for a message: complete if it is short, otherwise its end, which identifies it better."""
+    """A path as a message shows it: whole where it can be read, else its end, which tells more than its beginning."""
     return repr(text if len(text) <= MAX_PATH else "..." + text[3 - MAX_PATH :])
 
 
 def shown_key(name: str) -> str:
-    """Return a key from a file for a key path."""
+    """A key from a file as a key path shows it."""
     return name if _PLAIN_KEY.fullmatch(name) else quoted(name)
 
 
 def shortened(text: str) -> str:
-    """Return the beginning of a text that is too long to show."""
+    """The beginning of a text that is too long to show."""
     return text if len(text) <= MAX_QUOTED else text[: MAX_QUOTED - 3] + "..."
 
 
 def counted(number: int, noun: str) -> str:
-    """Return `1 error`, `2 errors`."""
+    """`1 error`, `2 errors`."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

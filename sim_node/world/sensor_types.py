@@ -1,4 +1,4 @@
-"""The types of sensors in world files: sim_node.sensors and plug-ins add them."""
+"""The types that sensors in world files may have: sim_node.sensors and plug-ins add them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sim_node.registry import Registry
 
-# The registry is below the sensors themselves, because a type determines which frames a world has.
+# Here, below the sensors themselves, because a type decides which frames a world has.
 SENSOR_TYPES: Registry[str, Any] = Registry(
     "sensor",
     shipped=tuple(
@@ -21,6 +21,6 @@ SENSOR_TYPES: Registry[str, Any] = Registry(
 
 
 def is_optical(type: str) -> bool:
-    """Return whether sensors of a type have an additional optical frame; False for unknown types."""
+    """Return whether sensors of a type come with a second frame for their pictures; False for unknown types."""
     kind = SENSOR_TYPES.get(type) if type else None
     return kind is not None and bool(kind.optical)

@@ -1,6 +1,6 @@
-"""Systems: parts of a world that mates assemble. Their poses may be undefined. Frozen data.
+"""Systems: parts of a world that mates put together; poses may be left open for them. Frozen data.
 
-A name in a reference is a path of names, starting in the system that contains the reference: `arm/rod/pin`.
+A name in a reference is a path of names from the system that makes the reference: `arm/rod/pin`.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from sim_node.world.fields import floats, same
 from sim_node.world.mate_types import MATES, MateType
 from sim_node.world.problems import NO_PLACE, Place
 
-# What each may own. Everything owned is placed relative to its owner.
+# What each may own; all of it is placed relative to its owner.
 OWNERSHIP: dict[str, tuple[str, ...]] = {
     "system": ("system", "body", "geometry", "connector"),
     "body": ("geometry", "connector"),
     "geometry": (),
     "connector": (),
 }
-# An axis and a normal at a smaller angle (its sine) define no direction.
+# An axis and a normal that are nearer to parallel (as a sine) say no direction.
 PARALLEL = 1e-9
 
 
-class _ComparedByContent:
-    """Equality of contents, wherever they were read from."""
+class _Said:
+    """Equality in what is said; where it was read from is no part of it."""
 
     __slots__ = ()
     __hash__ = None  # type: ignore[assignment]
@@ -41,21 +41,12 @@ class _ComparedByContent:
 
 
 @dataclass(frozen=True, eq=False)
-class MateConnector(_ComparedByContent):
-    """A frame for mates: Z is the main axis, X the normal, made orthogonal to it.
+class MateConnector(_Said):
+    """A frame for mates: main axis Z, normal X, made orthogonal to it; Y completes them.
 
-    A connector of a body moves with the body; one of a system does not move in the world.
-
-    Attributes:
-        name: Unique in its owner.
-        position: Position (3,) in the owner, m.
-        main_axis: Direction (3,) in the owner, of any length.
-        normal: Direction (3,) in the owner, of any length. None stands for the first of the owner's X, Y and Z that is
-            furthest from the main axis.
-        place: Where the file describes it.
-
-    Raises:
-        ValueError: A direction is zero or not finite, or the normal is parallel to the main axis.
+    position, main_axis, normal (3,): in the owner; directions of any length. Without a normal it is the first of the
+    owner's X, Y, Z that lies furthest from the main axis. Owned by a body, it moves with it; owned by a system, it
+    stands still in the world. Raises ValueError for an axis without a direction and a normal parallel to it.
     """
 
     name: str
@@ -75,28 +66,22 @@ class MateConnector(_ComparedByContent):
 
     @cached_property
     def pose(self) -> FloatArray:
-        """Pose (7,) in the owner."""
+        """Its pose (7,) in its owner."""
         return np.asarray(connector_poses([self])[0])
 
 
 @dataclass(frozen=True, eq=False)
 class RedirectedMateConnector(MateConnector):
-    """A connector placed in a system whose mates act on a body that is already placed there.
+    """A connector placed in a system, whose mates act on a body that stands there already.
 
-    Attributes:
-        name: Unique in its owner.
-        position: Position (3,) in the owner, m.
-        main_axis: Direction (3,) in the owner, of any length.
-        normal: Direction (3,) in the owner, of any length, or None; see MateConnector.
-        place: Where the file describes it.
-        body: The path of the body, starting in the system that owns the connector.
+    body: the path of that body from the system that owns the connector.
     """
 
     body: str = ""
 
 
 def axes_fault(main_axis: list[float], normal: list[float] | None) -> str | None:
-    """Return why two directions (3,) do not define a connector, or None."""
+    """Why two directions (3) span no connector, or None."""
     for what, vector in (("main_axis", main_axis), ("normal", normal)):
         if vector is not None and not 0.0 < math.hypot(*vector) < math.inf:
             return f"{what} {vector} has no direction"
@@ -109,21 +94,21 @@ def axes_fault(main_axis: list[float], normal: list[float] | None) -> str | None
 
 
 def connector_poses(connectors: Sequence[MateConnector]) -> FloatArray:
-    """Return the pose (C, 7) of each connector in its owner."""
+    """The pose (C, 7) of each connector in its owner."""
     if not connectors:
         return np.zeros((0, 7))
     z = _unit(np.array([connector.main_axis for connector in connectors]))
     implied = _implied_normals(z)
     given = [implied[k] if c.normal is None else c.normal for k, c in enumerate(connectors)]
     x = _unit(np.array(given))
-    for _ in range(2):  # twice: the first result is inaccurate for a nearly parallel normal
+    for _ in range(2):  # twice: what a nearly parallel normal leaves is known to fewer digits
         x = _unit(x - np.sum(x * z, axis=1, keepdims=True) * z)
     turned = quaternions.from_matrix(np.stack([x, np.cross(z, x), z], axis=-1))
     return poses.pose(np.array([connector.position for connector in connectors]), turned)
 
 
 def _implied_normals(axes: FloatArray) -> FloatArray:
-    """Return, for each unit axis (C, 3), the first of X, Y and Z that is furthest from it."""
+    """Of X, Y, Z the first that lies furthest from each unit axis (C, 3)."""
     along = np.abs(axes)
     return np.asarray(np.eye(3)[np.argmax(along <= along.min(axis=1, keepdims=True) + 1e-9, axis=1)])
 
@@ -133,15 +118,11 @@ def _unit(rows: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class ContactGeometry(_ComparedByContent):
-    """A shape of a body, to whose mass and inertia it adds, or of a system, where it does not move.
+class ContactGeometry(_Said):
+    """A shape on a body, to whose mass and inertia it adds, or on a system, where it stands still.
 
-    Attributes:
-        name: Unique in its owner.
-        geometry: Shape, sizes, pose in the owner, and colour. A mass in it (kg) takes precedence over the density.
-        density: kg/m^3.
-        massive: Whether it adds to the mass of the body.
-        place: Where the file describes it.
+    geometry: shape, sizes, pose in the owner, colour; a mass there, kg, goes before the density, kg/m^3.
+    massive: whether it counts for the body's mass.
     """
 
     name: str
@@ -152,26 +133,13 @@ class ContactGeometry(_ComparedByContent):
 
 
 @dataclass(frozen=True, eq=False)
-class RigidBody(_ComparedByContent):
+class RigidBody(_Said):
     """A rigid body in a system.
 
-    `mass`, `centre` and `inertia` take precedence over those of the geometries.
-
-    Attributes:
-        name: Unique in its owner.
-        pose: Pose (7,) in its owner, m; None if mates determine it.
-        geometries: Its shapes.
-        connectors: Its connectors.
-        mass: kg, or None.
-        centre: Centre of mass (3,) in the body, m, or None.
-        inertia: Inertia (3, 3) about the centre, in the axes of the body, kg m^2, or None.
-        static: Whether it does not move in its owner.
-        speed: Linear and angular velocity (6,) at the start in the axes of its owner, m/s and rad/s, if no mate carries
-            it.
-        place: Where the file describes it.
-
-    Raises:
-        ValueError: An array has the wrong shape.
+    pose (7,): in its owner; None where mates are to give it. mass (kg), centre (3,) in the body (m), inertia (3, 3)
+    about the centre in the body's axes (kg m^2): each goes before what the geometries give. static: it stands still
+    in its owner. speed (6,): linear and angular, m/s and rad/s, in its owner's axes at the start, where no mate
+    carries it.
     """
 
     name: str
@@ -193,25 +161,15 @@ class RigidBody(_ComparedByContent):
 
 
 @dataclass(frozen=True, eq=False)
-class Mate(_ComparedByContent):
-    """A constraint between two connectors. In its rest state their frames coincide.
+class Mate(_Said):
+    """What holds two connectors together; at rest their frames coincide.
 
-    Attributes:
-        name: Unique in its system.
-        kind: One of MATES.
-        connectors: Paths of the two connectors. Values move the second in the first, along and about its axes.
-        values: The initial state, in the order of MATES[kind].values, m and rad. None stands for the rest state, from
-            which the assembly may move the mate to close a loop.
-        near: Where the assembly starts its search, in the same order; None for the rest state.
-        speeds: Initial rates in the same order, m/s and rad/s, or None.
-        damping: Of each free degree of freedom, N s/m and N m s/rad.
-        enabled: Whether the mate acts at all.
-        snap: Whether it takes part in the assembly. It constrains moving bodies in any case.
-        place: Where the file describes it.
-        connector_places: Where the file names the connectors.
-
-    Raises:
-        ValueError: There is no such kind, or the number of values is wrong.
+    kind: one of MATES. connectors: two paths; values move the second in the first, along and about its axes.
+    values: the initial state, in the order of MATES[kind].values, m and rad. Each that is None, or all, is at rest,
+    from where the assembly may move it to close a loop; near: where it begins to look for that. speeds: rates at the
+    start. damping: of every degree of freedom left, N s/m and N m s/rad. enabled: whether it holds at all. snap:
+    whether it assembles; what moves is held by it anyway. connector_places: where a file names the two. Raises
+    ValueError for a kind that is none and values of another number.
     """
 
     name: str
@@ -237,31 +195,17 @@ class Mate(_ComparedByContent):
 
     @property
     def type(self) -> MateType:
-        """The motion that the mate leaves free."""
+        """What it leaves free."""
         return MATES[self.kind]
 
 
 @dataclass(frozen=True, eq=False)
-class System(_ComparedByContent):
+class System(_Said):
     """Systems, bodies, shapes and connectors, and the mates between them.
 
-    The names of what a system owns are unique and contain no slash. Only at the top of a world may a name be a path.
-
-    Attributes:
-        name: Unique in its owner.
-        pose: Pose (7,) in its owner, m; None if mates determine it. At the top of a world, None stands for the origin
-            of `parent`.
-        systems: Systems in it.
-        bodies: Bodies in it.
-        geometries: Shapes that do not move in it.
-        connectors: Its connectors.
-        mates: The mates between connectors in it.
-        parent: At the top of a world, a frame of the world; empty for its fixed frame.
-        place: Where the file gives the name.
-        parent_place: Where the file gives the parent.
-
-    Raises:
-        ValueError: `pose` has the wrong shape.
+    pose (7,): in its owner; None where mates are to give it. At the top of a world there is no owner to be placed in:
+    there None is the origin of `parent`, a frame of the world, its fixed frame where empty. Names of what a system owns
+    have no slash and stand once in it; only at the top of a world a name may be a path.
     """
 
     name: str
@@ -280,14 +224,7 @@ class System(_ComparedByContent):
             object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
 
     def frames(self, path: str = "") -> Iterator[tuple[str, System | RigidBody]]:
-        """Iterate over this system and every system and body in it, owners first.
-
-        Args:
-            path: The path of its owner; empty at the top.
-
-        Yields:
-            The path and the system or body.
-        """
+        """It and every system and body in it, by its path below `path`, owners first."""
         at = f"{path}/{self.name}" if path else self.name
         yield at, self
         for body in self.bodies:
@@ -297,14 +234,11 @@ class System(_ComparedByContent):
 
 
 @dataclass(frozen=True, eq=False)
-class Attachment(_ComparedByContent):
-    """A frame or sensor of the world whose pose follows from a mate: extrinsics without numbers.
+class Attachment(_Said):
+    """A frame or sensor of the world whose pose a mate gives: extrinsics without numbers.
 
-    Attributes:
-        frame: The name of the frame or sensor.
-        connector: The connector in that frame.
-        mate: Between a connector of a system, by its path from the top of the world, and this one, `FRAME/CONNECTOR`.
-        place: Where the file describes it.
+    frame: its name; connector: its own end, in the frame; mate: between a connector of a system, by its path from the
+    top of the world, and that end, `FRAME/CONNECTOR`.
     """
 
     frame: str

@@ -1,4 +1,4 @@
-"""The numbers of a World by their key paths, as in messages: bodies[ball].inertial.mass, physics.timestep."""
+"""The numbers of a World by their key paths, as messages give them: bodies[ball].inertial.mass, physics.timestep."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from sim_node.world.readers.yaml_world import read_data
 from sim_node.world.writers.yaml import SETTINGS, Sections
 
 Number = float | int | Decimal
-# Keys that identify an entry of a list; the first one that it has is used.
+# What an entry of a list may be called by, the first that it has.
 LABELS = ("name", "frame", "joint", "prefix", "body", "type")
 _STEP = re.compile(r"\.?(?P<key>'[^']*'|[^.\[\]']+)|\[(?P<label>[^\]]*)\]")
 MAX_LISTED = 12
 
 
 def value_at(world: World, path: str) -> Number:
-    """Return the number at a key path. Raises WorldError with the nearest key if there is none."""
+    """Return the number at a key path. Raises WorldError where there is none, with the nearest key."""
     return _Tree(world).number(path)
 
 
 def with_values(world: World, values: Mapping[str, Number]) -> World:
-    """Return the world with other numbers at key paths. Unchanged parts are the same objects.
+    """Return the world with other numbers at key paths; what they do not touch are the same objects.
 
-    Keys with default values may be given, too. Raises WorldError for paths that do not exist and for numbers that a
-    world file could not have, and TypeError for values that are not numbers.
+    A key that the world leaves to its default may be given, too. Raises WorldError for paths that lead nowhere and for
+    numbers that a world file could not have, at their keys, and TypeError for what is no number.
     """
     before, after = _Tree(world), _Tree(world)
     touched = {after.put(path, value) for path, value in values.items()}
@@ -46,12 +46,12 @@ def with_values(world: World, values: Mapping[str, Number]) -> World:
     parts = dict(world.parts)
     for name in dict.fromkeys((*old.parts, *new.parts)):
         parts[name] = _merged(world.parts.get(name, ()), tuple(old.parts.get(name, ())), tuple(new.parts.get(name, ())))
-    # Its files have other contents now.
+    # Its files say something else now.
     return replace(world, **changes, parts=parts, files=())
 
 
 def numbers_of(world: World) -> dict[str, Number]:
-    """Return every number of a world by its key path."""
+    """Return every number that a world says, by its key path."""
     return {path: number for key, value in _Tree(world).sections.items() for path, number in _numbers(key, value)}
 
 
@@ -67,24 +67,24 @@ def _numbers(at: str, value: Any) -> Iterator[tuple[str, Number]]:
 
 
 class _Tree:
-    """The contents of a world as data that paths lead through."""
+    """What a world says, as data that paths walk through."""
 
     def __init__(self, world: World) -> None:
         written = Sections.of(world)
         self.sections, self._spans = copy.deepcopy(written.data), written.spans
 
     def number(self, path: str) -> Number:
-        """Return the number at a path."""
+        """The number at a path."""
         value: Any = self.sections
         for step in self._steps(path):
             value = value[_found(value, step, path)]
         if not _is_number(value):
-            _refuse(path, f"is not a number but {_described(value)}")
+            _refuse(path, f"is no number but {_told(value)}")
         number: Number = value
         return number
 
     def put(self, path: str, value: Number) -> str:
-        """Change the number at a path, or add it to a mapping. Return its section."""
+        """Changes the number at a path, or adds it to a mapping; returns the section that it stands in."""
         if not _is_number(value):
             raise TypeError(f"{path}: a number is needed, found {value!r:.60}")
         *above, last = steps = self._steps(path)
@@ -96,33 +96,27 @@ class _Tree:
             holder = holder[key]
         key = self._settable(holder, last, path)
         if (isinstance(holder, list) or key in holder) and not _is_number(holder[key]):
-            _refuse(path, f"is not a number but {_described(holder[key])}")
+            _refuse(path, f"is no number but {_told(holder[key])}")
         holder[key] = value.item() if isinstance(value, np.generic) else value
         return str(steps[0])
 
     def _settable(self, holder: Any, step: str | int, path: str) -> Any:
-        """Return the key that a step stands for.
-
-        Of a mapping, it may be new: its reader decides whether it is allowed.
-        """
+        """What a step means: of a mapping also a key that it does not have, which is for its reader to judge."""
         is_open = isinstance(holder, dict) and (holder is not self.sections or step in SETTINGS)
         return _key(holder, step) if is_open else _found(holder, step, path)
 
     def _steps(self, path: str) -> list[str | int]:
-        """Return the keys and labels of a path.
-
-        Names of kinds are replaced by the location of their parts in the sections.
-        """
+        """The keys and labels of a path; the names of kinds as where their parts stand in the sections."""
         steps: list[str | int] = []
         at = 0
         while at < len(path):
             step = _STEP.match(path, at)
             if step is None:
-                _refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
+                _refuse(path, "is no key path; one is, for example, bodies[ball].inertial.mass")
             steps.append(step["label"] if step["key"] is None else step["key"])
             at = step.end()
         if not steps:
-            _refuse(path, "is not a key path; an example is bodies[ball].inertial.mass")
+            _refuse(path, "is no key path; one is, for example, bodies[ball].inertial.mass")
         name = str(steps[0])
         if name in self.sections or name not in PARTS:
             return steps
@@ -138,14 +132,14 @@ class _Tree:
 
 
 def _found(holder: Any, step: str | int, path: str) -> Any:
-    """Return the key of a mapping, or the index in a list, that a step of a path stands for."""
+    """The key of a mapping, or the index in a list, that a step of a path means."""
     if isinstance(holder, Mapping):
         key = _key(holder, step)
         if key in holder:
             return key
         _refuse(path, f"no {quoted(str(step))} here{did_you_mean(key, holder)} (known: {_listed(holder)})")
     if not isinstance(holder, list):
-        _refuse(path, f"nothing is below {_described(holder)}")
+        _refuse(path, f"nothing stands below {_told(holder)}")
     if isinstance(step, int) or (step.isdecimal() and int(step) < len(holder)):
         return int(step)
     labels = [_label(entry) for entry in holder]
@@ -153,7 +147,7 @@ def _found(holder: Any, step: str | int, path: str) -> Any:
     if len(matching) == 1:
         return matching[0]
     if matching:
-        _refuse(path, f"{len(matching)} entries have the name {quoted(step)}: {', '.join(f'[{k}]' for k in matching)}")
+        _refuse(path, f"{len(matching)} entries are called {quoted(step)}: {', '.join(f'[{k}]' for k in matching)}")
     named = list(dict.fromkeys(filter(None, labels)))
     known = f"[0] to [{len(holder) - 1}]" if holder else "nothing"
     among = f"{known}, {_listed(named)}" if named else known
@@ -174,7 +168,7 @@ def _listed(names: Any) -> str:
     return ", ".join(map(shown_key, names[:MAX_LISTED])) + (", ..." if len(names) > MAX_LISTED else "")
 
 
-def _described(value: Any) -> str:
+def _told(value: Any) -> str:
     if isinstance(value, Mapping):
         return f"a mapping ({_listed(value)})"
     return f"a list of {len(value)}" if isinstance(value, list) else quoted(str(value))
@@ -196,7 +190,7 @@ def _read(sections: dict[str, Any], world: World) -> Context:
 
 
 def _merged(kept: Any, old: Any, new: Any) -> Any:
-    """Return `kept` where old and new are equal, otherwise `new`: field by field, item by item."""
+    """What is kept, where old and new are the same; else what is new: field by field, item by item."""
     if equal(old, new):
         return kept
     if is_dataclass(new) and type(kept) is type(old) is type(new):

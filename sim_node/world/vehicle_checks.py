@@ -1,4 +1,4 @@
-"""Checks that vehicles can fly: rotors, pilots, and the requirements of their autopilots."""
+"""Whether vehicles can fly: rotors, pilots, and what their autopilots take."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame, World
 from sim_node.world.problems import Place, Problem, Where, quoted, shown_key
 from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, SPINS, Multirotor, Pilot, Rotor
 
-# MAVLink system ids follow from instances and end at 255. Ports stay below 65536, too.
+# The system ids of MAVLink, which follow from instances, end at 255; ports stay below 65536, too.
 MAX_INSTANCES = 255
-# Types that listen on the ports of another type.
+# Types that listen on the ports of another.
 SHARED_PORTS = {"mavlink_builtin": "px4"}
-# Kinds of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
+# Of ground links in world files: KIND:PORT on this machine, or KIND:HOST:PORT.
 LINK_KINDS = ("tcp", "udpin", "udpout")
 _LINK = re.compile(r"(?P<kind>[a-z]+):(?://)?(?:(?P<host>[A-Za-z0-9.-]+):)?(?P<port>[0-9]{1,5})")
 
 
 def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
-    """Yield the vehicle, the key and the message of every fault."""
+    """The vehicle, the key and the message of every fault."""
     flying: dict[tuple[str, int], tuple[str, str]] = {}
     listening: dict[str, str] = {}
     for vehicle in world.vehicles:
@@ -32,10 +32,10 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
             continue
         known = AUTOPILOT_TYPES.get(autopilot.type)
         if vehicle.pilot is not None and not (known and known.pilot):
-            yield vehicle, "autopilot", "the vehicle also has a pilot; give it one or the other"
+            yield vehicle, "autopilot", "a pilot and an autopilot; only one can fly a vehicle"
         if known is None:
             hint = did_you_mean(autopilot.type, AUTOPILOT_TYPES)
-            message = f"{quoted(autopilot.type)} is not an autopilot{hint} (known: {', '.join(AUTOPILOT_TYPES)})"
+            message = f"{quoted(autopilot.type)} is no autopilot{hint} (known: {', '.join(AUTOPILOT_TYPES)})"
             yield vehicle, "autopilot.type", message
             continue
         if not 0 <= autopilot.instance < MAX_INSTANCES:
@@ -44,20 +44,20 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
         ports = SHARED_PORTS.get(autopilot.type, autopilot.type), autopilot.instance
         if ports in flying:
             kind, name = flying[ports]
-            yield vehicle, "autopilot.instance", f"{kind} {autopilot.instance} already flies {quoted(name)}"
+            yield vehicle, "autopilot.instance", f"{kind} {autopilot.instance} flies {quoted(name)} already"
         flying.setdefault(ports, (autopilot.type, vehicle.name))
         for url in autopilot.links:
-            why = f"{autopilot.type} has no links" if not known.links else link_fault(url)
+            why = f"{autopilot.type} takes no links" if not known.links else link_fault(url)
             kind, _, port = url.partition(":")
             port = port.rpartition(":")[2]
             if not why and kind == "udpin" and port in listening:
-                why = f"{quoted(listening[port])} already listens on port {port}"
+                why = f"{quoted(listening[port])} listens on port {port} already"
             if why:
                 yield vehicle, "autopilot.links", why
             elif kind == "udpin":
                 listening[port] = vehicle.name
         if len(vehicle.rotors) > known.max_rotors:
-            message = f"{autopilot.type} supports at most {known.max_rotors} rotors, found {len(vehicle.rotors)}"
+            message = f"{autopilot.type} commands {known.max_rotors} rotors at most, found {len(vehicle.rotors)}"
             yield vehicle, "autopilot", message
         has = {sensor.type for sensor in sensors_on(world, vehicle.body)}
         missing = [kind for kind in known.sensors if kind not in has]
@@ -67,10 +67,10 @@ def autopilot_faults(world: World) -> Iterator[tuple[Multirotor, str, str]]:
 
 
 def link_fault(url: str) -> str:
-    """Return why the URL of a ground link is invalid; empty if it is valid."""
+    """What is wrong with the URL of a ground link; empty where nothing is."""
     found = _LINK.fullmatch(url)
     if found is None or not 0 < int(found["port"]) < 65536:
-        return f"{quoted(url)} is not a link; needs KIND:PORT or KIND:HOST:PORT with KIND tcp, udpin or udpout"
+        return f"{quoted(url)} is no link; needs udpout:PORT or udpout:HOST:PORT, or tcp or udpin instead"
     if found["kind"] not in LINK_KINDS:
         hint = did_you_mean(found["kind"], LINK_KINDS)
         return f"{quoted(url)}: unknown kind {quoted(found['kind'])}{hint} (known: {', '.join(LINK_KINDS)})"
@@ -78,7 +78,7 @@ def link_fault(url: str) -> str:
 
 
 def sensors_on(world: World, body: str) -> tuple[Sensor, ...]:
-    """Return the sensors that are fixed to a body, directly or through frames, in the order of the world."""
+    """The sensors that are fixed to a body, frames in between counted, in the order of the world."""
     fixed: dict[str, StaticFrame] = {frame.name: frame for frame in (*world.frames, *world.sensors)}
 
     def carrier(name: str) -> str:
@@ -92,7 +92,7 @@ def sensors_on(world: World, body: str) -> tuple[Sensor, ...]:
 
 
 MAX_ROTORS = 64
-# The range of each number, in the model's units. Limits are inclusive.
+# The least and the most of each number, in the model's units; a limit of zero is one that may be reached.
 ROTOR_RANGES = {
     "thrust_coefficient": (1e-15, 1e3),
     "moment_coefficient": (0.0, 1e3),
@@ -121,7 +121,7 @@ MAX_DRAG = 1e6
 
 
 def vehicle_problems(world: World) -> Iterator[Problem]:
-    """Yield every problem of a world's vehicles."""
+    """Every fault of a world's vehicles."""
     bodies = {body.name: body for body in world.bodies}
     seen: set[str] = set()
     for vehicle in world.vehicles:
@@ -131,22 +131,22 @@ def vehicle_problems(world: World) -> Iterator[Problem]:
         seen.add(vehicle.name)
         if body is None:
             hint = did_you_mean(vehicle.body, bodies)
-            yield _of(vehicle, "body", f"{quoted(vehicle.body)} is not a body of this world{hint}")
+            yield _of(vehicle, "body", f"{quoted(vehicle.body)} is no body of this world{hint}")
         elif body.joint != "free":
-            message = f"{quoted(vehicle.body)} has a {body.joint} joint; the body of a vehicle needs a free joint"
+            message = f"{quoted(vehicle.body)} is on a {body.joint} joint; what flies is on a free one"
             yield _of(vehicle, "body", message)
         for key, message in _faults(vehicle):
             yield _of(vehicle, key, message)
         if vehicle.pilot is not None:
             timestep = world.time.step_ns / max(world.physics.substeps(world.time.step_ns), 1) * 1e-9
             if vehicle.pilot.rate * timestep > 1.0 + 1e-9:
-                message = f"{vehicle.pilot.rate:g} Hz exceeds the {1.0 / timestep:g} timesteps per second"
-                yield _of(vehicle, "pilot.rate", f"{message}; set a shorter physics.timestep")
+                message = f"{vehicle.pilot.rate:g} Hz is more than the {1.0 / timestep:g} timesteps per second"
+                yield _of(vehicle, "pilot.rate", f"{message}; a shorter physics.timestep is needed")
     yield from (_of(vehicle, key, message) for vehicle, key, message in autopilot_faults(world))
 
 
 def _faults(vehicle: Multirotor) -> Iterator[tuple[str, str]]:
-    """Yield the key and the message of each number out of range."""
+    """The key and the message of each number out of range."""
     if not 1 <= len(vehicle.rotors) <= MAX_ROTORS:
         yield "rotors", f"found {len(vehicle.rotors)}; allowed: 1 to {MAX_ROTORS}"
     for key in ("drag_linear", "drag_quadratic"):

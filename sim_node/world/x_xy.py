@@ -1,6 +1,6 @@
-"""Differences between x_xy files and sim_node: rotations, order of q, axes of shapes, colours.
+"""Where x_xy files and the house say the same thing differently: rotations, orders of q, axes of shapes, colours.
 
-An x_xy quaternion is [w x y z] and passive: it maps the parent's coordinates into the child. A cylinder is along x.
+An x_xy quaternion is [w x y z] and passive: it maps the parent's coordinates into the child. A cylinder lies along x.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.world.joints import JOINTS, JointType, Part
 
 FIXED_FRAME = "world"
-# The body of geometry without a body of its own.
+# Geometry that stands on no body of its own.
 WORLD_BODY = "worldbody"
 DEFAULT_DT_NS = 10_000_000
 DEFAULT_GRAVITY = (0.0, 0.0, 9.81)
-# The armature that upstream's engine adds to the mass matrix.
+# What upstream's engine adds to the mass matrix.
 ARMATURE = 1e-6
 SHAPES = ("box", "sphere", "cylinder", "capsule", "xyz")
-# From the axes of an x_xy cylinder, along x, to those of sim_node, along z: z goes to x.
+# From the axes of an x_xy cylinder, along x, to the house's, along z: z goes to x.
 _LYING = np.array([0.0, 0.0, 0.0, 0.0, np.sqrt(0.5), 0.0, np.sqrt(0.5)])
 
 COLOURS: dict[str, tuple[float, float, float]] = {
@@ -48,44 +48,44 @@ COLOURS: dict[str, tuple[float, float, float]] = {
 
 
 def joint_names() -> tuple[str, ...]:
-    """Return the joint types that files may name: all that need no axis from the body."""
+    """The joint types that files name: all that need no axis from the body."""
     return tuple(name for name, joint in JOINTS.items() if joint.draw is not None or not joint.open_axes)
 
 
 def quaternion_from_x_xy(quaternion: FloatArray) -> FloatArray:
-    """Convert a passive [w x y z] to [x y z w]."""
+    """[x y z w] of a passive [w x y z]."""
     w, x, y, z = quaternion
     return np.array([-x, -y, -z, w])
 
 
 def quaternion_to_x_xy(quaternion: FloatArray) -> FloatArray:
-    """Convert [x y z w] to a passive [w x y z]."""
+    """The passive [w x y z] of [x y z w]."""
     x, y, z, w = quaternion
     return np.array([w, -x, -y, -z])
 
 
 def shape_pose_from_x_xy(shape: str, pose: FloatArray) -> FloatArray:
-    """Convert the pose (7,) of a shape whose cylinders are along x to one whose cylinders are along z."""
+    """The pose (7,) of a shape whose cylinders lie along z, from one whose lie along x."""
     return poses.compose(pose, _LYING) if shape in ("cylinder", "capsule") else pose
 
 
 def shape_pose_to_x_xy(shape: str, pose: FloatArray) -> FloatArray:
-    """Convert the pose (7,) of a shape whose cylinders are along z to one whose cylinders are along x."""
+    """The way back."""
     return poses.compose(pose, poses.invert(_LYING)) if shape in ("cylinder", "capsule") else pose
 
 
 def velocities_from_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
-    """Reorder values per degree of freedom (qd_size,) from the order of a joint's parts in files."""
+    """Values per degree of freedom (qd_size,), from the order in which files list a joint's parts."""
     return _joined(joint, _split(joint, values, "qd_size"))
 
 
 def velocities_to_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
-    """Reorder values per degree of freedom (qd_size,) to the order of a joint's parts in files."""
+    """The way back."""
     return _listed(joint, values, "qd_size")
 
 
 def positions_from_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
-    """Convert q (q_size,) from a file: order and quaternions."""
+    """q (q_size,) from that of a file; quaternions turned round."""
     parts = _split(joint, values, "q_size")
     return _joined(
         joint, {k: quaternion_from_x_xy(v) if joint.parts[k].kind == "ball" else v for k, v in parts.items()}
@@ -93,7 +93,7 @@ def positions_from_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
 
 
 def positions_to_x_xy(joint: JointType, values: FloatArray) -> FloatArray:
-    """Convert q (q_size,) to that of a file: order and quaternions."""
+    """The way back."""
     turned = np.array(values)
     at = 0
     for part in joint.parts:
@@ -112,7 +112,7 @@ def _size(part: Part, which: str) -> int:
 
 
 def _split(joint: JointType, values: FloatArray, which: str) -> dict[int, FloatArray]:
-    """Return the values of each part by its index, from the order of files."""
+    """The values of each part by its index, from the order of files."""
     found, at = {}, 0
     for k in _order(joint):
         size = _size(joint.parts[k], which)
@@ -126,7 +126,7 @@ def _joined(joint: JointType, parts: dict[int, FloatArray]) -> FloatArray:
 
 
 def _listed(joint: JointType, values: FloatArray, which: str) -> FloatArray:
-    """Return values in the order of files."""
+    """Values in the order of files."""
     ends = np.cumsum([_size(part, which) for part in joint.parts])
     pieces = [values[ends[k] - _size(joint.parts[k], which) : ends[k]] for k in _order(joint)]
     return np.concatenate(pieces) if pieces else np.zeros(0)

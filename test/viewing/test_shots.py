@@ -14,7 +14,7 @@ import trimesh
 from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.framing import RenderError
 from sim_node.viewing.render_requests import RenderRequest, draw
-from sim_node.world import Body, FrameNotFound, Geometry, Motion, Sensor, StaticFrame, World, WorldWarning
+from sim_node.world import Body, Geometry, Motion, Sensor, StaticFrame, UnknownFrame, World, WorldWarning
 
 SIZE = (640, 480)
 # From 6 m west of the origin and 2 m up, due east, 60 degrees across: x is ahead, y to the left, z up.
@@ -204,9 +204,9 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
         ({"camera": "1,2,3@1,2,3"}, RenderError, "the same point"),
         ({"camera": "1,2,3@0,0,0,200"}, RenderError, "200 degrees; allowed: 1 to 170"),
         ({"camera": "CAM_FRONT", "follow": "ball"}, RenderError, "give a viewpoint"),
-        ({"follow": "bal"}, FrameNotFound, r"no frame 'bal'; did you mean ball\?"),
-        ({"trails": ("bal",)}, FrameNotFound, r"did you mean ball\?"),
-        ({"frames": ("mat",)}, FrameNotFound, r"did you mean map\?"),
+        ({"follow": "bal"}, UnknownFrame, r"no frame 'bal'; did you mean ball\?"),
+        ({"trails": ("bal",)}, UnknownFrame, r"did you mean ball\?"),
+        ({"frames": ("mat",)}, UnknownFrame, r"did you mean map\?"),
         ({"at": -1.0}, RenderError, "-1 s is before the world's start at 0 s"),
         ({"at": 1e10}, RenderError, "beyond the last time that fits into a stamp"),
     ],

@@ -17,12 +17,12 @@ from scipy.spatial.transform import Rotation
 from sim_node.geometry.arrays import FloatArray
 from sim_node.simulation import Simulation
 from sim_node.world import (
-    FrameNotFound,
     Motion,
     Origin,
     Sensor,
     StaticFrame,
     TimeGrid,
+    UnknownFrame,
     World,
     WorldError,
     lay_out,
@@ -97,7 +97,7 @@ def test_siblings_keep_the_order_of_the_world() -> None:
 
 def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
     table = lay_out(World("w", frames=(StaticFrame("drone/base_link", "map", np.array(IDENTITY)),))).frames
-    with pytest.raises(FrameNotFound, match=r"^no frame 'drone/bas_link'; did you mean drone/base_link\?$"):
+    with pytest.raises(UnknownFrame, match=r"^no frame 'drone/bas_link'; did you mean drone/base_link\?$"):
         table.index("drone/bas_link")
     with pytest.raises(KeyError):
         table.path("x")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 
-MAX_STAMP_NS = (2**31 - 1) * 10**9
+LATEST_NS = (2**31 - 1) * 10**9
 
 digits = st.text("0123456789", max_size=12)
 decimals = st.tuples(st.sampled_from(["", "-", "+"]), digits, st.sampled_from(["", "."]), digits).map("".join)
@@ -25,7 +25,7 @@ def test_the_nearest_nanosecond_by_exact_fractions(text: str) -> None:
         expected = round(Fraction(text) * 1_000_000_000)
     except ValueError:
         expected = None
-    if expected is not None and abs(expected) > MAX_STAMP_NS:
+    if expected is not None and abs(expected) > LATEST_NS:
         expected = None
     assert as_nanoseconds(text) == expected
 
@@ -33,8 +33,8 @@ def test_the_nearest_nanosecond_by_exact_fractions(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "nanoseconds"),
     [
-        ("2147483647", MAX_STAMP_NS),
-        ("2147483647.0000000004", MAX_STAMP_NS),
+        ("2147483647", LATEST_NS),
+        ("2147483647.0000000004", LATEST_NS),
         ("2147483647.0000000006", None),
         ("-2147483647.000000001", None),
         ("0.00000000050000000000000000000000000000000000000000000000001", 1),

@@ -14,7 +14,7 @@ from sim_node.world import Origin, Sensor, StaticFrame, TimeGrid, World, lay_out
 IDENTITY = [0, 0, 0, 0, 0, 0, 1]
 
 # The smallest useful world of the specification, letter by letter.
-MIN_SIZE = """\
+SMALLEST = """\
 world: orbit
 fixed_frame: map
 time: {start: 0.0, step: 0.01}
@@ -31,7 +31,7 @@ motions:
 
 
 def test_the_smallest_useful_world(read: Callable[..., World]) -> None:
-    world = read(MIN_SIZE)
+    world = read(SMALLEST)
     assert (world.name, world.fixed_frame, world.origin) == ("orbit", "map", None)
     assert world.time == TimeGrid(start_ns=0, step_ns=10_000_000)
     (camera,) = world.frames
@@ -176,7 +176,7 @@ def test_words_are_kept_as_they_are_written(read: Callable[..., World]) -> None:
 
 
 def test_arrays_of_a_world_cannot_be_written(read: Callable[..., World]) -> None:
-    world = read(MIN_SIZE)
+    world = read(SMALLEST)
     layout = lay_out(world)
     for array in (
         world.frames[0].pose,
@@ -191,9 +191,9 @@ def test_arrays_of_a_world_cannot_be_written(read: Callable[..., World]) -> None
 
 
 def test_worlds_are_equal_by_what_they_say_not_by_where(write: Callable[..., Path]) -> None:
-    one, other = load(write(MIN_SIZE)), load(write("# moved down by a line\n" + MIN_SIZE, "other.yaml"))
+    one, other = load(write(SMALLEST)), load(write("# moved down by a line\n" + SMALLEST, "other.yaml"))
     assert one.frames == other.frames
     assert one.motions == other.motions
     assert one.frames[0].place != other.frames[0].place
-    third = load(write(MIN_SIZE.replace("0.02", "0.03"), "third.yaml"))
+    third = load(write(SMALLEST.replace("0.02", "0.03"), "third.yaml"))
     assert one.frames != third.frames

@@ -31,7 +31,7 @@ from sim_node.world import (
 )
 from sim_node.world.forces import Force
 from sim_node.world.locate import shipped_worlds
-from sim_node.world.model import MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS
 from sim_node.world.writers.yaml import to_yaml
 
 IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
@@ -125,7 +125,7 @@ PARAMETERS = st.dictionaries(
     ),
     max_size=4,
 )
-TIMES = st.integers(-MAX_STAMP_NS, MAX_STAMP_NS)
+TIMES = st.integers(-LATEST_NS, LATEST_NS)
 
 
 @settings(max_examples=40, deadline=None)
@@ -133,7 +133,7 @@ TIMES = st.integers(-MAX_STAMP_NS, MAX_STAMP_NS)
     st.lists(st.tuples(NAMES, POSES), min_size=1, max_size=4, unique_by=lambda each: each[0]),
     PARAMETERS,
     st.lists(TIMES, min_size=1, max_size=4, unique=True),
-    st.integers(0, MAX_STAMP_NS),
+    st.integers(0, LATEST_NS),
 )
 def test_any_texts_and_numbers_read_back(
     tmp_path_factory: pytest.TempPathFactory,

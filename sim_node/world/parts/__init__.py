@@ -1,1 +1,1 @@
-"""The kinds of parts of a world: for each its frames, its checks and its names."""
+"""The kinds of parts that worlds are made of: for each its frames, its checks and its names."""

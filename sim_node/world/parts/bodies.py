@@ -1,4 +1,4 @@
-"""Rigid bodies as parts of a world, and constraints between them."""
+"""Rigid bodies as parts of a world, and what holds them together beside their joints."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sim_node.world.body_checks import body_problems
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
-from sim_node.world.writers.systems import geometry_data, inertial_data, joint_data
-from sim_node.world.writers.values import given, pose_data
+from sim_node.world.writers.systems import geometry_words, inertial_words, joint_words
+from sim_node.world.writers.values import given, pose_words
 
 
 @part("bodies", Body)
@@ -22,7 +22,7 @@ class Bodies(Kind[Body]):
     frame = "name"
 
     def entries(self, world: World) -> Iterator[Entry]:
-        """Return each body after its joint frame, if that is a separate frame. A frozen body is a static frame."""
+        """Return each body after its joint frame, where that is a frame of its own; a frozen body is a static frame."""
         for body in self.parts(world):
             name, parent, place, parent_place = body.name, body.parent, body.place, body.parent_place
             if not body.type.parts:
@@ -34,19 +34,19 @@ class Bodies(Kind[Body]):
             yield Entry(name, joint_frame, body, place, parent_place, body)
 
     def data(self, part: Body, refer: Refer) -> dict[str, Any]:
-        """Return its position in the tree, joint, shapes and mass."""
-        data = {
+        """Return its place in the tree, joint, shapes and mass."""
+        words = {
             "name": part.name,
             "parent": part.parent,
-            "pose": pose_data(part.pose),
-            "joint": joint_data(part),
-            "geometry": [geometry_data(shape, refer) for shape in part.geometry] or None,
-            "inertial": None if part.inertial is None else inertial_data(part.inertial),
+            "pose": pose_words(part.pose),
+            "joint": joint_words(part),
+            "geometry": [geometry_words(shape, refer) for shape in part.geometry] or None,
+            "inertial": None if part.inertial is None else inertial_words(part.inertial),
         }
-        return given(data)
+        return given(words)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of physics and bodies."""
+        """Return every fault of physics and bodies."""
         return body_problems(world)
 
 
@@ -66,10 +66,10 @@ class LoopClosures(Kind[LoopClosure]):
 
 @part("contact_exclusions", ContactExclusion)
 class ContactExclusions(Kind[ContactExclusion]):
-    """Pairs of bodies whose contacts are ignored."""
+    """Pairs of bodies that never touch."""
 
     def data(self, part: ContactExclusion, refer: Refer) -> dict[str, Any]:
-        """Raise NotImplementedError: the systems that they come from are written instead."""
+        """Raise NotImplementedError: the systems that they come of are said instead."""
         raise NotImplementedError
 
     def renamed(self, part: ContactExclusion, rename: Rename) -> ContactExclusion:

@@ -11,19 +11,19 @@ from sim_node.world.forces import Force, Wind
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
-from sim_node.world.writers.values import data_of, given
+from sim_node.world.writers.values import given, words_of
 
 
 @part("forces", Force)
 class Forces(Kind[Force]):
-    """Forces on bodies."""
+    """What pushes bodies."""
 
     def data(self, part: Force, refer: Refer) -> dict[str, Any]:
-        """Return the data of the force."""
+        """Return what a force says of itself."""
         return given(part.data())
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of forces and of the wind."""
+        """Return every fault of forces, and of the wind."""
         return force_problems(world)
 
     def renamed(self, part: Force, rename: Rename) -> Force:
@@ -33,14 +33,14 @@ class Forces(Kind[Force]):
 
 @part("wind", Wind)
 class TheWind(Kind[Wind]):
-    """The wind, at most one in a world."""
+    """The air that moves, one for a world."""
 
     single = True
     section = "forces"
 
     def data(self, part: Wind, refer: Refer) -> dict[str, Any]:
-        """Return it as a type of force, as in world files."""
-        return {"type": "wind", **data_of(part)}
+        """Return it as a type of force, which it is in world files."""
+        return {"type": "wind", **words_of(part)}
 
     def renamed(self, part: Wind, rename: Rename) -> None:
-        """Return None: the wind of the including world applies."""
+        """Return nothing: it blows as the including world says."""

@@ -13,35 +13,35 @@ from sim_node.world.model import Motion, Sensor, StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, part
 from sim_node.world.problems import Problem
 from sim_node.world.sensor_types import is_optical
-from sim_node.world.writers.values import plain, pose_data, seconds
+from sim_node.world.writers.values import plain, pose_words, seconds
 
-# z forward, x right, y down, in a frame with x forward, y left, z up.
+# z ahead, x to the right, y down, in a frame of x ahead, y to the left, z up.
 OPTICAL_POSE = np.array([0.0, 0.0, 0.0, -0.5, 0.5, -0.5, 0.5])
 
 
 @part("frames", StaticFrame)
 class Frames(Kind[StaticFrame]):
-    """Frames that do not move in their parents."""
+    """Frames that stand still in their parents."""
 
     frame = "name"
 
     def data(self, part: StaticFrame, refer: Refer) -> dict[str, Any]:
-        """Return its name, parent and pose."""
-        return {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
+        """Return its place in the tree."""
+        return {"name": part.name, "parent": part.parent, "pose": pose_words(part.pose, part.scale)}
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of frames, and of sensors, which are also frames."""
+        """Return every fault of frames, and of sensors, which are frames, too."""
         return static_problems(world)
 
 
 @part("sensors", Sensor)
 class Sensors(Kind[Sensor]):
-    """Frames with sensors."""
+    """Frames that something reads at."""
 
     frame = "name"
 
     def entries(self, world: World) -> Iterator[Entry]:
-        """Return the sensors, then the optical frames of cameras: z forward, x right (REP 103)."""
+        """Return the sensors, then the frames of cameras' pictures: z ahead, x to the right (REP 103)."""
         yield from super().entries(world)
         for camera in self.parts(world):
             if is_optical(camera.type):
@@ -50,12 +50,12 @@ class Sensors(Kind[Sensor]):
                 yield Entry(name, camera.name, of, camera.place, camera.place)
 
     def data(self, part: Sensor, refer: Refer) -> dict[str, Any]:
-        """Return its name, parent and pose, and its type and parameters."""
-        data = {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose, part.scale)}
-        return {**data, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
+        """Return its place in the tree, and its type with what parameters it is given."""
+        words = {"name": part.name, "parent": part.parent, "pose": pose_words(part.pose, part.scale)}
+        return {**words, **({"type": part.type} if part.type else {}), **plain(part.parameters)}
 
     def default_parent(self, name: str, known: Collection[str], fixed_frame: str) -> str:
-        """Return the nearest base_link at or above a namespace. If there is none, return the expected one."""
+        """Return the nearest base_link at or above a namespace; without one, that which the namespace should have."""
         namespaces = [*names.enclosing(name), ""]
         base = names.BASE_LINK
         candidates = [space if names.last(space) == base else names.prefixed(space, base) for space in namespaces]
@@ -69,11 +69,11 @@ class Motions(Kind[Motion]):
     frame = "frame"
 
     def data(self, part: Motion, refer: Refer) -> dict[str, Any]:
-        """Return its keyframes, and the modes between and beyond them."""
-        data = {key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")}
+        """Return its keyframes and what is between and beyond them."""
+        words = {key: getattr(part, key) for key in ("frame", "parent", "interpolation", "before", "after")}
         instants = zip(part.times_ns.tolist(), part.poses, strict=True)
-        return {**data, "keyframes": [{"t": seconds(time_ns), **pose_data(pose)} for time_ns, pose in instants]}
+        return {**words, "keyframes": [{"t": seconds(time_ns), **pose_words(pose)} for time_ns, pose in instants]}
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of keyframes."""
+        """Return every fault of keyframes and of what is between them."""
         return (problem for motion in self.parts(world) for problem in motion_problems(motion))

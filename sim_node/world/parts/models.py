@@ -19,18 +19,18 @@ from sim_node.world.writers.values import one_or_more
 
 @part("models", Model)
 class Models(Kind[Model]):
-    """Models that are kept whole, from MJCF or URDF."""
+    """Models that are kept whole."""
 
     section = "include"
 
     def entries(self, world: World) -> Iterator[Entry]:
-        """Return the links. Problems of the first ones' parent are located where the model is attached."""
+        """Return the links; the first ones' parent is told where the model is attached."""
         for model in self.parts(world):
             for link in links_of(model):
                 yield Entry(link.name, link.parent, link, link.link.place, model.parent_place, link)
 
     def data(self, part: Model, refer: Refer) -> dict[str, Any]:
-        """Return the include of its file, and the initial positions of its joints."""
+        """Return the include of its file, and where its joints start."""
         found = ((name, state) for name, state in part.keyframes.items() if _begins_at(part.start, state))
         keyframe, begin = next(found, ("", Start()))
         q = {
@@ -38,26 +38,26 @@ class Models(Kind[Model]):
             for joint, value in part.start.q.items()
             if not np.array_equal(value, begin.q.get(joint, ()))
         }
-        data = {"file": refer(part.files[0]) if part.files else "", "prefix": part.prefix, "parent": part.parent}
+        words = {"file": refer(part.files[0]) if part.files else "", "prefix": part.prefix, "parent": part.parent}
         return {
-            **data,
+            **words,
             "free": part.floats(),
             **({"keyframe": keyframe} if keyframe else {}),
             **({"q": q} if q else {}),
         }
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of their parents."""
+        """Return every fault of what carries them."""
         return model_problems(world)
 
     def renamed(self, part: Model, rename: Rename) -> Model:
-        """Return it below the prefix, with the location of the include."""
+        """Return it under the prefix, told of where it is included."""
         prefix = rename.under(part.prefix).strip("/")
         return replace(part, prefix=prefix, place=rename.place, **rename.below(part))
 
 
 def _begins_at(start: Start, keyframe: Start) -> bool:
-    """Return whether a start is a keyframe, apart from positions of joints."""
+    """Whether a start is a keyframe but for positions of joints."""
     return replace(start, q={}) == replace(keyframe, q={}) and keyframe.q.keys() <= start.q.keys()
 
 

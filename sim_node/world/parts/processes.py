@@ -15,10 +15,10 @@ class Processes(Kind[Process]):
 
     def data(self, part: Process, refer: Refer) -> dict[str, Any]:
         """Return the program and how to run it."""
-        data = {"cwd": part.cwd, "env": dict(part.env), "log": part.log}
+        words = {"cwd": part.cwd, "env": dict(part.env), "log": part.log}
         return {
             "command": list(part.command),
-            **{key: value for key, value in data.items() if value},
+            **{key: value for key, value in words.items() if value},
             "restart": part.restart,
             "delay": part.delay_s,
         }

@@ -1,4 +1,4 @@
-"""Systems and attachments as parts of a world, which the assembly converts to frames, bodies and loops."""
+"""Systems and attachments as parts of a world: what the assembly turns into frames, bodies and loops."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from sim_node.world.model import World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem, Where
 from sim_node.world.systems import Attachment, System
-from sim_node.world.writers.systems import attachment_data, system_data
+from sim_node.world.writers.systems import attachment_words, system_words
 
 
 @part("systems", System)
 class Systems(Kind[System]):
-    """Bodies, shapes and connectors that mates assemble."""
+    """Bodies, shapes and connectors that mates put together."""
 
     frame = "name"
 
     def data(self, part: System, refer: Refer) -> dict[str, Any]:
-        """Return it with everything that it owns, and its parent."""
-        data = system_data(part, refer)
-        return {"name": data.pop("name"), **({"parent": part.parent} if part.parent else {}), **data}
+        """Return it with all that it owns, and its parent."""
+        words = system_words(part, refer)
+        return {"name": words.pop("name"), **({"parent": part.parent} if part.parent else {}), **words}
 
     def entries(self, world: World) -> Iterator[Entry]:
-        """Return each system and all systems and bodies in it, which become frames in the assembly."""
+        """Return each system and all systems and bodies in it, which become frames as it is assembled."""
         for system in self.parts(world):
             for path, of in system.frames():
                 if of is system:
@@ -35,15 +35,15 @@ class Systems(Kind[System]):
                     yield Entry(path, path.rpartition("/")[0], None, of.place, of.place, of)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return a problem if there are any: a world must be assembled before it is laid out."""
+        """Return that there are any: a world is laid out once they are assembled."""
         if any((self.parts(world), world.of(Attachment))):
-            message = "are not assembled; call sim_node.assembly.assemble(world)"
+            message = "are not assembled; sim_node.assembly.assemble(world) does that"
             yield Problem(Where(world.source), "systems", message)
 
 
 @part("attachments", Attachment)
 class Attachments(Kind[Attachment]):
-    """Frames and sensors whose poses follow from mates."""
+    """Frames and sensors whose poses mates give."""
 
     def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
         """Add each as the mate of its frame or sensor, in place of a pose."""
@@ -51,7 +51,7 @@ class Attachments(Kind[Attachment]):
         for attachment in self.parts(world):
             if attachment.frame in entries:
                 entries[attachment.frame].pop("pose", None)
-                entries[attachment.frame]["mate"] = attachment_data(attachment)
+                entries[attachment.frame]["mate"] = attachment_words(attachment)
 
     def renamed(self, part: Attachment, rename: Rename) -> Attachment:
         """Return the same frame at the same connector."""

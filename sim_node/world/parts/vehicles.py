@@ -11,30 +11,27 @@ from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
 from sim_node.world.vehicle_checks import vehicle_problems
 from sim_node.world.vehicles import Autopilot, Multirotor, Rotor
-from sim_node.world.writers.values import data_of, given
+from sim_node.world.writers.values import given, words_of
 
 
 @part("vehicles", Multirotor)
 class Vehicles(Kind[Multirotor]):
-    """Flying bodies."""
+    """Bodies that fly."""
 
     def data(self, part: Multirotor, refer: Refer) -> dict[str, Any]:
-        """Return it on its body, which is written among the bodies.
-
-        Its frames and sensors are written in their sections.
-        """
-        data: dict[str, Any] = {
+        """Return it on its body, which is said among the bodies, as are its frames and sensors in their places."""
+        words: dict[str, Any] = {
             "name": part.name,
             "body": part.body,
             "rotors": [_rotor(rotor) for rotor in part.rotors],
             "drag": {"linear": part.drag_linear, "quadratic": part.drag_quadratic},
-            "pilot": part.pilot and given({**data_of(part.pilot), "waypoints": list(part.pilot.waypoints)}),
+            "pilot": part.pilot and given({**words_of(part.pilot), "waypoints": list(part.pilot.waypoints)}),
             "autopilot": part.autopilot and _autopilot(part.autopilot),
         }
-        return given(data)
+        return given(words)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of vehicles and of their pilots and autopilots."""
+        """Return every fault of vehicles and of what flies them."""
         return vehicle_problems(world)
 
     def renamed(self, part: Multirotor, rename: Rename) -> Multirotor:
@@ -43,14 +40,14 @@ class Vehicles(Kind[Multirotor]):
 
 
 def _autopilot(autopilot: Autopilot) -> dict[str, Any]:
-    """Return an autopilot, without an instance that was chosen automatically."""
-    data = data_of(autopilot)
-    if data.pop("any_instance"):
-        del data["instance"]
-    return data
+    """Without the number that was not chosen."""
+    words = words_of(autopilot)
+    if words.pop("any_instance"):
+        del words["instance"]
+    return words
 
 
 def _rotor(rotor: Rotor) -> dict[str, Any]:
-    data = data_of(rotor)
-    lag = [data.pop("time_constant_up"), data.pop("time_constant_down")]
-    return {**data, "time_constant": lag}
+    words = words_of(rotor)
+    lag = [words.pop("time_constant_up"), words.pop("time_constant_down")]
+    return {**words, "time_constant": lag}

@@ -1,4 +1,4 @@
-"""The files that a world may read: those in its own folder, in packages, and in folders that the user allowed."""
+"""Which files a world may read: those below its own folder, in packages, and in folders that the user allowed."""
 
 from __future__ import annotations
 
@@ -17,28 +17,25 @@ MAX_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Roots:
-    """The folders (resolved) that references in world files must not leave."""
+    """The folders (resolved) that references from world files may not leave."""
 
     folders: tuple[Path, ...]
 
     @classmethod
     def of(cls, world: Path, allowed: Iterable[Path] = ()) -> Roots:
-        """Return the world's folder and the allowed ones."""
+        """The world's folder and what else is allowed."""
         return cls((world.resolve().parent, *(folder.resolve() for folder in allowed)))
 
     def around(self, file: Path) -> Roots:
-        """Return these folders and that of a file in a package: a world from there may read the files beside it."""
+        """These folders, and that of a file in a package: a world from there reads what lies beside it there."""
         folder = file.resolve().parent
-        return self if self._contain(folder) else Roots((*self.folders, folder))
+        return self if self._hold(folder) else Roots((*self.folders, folder))
 
     def resolve(self, reference: str, beside: Path) -> Path:
-        """Return the file that `reference` in file `beside` refers to.
-
-        Raises LocateError with the reason if there is none.
-        """
+        """The file that `reference` in file `beside` means. Raises LocateError, which says why not."""
         try:
             return self._resolve(reference, beside)
-        except (OSError, ValueError) as error:  # invalid file names, unreadable folders
+        except (OSError, ValueError) as error:  # names that no file system takes, folders that may not be read
             reason = error.strerror if isinstance(error, OSError) else error
             raise LocateError(f"{quoted_path(reference)} cannot be read: {reason}") from None
 
@@ -47,7 +44,7 @@ class Roots:
             path = package_path(reference)
         else:
             path = beside.resolve().parent / reference
-            if not self._contain(path.resolve()):
+            if not self._hold(path.resolve()):
                 raise LocateError(
                     f"{quoted_path(reference)} is outside the world's folder {self.folders[0]}; move it there, "
                     "or allow its folder (--allow DIR)"
@@ -56,12 +53,12 @@ class Roots:
             raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
         return path
 
-    def _contain(self, path: Path) -> bool:
+    def _hold(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self.folders)
 
 
 def read_text(path: Path, report: Report) -> str | None:
-    """Return a file's UTF-8 text without its byte order mark, or None with the fault in `report`."""
+    """A file's UTF-8 text without its byte order mark; None, with the fault in `report`, where it has none."""
     try:
         size = path.stat().st_size
         if size > MAX_BYTES:
@@ -89,14 +86,14 @@ def _nearest_file(path: Path) -> str:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a file exists; False for invalid file names."""
+    """Whether there is such a file; there is none of a name that no file system takes."""
     with suppress(OSError, ValueError):
         return path.is_file()
     return False
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether a folder exists; False for invalid file names."""
+    """Whether there is such a folder; there is none of a name that no file system takes."""
     with suppress(OSError, ValueError):
         return path.is_dir()
     return False

@@ -1,4 +1,4 @@
-"""Keyframes from CSV: a header line with the names of the columns, then one line per keyframe."""
+"""Keyframes from CSV: a header line that names the columns, then a line per keyframe."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.text import did_you_mean
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import counted, quoted, shown_key
 from sim_node.world.readers import numbers
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.numbers import as_nanoseconds, as_number
 from sim_node.world.readers.report import LineColumn, Report
-from sim_node.world.readers.yaml_poses import NORMALISED, SILENT
+from sim_node.world.readers.yaml_poses import MENDED, SILENT
 
 POSITION = ("x", "y", "z")
 QUATERNION = ("qx", "qy", "qz", "qw")
 RPY, RPY_DEG = ("roll", "pitch", "yaw"), ("roll_deg", "pitch_deg", "yaw_deg")
-# Faults of one kind that are reported in a file: usually, one change corrects all of them.
+# Of one kind in a file; whoever made it mends all of them by one change.
 MAX_FAULTS = 100
 Table = dict[str, FloatArray]  # column by name, a row per keyframe
 Place = Callable[[int, str], LineColumn]  # of a row's cell in the column of that name
@@ -30,10 +30,10 @@ KNOWN = ("t", *POSITION, *QUATERNION, *RPY, *RPY_DEG)
 
 
 def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | None:
-    """Return times_ns (K,) and poses (K, 7) as written, or None with the faults in `report`.
+    """times_ns (K,) and poses (K, 7) as written; None, with the faults in `report`, where they cannot be read.
 
     Columns, in any order: t (seconds), x y z (metres), and qx qy qz qw, or roll pitch yaw (radians), or
-    roll_deg pitch_deg yaw_deg. A missing position is 0 0 0, a missing rotation the identity.
+    roll_deg pitch_deg yaw_deg. A missing position is 0 0 0, a missing rotation none.
     """
     text = read_text(path, report)
     if text is None:
@@ -51,7 +51,7 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
         if len(report.errors) - errors >= MAX_FAULTS:
             left = len(lines) + 1 - number - (not lines[-1])
             report.error(
-                f"{MAX_FAULTS} faults so far; the remaining {counted(left, 'line')} were not checked", (number, 1)
+                f"{MAX_FAULTS} faults so far; the {counted(left, 'line')} from here on were not looked at", (number, 1)
             )
             return None
         cells = _cells(line)
@@ -63,7 +63,7 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
         row = list(map(as_number, cells))
         time_ns = as_nanoseconds(cells[time_column])
         if time_ns is None or not all(map(math.isfinite, row)):
-            _report_cells(header, line, number, report)
+            _tell_cells(header, line, number, report)
             continue
         if times_ns and time_ns <= times_ns[-1]:
             what = "the same time as" if time_ns == times_ns[-1] else "earlier than"
@@ -90,15 +90,12 @@ def read_keyframes(path: Path, report: Report) -> tuple[IntArray, FloatArray] | 
 
 
 def _cells(line: str) -> list[str]:
-    """Return the cells of a line, without white space and quotes around them.
-
-    Columns of numbers need no more of CSV.
-    """
+    """The cells of a line, without white space and quotes around them: columns of numbers need no more of CSV."""
     return [cell.strip(' \t"') for cell in line.split(",")]
 
 
 def _column(line: str, index: int) -> int:
-    """Return the column of the line, from 1, where cell `index` begins."""
+    """Where cell `index` begins in its line, from 1."""
     cells = line.split(",")
     return sum(len(cell) + 1 for cell in cells[:index]) + len(cells[index]) - len(cells[index].lstrip()) + 1
 
@@ -112,17 +109,17 @@ def _header_fits(line: str, report: Report) -> bool:
         report.error(message, (1, _column(line, header.index(name))), shown_key(name))
 
     if len(header) == 1 and (";" in line or "\t" in line):
-        report.error("columns must be separated by commas, found semicolons or tabs", (1, 1))
+        report.error("columns are divided by commas, found semicolons or tabs", (1, 1))
         return False
     for index, name in enumerate(header):
         if name not in KNOWN:
             fault(name, f"unknown column{did_you_mean(name, KNOWN)} {known}")
         elif name in header[:index]:
-            report.error("is a duplicate", (1, _column(line, index)), name)
+            report.error("stands twice", (1, _column(line, index)), name)
     if len(report.errors) > errors:
         return False
     if "t" not in header:
-        report.error(f"the header has no column t {known}", (1, 1), "t")
+        report.error(f"the header names no column t {known}", (1, 1), "t")
     for group in (POSITION, QUATERNION, RPY, RPY_DEG):
         there = [name for name in group if name in header]
         if there and len(there) < len(group):
@@ -133,14 +130,14 @@ def _header_fits(line: str, report: Report) -> bool:
     return len(report.errors) == errors
 
 
-def _report_cells(header: list[str], line: str, number: int, report: Report) -> None:
-    """Report each invalid cell of a line."""
+def _tell_cells(header: list[str], line: str, number: int, report: Report) -> None:
+    """Tells of each cell of a line that cannot be used."""
     for index, (name, cell) in enumerate(zip(header, _cells(line), strict=True)):
         found = as_number(cell)
         if not math.isfinite(found):
             report.error(f"a finite number is needed, found {quoted(cell)}", (number, _column(line, index)), name)
         elif name == "t" and as_nanoseconds(cell) is None:
-            message = f"{found:g} s is out of range; allowed: up to {MAX_STAMP_NS // 1_000_000_000} s"
+            message = f"{found:g} s is out of range; allowed: up to {LATEST_NS // 1_000_000_000} s"
             report.error(message, (number, _column(line, index)), name)
 
 
@@ -152,15 +149,15 @@ def _check_positions(table: Table, place: Place, report: Report) -> None:
 
 
 def _check_norms(table: Table, place: Place, report: Report) -> None:
-    """Report each invalid quaternion, and once those that are normalised."""
+    """Tells of each quaternion that is none, and once of those that are mended."""
     if "qx" not in table:
         return
-    with np.errstate(over="ignore"):  # an infinite norm is reported, too
+    with np.errstate(over="ignore"):  # an infinite norm is told too
         norms = np.linalg.norm(np.stack([table[name] for name in QUATERNION]), axis=0)
     off = np.abs(norms - 1.0)
-    for row in np.flatnonzero(off > NORMALISED)[:MAX_FAULTS].tolist():
+    for row in np.flatnonzero(off > MENDED)[:MAX_FAULTS].tolist():
         report.error(f"norm is {norms[row]:.4g}, a rotation needs 1", place(row, "qx"), "qx")
-    mended = np.flatnonzero((off > SILENT) & (off <= NORMALISED)).tolist()
+    mended = np.flatnonzero((off > SILENT) & (off <= MENDED)).tolist()
     if mended:
         more = f", as in {len(mended) - 1} more lines" if len(mended) > 1 else ""
         report.warning(f"norm is {norms[mended[0]]:.7g}; normalised to 1{more}", place(mended[0], "qx"), "qx")

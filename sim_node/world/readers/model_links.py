@@ -1,4 +1,4 @@
-"""The links of a Model from a compiled MuJoCo model: its bodies, joint frames and sites as frames of the tree."""
+"""From a compiled MuJoCo model to the links of a Model: bodies, joint frames and sites as the tree sees them."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ _FINITE = (
 
 
 def links_in(model: MjModel, source: Source, *, joint_frames: bool) -> tuple[Link, ...]:
-    """Return the bodies of a model, parents first, then its sites and, if requested, its joint frames.
+    """The bodies of a model, parents first, then its sites and, if asked for, its joints' frames.
 
-    The frame of a joint is fixed to its body at the anchor of the joint, with z along its axis. If a body, or for a
-    site a joint, has the same name, /joint or /site is appended. Raises WorldError for numbers that are not finite.
+    A joint's frame is fixed to its body at the joint's anchor, its z axis along the joint's. Where a body, or for a
+    site a joint too, has the name already, /joint or /site is added. Raises WorldError for numbers without end.
     """
     for array in _FINITE:
         if not np.isfinite(getattr(model, array)).all():
             raise WorldError([source.problem(f"{array} is not finite")])
     for joint in np.flatnonzero(np.abs(np.linalg.norm(model.jnt_axis, axis=1) - 1.0) > 1e-6).tolist():
-        # MuJoCo normalises them, which overflows for a length of 1e154.
-        message = f"axis has no valid length in joint; Element name '{model.joint(joint).name}'"
+        # MuJoCo makes them unit vectors, which overflows where one is 1e154 long.
+        message = f"axis has no length that can be worked with in joint; Element name '{model.joint(joint).name}'"
         raise WorldError([source.problem(message)])
     places = {name: at for at, name in reversed(source.places) if name}
     names = [model.body(body).name for body in range(model.nbody)]
@@ -72,18 +72,18 @@ def links_in(model: MjModel, source: Source, *, joint_frames: bool) -> tuple[Lin
     for site in range(model.nsite):
         pose = np.concatenate([model.site_pos[site], _xyzw(model.site_quat[site])])
         fixed.append((model.site(site).name, int(model.site_bodyid[site]), pose, "/site"))
-    used = set(names)
+    taken = set(names)
     for name, body, pose, suffix in fixed:
         if name:
-            frame = name + suffix if name in used else name
-            used.add(frame)
+            frame = name + suffix if name in taken else name
+            taken.add(frame)
             place = Place(places.get(name, source.places[0][0]), name)
             links.append(Link(frame, names[body], pose, is_body=False, place=place))
     return tuple(links)
 
 
 def keyframes_in(model: MjModel) -> dict[str, Start]:
-    """Return the named keyframes of a model."""
+    """The named keyframes of a model."""
     found = {}
     for key in range(model.nkey):
         q, qd = {}, {}
@@ -100,23 +100,23 @@ def keyframes_in(model: MjModel) -> dict[str, Start]:
 
 @contextmanager
 def mujoco_warnings(report: Report, source: Source) -> Iterator[None]:
-    """Add warnings of MuJoCo to the report."""
+    """Turns what MuJoCo warns of into warnings of the report."""
     import mujoco
 
-    reported: list[str] = []
-    mujoco.set_mju_user_warning(reported.append)
+    heard: list[str] = []
+    mujoco.set_mju_user_warning(heard.append)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
     finally:
         mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
-    for message in dict.fromkeys([*reported, *(str(warning.message) for warning in caught)]):
+    for message in dict.fromkeys([*heard, *(str(warning.message) for warning in caught)]):
         report.warnings.append(source.problem(message.removeprefix("WARNING: ")))
 
 
 def _z_along(axis: FloatArray) -> FloatArray:
-    """Return the shortest rotation [x y z w] that rotates z to a unit axis."""
+    """The shortest rotation [x y z w] that takes z to a unit axis."""
     if axis[2] < -1.0 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
     return quaternions.normalise(np.array([-axis[1], axis[0], 0.0, 1.0 + axis[2]]))
@@ -139,12 +139,12 @@ def _joints(model: MjModel, body: int) -> Iterator[LinkJoint]:
 
 
 def _q(kind: str, qpos: FloatArray, at: int) -> FloatArray:
-    """Return q of a joint, quaternions as [x y z w]."""
+    """q of a joint in the house's order."""
     if kind == "free":
         return np.concatenate([qpos[at : at + 3], _xyzw(qpos[at + 3 : at + 7])])
     return _xyzw(qpos[at : at + 4]) if kind == "ball" else np.array(qpos[at : at + 1])
 
 
 def _xyzw(quaternion: FloatArray) -> FloatArray:
-    """Convert MuJoCo's [w x y z] to [x y z w]."""
+    """The house's order of MuJoCo's [w x y z]."""
     return np.asarray(quaternion[[1, 2, 3, 0]])

@@ -1,4 +1,4 @@
-"""Numbers and rotations in world files."""
+"""Numbers and rotations as world files write them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, as_rows
-from sim_node.world.model import MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS
 
 NON_FINITE = {".nan", ".inf", "-.inf", "+.inf", "nan", "inf", "-inf", "+inf", "infinity", "-infinity", "+infinity"}
 _NANOSECOND = decimal.Decimal("1e-9")
-_ENOUGH = decimal.Context(prec=40)  # independent of the caller's precision
+_ENOUGH = decimal.Context(prec=40)  # whatever precision the caller works with
 
 
 def as_number(text: str) -> float:
-    """Return the double nearest to a decimal number: infinite if it is too large, NaN if the text is not a number."""
-    if not text.isascii() or "_" in text:  # float() accepts both, YAML neither
+    """The double nearest to a decimal number, infinite where it is too large for one; NaN where it is no number."""
+    if not text.isascii() or "_" in text:  # float() takes both, YAML neither
         return math.nan
     try:
         return float(text)
@@ -27,25 +27,25 @@ def as_number(text: str) -> float:
 
 
 def as_nanoseconds(text: str) -> int | None:
-    """Return decimal seconds as the nearest whole nanosecond, without conversion to a float.
+    """Decimal seconds as the nearest whole nanosecond, without passing through a float.
 
-    Return None if they are not a finite number, or out of the range of stamps.
+    None where they are no finite number, or further from zero than stamps reach.
     """
     whole, _, fraction = text.partition(".")
     if len(whole) <= 10 and len(fraction) <= 9 and text.isascii() and (whole + fraction).isdecimal():
         nanoseconds = int(whole + fraction.ljust(9, "0"))
-        return nanoseconds if nanoseconds <= MAX_STAMP_NS else None
+        return nanoseconds if nanoseconds <= LATEST_NS else None
     seconds = as_number(text)
-    if not abs(seconds) * 1e9 <= MAX_STAMP_NS:
+    if not abs(seconds) * 1e9 <= LATEST_NS:
         return None
-    if abs(seconds) < 1e-12:  # avoid Decimals with huge exponents
+    if abs(seconds) < 1e-12:  # no Decimal of exponents with many digits
         return 0
     rounded = decimal.Decimal(text).quantize(_NANOSECOND, decimal.ROUND_HALF_EVEN, _ENOUGH)
     nanoseconds = int(rounded.scaleb(9, _ENOUGH))
-    return nanoseconds if abs(nanoseconds) <= MAX_STAMP_NS else None
+    return nanoseconds if abs(nanoseconds) <= LATEST_NS else None
 
 
-# transforms3d is imported in the functions: many files contain no angles, and the import takes 15 ms.
+# transforms3d is imported in the functions: many files give no angles, and it costs 15 ms.
 
 # Roll, pitch and yaw about the fixed x, y and z axes of the parent: REP 103, URDF's rpy, x_xy's euler.
 RPY = "sxyz"

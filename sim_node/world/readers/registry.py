@@ -1,4 +1,4 @@
-"""Readers of world files by suffix. A new format is a new file with one `@reader` entry."""
+"""Readers of world files by suffix. A new format is a new file here with one `@reader` entry."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sim_node.world.problems import quoted
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
 
-# Arguments: path, path as shown to the user, folders that may be read, report for faults, files that include this one.
+# path, the path as shown to the user, what may be referenced, where faults go, the files being read above this one
 Reader = Callable[[Path, Path, Roots, Report, tuple[Path, ...]], World | None]
 _SHIPPED = ("sim_node.world.readers.yaml_world", "sim_node.formats.xml_roots", "sim_node.formats.openplx")
 READERS: Registry[str, Reader] = Registry("reader", shipped=_SHIPPED, group="sim_node.readers")
 # Registers a reader for file suffixes such as ".yaml".
 reader = READERS.add
-# The same, and the name of the model in the file; None lets the reader choose.
+# The same, and the name of the model in the file; without one the reader chooses.
 ModelReader = Callable[[Path, Path, Roots, Report, tuple[Path, ...], "str | None"], World | None]
 MODEL_READERS: Registry[str, ModelReader] = Registry("reader of models", shipped=_SHIPPED, group="sim_node.readers")
-# Registers a reader of files that may contain several models, in addition to `reader`.
+# Registers a reader of files that hold several models, beside `reader`.
 model_reader = MODEL_READERS.add
 
 
@@ -34,29 +34,29 @@ def read_file(
     including: tuple[Path, ...] = (),
     model: str | None = None,
 ) -> World | None:
-    """Read a world with the reader of the file's suffix. Return None, with the faults in `report`, if it is invalid.
+    """The world in a file by the reader of its suffix; None, with the faults in `report`, where there is none.
 
-    model: which of the models in the file to read, if the format allows several.
+    model: which of the models in the file, where it may hold several.
     """
     report = report.about(str(shown))
     suffix = path.suffix.lower()
     read = READERS.get(suffix)
     if read is None:
         found = quoted(suffix) if suffix else "a name without a suffix"
-        report.error(f"worlds have the suffix {', '.join(READERS)}; found {found}{did_you_mean(suffix, READERS)}")
+        report.error(f"worlds are read from {', '.join(READERS)}, not from {found}{did_you_mean(suffix, READERS)}")
         return None
     report.files.append(path)
     if model is None:
         return _checked(READERS, suffix, read(path, shown, roots, report, including), report)
     choose = MODEL_READERS.get(suffix)
     if choose is None:
-        report.error(f"contains one world; a model can be chosen only from {', '.join(MODEL_READERS)} files")
+        report.error(f"is one world, of which no model can be chosen; those of {', '.join(MODEL_READERS)} files can")
         return None
     return _checked(MODEL_READERS, suffix, choose(path, shown, roots, report, including, model), report)
 
 
 def _checked(readers: Registry[str, Any], suffix: str, world: object, report: Report) -> World | None:
-    """Return what a reader returned. Raises PluginFault unless it is a World, or None with a recorded fault."""
+    """What a reader returned. Raises PluginFault for what is no World, and for None where it recorded no fault."""
     readers.expect(suffix, world, (World, type(None)), "a World or None")
     if world is None and not report.errors:
         readers.refuse(suffix, "returned None and recorded no error in its report")

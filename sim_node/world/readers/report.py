@@ -1,4 +1,4 @@
-"""The results of reading a world and its includes so far, and the settings of the run as a whole."""
+"""What reading a world and its includes has come to so far, with the settings of the run as a whole."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ WHOLE_FILE = (0, 0)
 
 @dataclass(frozen=True)
 class Report:
-    """Faults and other results of reading a file. All files of a world share the lists.
+    """Where the reading of one file tells what it found. The lists are shared by all files of a world.
 
-    errors make the world invalid, warnings do not; files: each world file that was opened, in order; missing: includes
-    that could not be read, without which the tree cannot be checked; read: every file whose content is in the world;
-    settings: what any of the files sets for the world as a whole.
+    errors stop the world, warnings do not; files: each world file opened, in order; missing: includes that led to
+    no world, without which the tree cannot be judged; read: every file whose content is in the world; settings: what
+    any of the files says of the world as a whole.
     """
 
     file: str
@@ -34,20 +34,20 @@ class Report:
     settings: list[Setting] = field(default_factory=list)
 
     def about(self, file: str) -> Report:
-        """Return the same report for another file."""
+        """The same report, told from another file."""
         return replace(self, file=file)
 
     def error(self, message: str, at: LineColumn = WHOLE_FILE, key: str = "") -> None:
-        """Record a fault at a location in this file, or of the file as a whole."""
+        """Records a fault at a place in this file, or of the file as a whole."""
         self.errors.append(Problem(Where(self.file, *at), key, message))
 
     def warning(self, message: str, at: LineColumn, key: str = "") -> None:
-        """Record something that was corrected."""
+        """Records something mended on reading."""
         self.warnings.append(Problem(Where(self.file, *at), key, message))
 
 
 class Setting(NamedTuple):
-    """A value that a file sets for the whole world: its location, and its path of fields in a World (time, step_ns)."""
+    """A value that a file sets of the whole world: where, and by which fields a World has it (time, step_ns)."""
 
     place: Place
     fields: tuple[str, ...]
@@ -55,17 +55,17 @@ class Setting(NamedTuple):
 
 
 def unused(settings: list[Setting], world: World) -> Iterator[Problem]:
-    """Yield what an included file sets and the including world sets differently, once for each location."""
-    seen: set[Place] = set()
+    """What an included file sets and the world that includes it has otherwise, each place once."""
+    told: set[Place] = set()
     for place, fields, value in settings:
-        if place.where.file == world.source or place in seen:
+        if place.where.file == world.source or place in told:
             continue
-        seen.add(place)
-        used: Any = world
+        told.add(place)
+        counts: Any = world
         for name in fields:
-            used = getattr(used, name)
-        if not _same(value, used):
-            message = f"is not used in an included file; {world.source} has {_shown(used, fields[-1])}"
+            counts = getattr(counts, name)
+        if not _same(value, counts):
+            message = f"is not used in an included file; {world.source} has {_shown(counts, fields[-1])}"
             yield Problem(place.where, place.key, message)
 
 
@@ -74,7 +74,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _shown(value: Any, name: str) -> str:
-    """Format a value as in a world file."""
+    """A value as a person would write it in a world file."""
     if value is None:
         return "none"
     if name.endswith("_ns"):

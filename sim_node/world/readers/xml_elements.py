@@ -1,4 +1,4 @@
-"""Elements and text of XML files, with their locations."""
+"""Elements and text of XML files, with their places."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 
 from sim_node.world.readers.report import LineColumn, Report
 
-# Attributes preserve these only as references: XML 1.0, section 3.3.3.
+# Attributes keep these only as references: XML 1.0, section 3.3.3.
 _WHITE = {"\n": "&#10;", "\r": "&#13;", "\t": "&#9;"}
 
 
 def escape(text: str) -> str:
-    """Escape a text for the content of an element, or for quotes that it does not contain."""
+    """A text as the content of an element, or of quotes that are not in it."""
     return text.replace("&", "&amp;").replace(">", "&gt;").replace("<", "&lt;")
 
 
 def unescape(text: str) -> str:
-    """Reverse `escape`."""
+    """What `escape` began with."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def quoteattr(text: str) -> str:
-    """Return a text as the value of an attribute, with quotes."""
+    """A text as the value of an attribute, quotes included."""
     text = escape(text)
     for character, reference in _WHITE.items():
         text = text.replace(character, reference)
@@ -36,14 +36,14 @@ def quoteattr(text: str) -> str:
     return '"' + text.replace('"', "&quot;") + '"'
 
 
-MAX_DEPTH = 200
+DEEPEST = 200
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _ATTRIBUTE = re.compile(r"""\s+([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 @dataclass
 class Attribute:
-    """The text of an attribute, and the location of its name."""
+    """The text of an attribute, and where its name stands."""
 
     text: str
     at: LineColumn
@@ -51,7 +51,7 @@ class Attribute:
 
 @dataclass
 class Element:
-    """An element: its tag, attributes and children, its first text, and its file."""
+    """An element: its tag, attributes and children, the first text beside them, and the file that it stands in."""
 
     tag: str
     at: LineColumn
@@ -61,16 +61,16 @@ class Element:
     file: str = ""
 
     def all(self, tag: str) -> list[Element]:
-        """Return the children with a tag."""
+        """The children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def get(self, attribute: str, default: str = "") -> str:
-        """Return the text of an attribute, or the default."""
+        """The text of an attribute, or the default."""
         found = self.attributes.get(attribute)
         return default if found is None else found.text
 
     def descendants(self) -> Iterator[Element]:
-        """Yield the element and everything below it, in the order of the file."""
+        """The element and all below it, in the order of the file."""
         stack = [self]
         while stack:
             element = stack.pop()
@@ -79,8 +79,8 @@ class Element:
 
 
 def compose_xml(text: str, report: Report) -> Element | None:
-    """Return the root element of a text, or None with the fault in `report`."""
-    # Imported here: the import takes longer than reading most worlds.
+    """The root element of a text; None, with the fault in `report`, where there is none."""
+    # Here and not above: what comes with it takes longer to import than most worlds to read.
     from xml.sax import SAXParseException
     from xml.sax.handler import ContentHandler
 
@@ -98,8 +98,8 @@ def compose_xml(text: str, report: Report) -> Element | None:
             at = _position(parser)
             element = Element(name, at, {key: Attribute(value, at) for key, value in attrs.items()}, file=report.file)
             _locate_attributes(element, lines)
-            if len(stack) > MAX_DEPTH:
-                raise SAXParseException(f"nested deeper than {MAX_DEPTH} levels", None, parser)
+            if len(stack) > DEEPEST:
+                raise SAXParseException(f"nested deeper than {DEEPEST} levels", None, parser)
             stack[-1].children.append(element)
             stack.append(element)
 
@@ -116,10 +116,12 @@ def compose_xml(text: str, report: Report) -> Element | None:
         parser.feed(text)
         parser.close()
     except SAXParseException as error:
-        report.error(f"not XML: {error.getMessage()}", (error.getLineNumber() or 1, (error.getColumnNumber() or 0) + 1))
+        report.error(f"no XML: {error.getMessage()}", (error.getLineNumber() or 1, (error.getColumnNumber() or 0) + 1))
         return None
     except DefusedXmlException:
-        report.error("document types and entities are not allowed, because they can be harmful", _position(parser))
+        report.error(
+            "a document type or entity, which are refused: files of strangers do harm by them", _position(parser)
+        )
         return None
     return holder.children[0]
 
@@ -129,25 +131,25 @@ def _position(parser: Any) -> LineColumn:
 
 
 class _Lines:
-    """A text and the starts of its lines, as the parser counts them, to find locations without copying the text."""
+    """A text and where its lines begin, as the parser counts them: positions are found without copies of the text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
     def offset(self, at: LineColumn) -> int:
-        """Return the offset of a location in the text."""
+        """Where a place is in the text."""
         line, column = at
         return self._starts[line - 1] + column - 1
 
     def at(self, offset: int) -> LineColumn:
-        """Return the location of an offset."""
+        """The place of an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
 
 def _locate_attributes(element: Element, lines: _Lines) -> None:
-    """Find the location of each attribute of a start tag. The parser only reports that of the tag."""
+    """Where each attribute of a start tag stands; the parser only knows where the tag does."""
     place = lines.offset(element.at) + 1 + len(element.tag)
     while (found := _ATTRIBUTE.match(lines.text, place)) is not None:
         name = found[1]

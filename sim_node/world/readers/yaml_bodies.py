@@ -1,4 +1,4 @@
-"""The sections `physics` and `bodies` of a world file: rigid bodies, their joints, shapes and masses."""
+"""The `physics` and `bodies` of a world file: rigid bodies, their joints, shapes and masses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, VOLUMES, Body, Geometry, Inertial, Physics
-from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, MIN_TIMESTEP_NS
+from sim_node.world.body_checks import MAX_GRAVITY, MAX_MASS, SHORTEST_TIMESTEP_NS
 from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.model import MAX_DISTANCE
@@ -22,7 +22,7 @@ from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
 PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
-# Values per degree of freedom, or per coordinate: one number for all, or a list.
+# Those that are per degree of freedom, or per position: one number for all, or a list.
 PER_DOF = ("damping", "armature", "spring_stiff")
 JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
 GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color")
@@ -32,13 +32,13 @@ AXES_SEED = 1
 
 @section("physics")
 def read_physics(value: Value, context: Context) -> None:
-    """Read how bodies are simulated."""
+    """How bodies are integrated."""
     table = value.table(PHYSICS_KEYS)
     default = Physics()
     timestep, gravity, armature = (table.get(key) for key in ("timestep", "gravity", "armature"))
-    vector = None if gravity is None else gravity.vector(3, limit=MAX_GRAVITY)
+    vector = None if gravity is None else gravity.vector(3, largest=MAX_GRAVITY)
     context.physics = Physics(
-        timestep_ns=None if timestep is None else timestep.nanoseconds(MIN_TIMESTEP_NS),
+        timestep_ns=None if timestep is None else timestep.nanoseconds(SHORTEST_TIMESTEP_NS),
         integrator=table.choice("integrator", INTEGRATORS, default.integrator),
         gravity=default.gravity if vector is None else np.array(vector),
         contact=boolean(table, "contact", default.contact),
@@ -55,7 +55,7 @@ def read_physics(value: Value, context: Context) -> None:
 
 @section("bodies")
 def read_bodies(value: Value, context: Context) -> None:
-    """Read a list of rigid bodies."""
+    """A list of rigid bodies."""
     random = np.random.default_rng(AXES_SEED)
     for entry in value.items():
         errors = len(entry.report.errors)
@@ -64,19 +64,19 @@ def read_bodies(value: Value, context: Context) -> None:
         pose_value = table.get("pose")
         pose, scale = read_pose(pose_value)
         if scale is not None and pose_value is not None:
-            pose_value.error("a body has no scale; set the sizes of its shapes")
+            pose_value.error("a body's shapes have sizes of their own; scale is for frames")
         joint = _joint(table.get("joint"), random)
         geometry = read_geometry(table.get("geometry"), context)
         inertial = read_inertial(table.get("inertial"))
         if name and len(entry.report.errors) == errors:
             context.add(Body(name, pose=pose, geometry=geometry, inertial=inertial, **joint, **place))
         elif name:
-            # Enough to check the tree.
+            # Enough for the tree to be judged.
             context.add(Body(name, pose=pose, **place))
 
 
 def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
-    """Read the joint's fields of a Body: from the name of a type, or a mapping."""
+    """The joint's fields of a Body: from the name of a type, or a mapping."""
     if value is None:
         return {}
     if isinstance(value.node, Scalar):
@@ -94,15 +94,15 @@ def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
 
 
 def _axes(value: Value | None, at: Value, joint: JointType, random: np.random.Generator) -> FloatArray:
-    """Read the open axes (K, 3) of a joint type: one axis as it is, several as a list."""
+    """The axes (K, 3) that a joint type leaves open: one as it is, several as a list of them."""
     count = joint.open_axes
     if value is None:
         if joint.draw is not None:
             return joint.draw(random)
         if count:
-            at.error(f"a {joint.name} joint needs an axis: {{type: {joint.name}, axis: [0, 0, 1]}}")
+            at.error(f"a {joint.name} joint needs its axis: {{type: {joint.name}, axis: [0, 0, 1]}}")
     elif not count:
-        value.error(f"the axes of a {joint.name} joint are fixed; joints with an axis are {_with_open_axes()}")
+        value.error(f"a {joint.name} joint has axes of its own; those with any axis are {_with_open_axes()}")
     else:
         rows = [value] if count == 1 else list(value.items())
         axes = [row.vector(3) for row in rows]
@@ -120,7 +120,7 @@ def _with_open_axes() -> str:
 
 
 def _numbers(value: Value | None, size: int, low: float = -math.inf) -> FloatArray | None:
-    """Read one number for all degrees of freedom, or a list with one each."""
+    """A number for all degrees of freedom, or a list with one each."""
     if value is None:
         return None
     if isinstance(value.node, Sequence):
@@ -151,12 +151,12 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
 
 
 def read_geometry(value: Value | None, context: Context) -> tuple[Geometry, ...]:
-    """Read a list of shapes, each a mapping with the shape's name and sizes."""
+    """A list of shapes, each a mapping with the shape's name and sizes."""
     return () if value is None else tuple(g for entry in value.items() if (g := read_shape(entry, context)) is not None)
 
 
 def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY_KEYS) -> Geometry | None:
-    """Read a shape from a mapping with `known` keys. Return None with the fault recorded."""
+    """One shape of a mapping whose keys are all `known`; None with the fault recorded."""
     table = entry.table(known)
     given = [name for name in SHAPES if name in table]
     if len(given) != 1:
@@ -171,7 +171,7 @@ def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY
     file = _mesh_file(value, context) if shape == "mesh" else None
     size = _mesh_scale(table) if shape == "mesh" else _sizes(value, SHAPES[shape])
     if "scale" in table and shape != "mesh":
-        entry.error(f"only meshes have a scale; set the sizes of the {shape}")
+        entry.error(f"a {shape} has sizes of its own; scale is for meshes")
     rgba = None if colour is None else _colour(colour)
     kilograms = 0.0 if mass is None else mass.number(0.0, MAX_MASS)
     density = table.get("density")
@@ -185,21 +185,21 @@ def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY
 
 
 def _mass_by(density: Value, shape: str, size: FloatArray, mass: Value | None) -> float:
-    """Return the mass of a shape of uniform density."""
+    """The mass of a shape that is evenly dense."""
     if mass is not None:
-        density.error("cannot be combined with mass; give one of them")
+        density.error("stands beside mass, which says the same")
     elif shape not in VOLUMES:
         density.error(f"a {shape} has no volume; those with one are {', '.join(VOLUMES)}")
     else:
         kilograms = density.number(0.0, MAX_MASS) * VOLUMES[shape](*size.tolist())
         if kilograms <= MAX_MASS:
             return kilograms
-        density.error(f"results in {kilograms:.4g} kg; allowed: up to {MAX_MASS:g} kg")
+        density.error(f"makes {kilograms:.4g} kg of it; allowed: up to {MAX_MASS:g} kg")
     return 0.0
 
 
 def _mesh_file(value: Value, context: Context) -> Path | None:
-    """Return the file of a mesh, if it can be read."""
+    """The file of a mesh, which can be read."""
     found = context.find(value)
     if found is None:
         return None
@@ -212,12 +212,12 @@ def _mesh_file(value: Value, context: Context) -> Path | None:
 
 
 def _mesh_scale(table: Table) -> FloatArray:
-    """Read factors along the mesh's axes: one number for all three, or three."""
+    """Factors along the mesh's axes: one number for all three, or three."""
     return np.ones(3) if "scale" not in table or (scale := scale_of(table)) is None else scale
 
 
 def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
-    """Read lengths and radii in the order of their names. A single one may be a plain number."""
+    """Whole lengths and radii in the order of their names: one may be a number alone."""
     if not names:
         if not (isinstance(value.node, Scalar) and value.node.text in TRUE):
             value.error(f"has no sizes; write `true`, found {value.found()}")
@@ -234,7 +234,7 @@ def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
 
 
 def _colour(value: Value) -> FloatArray | None:
-    """Read red, green, blue and, if given, opacity, each 0 to 1."""
+    """Red, green, blue and, if given, opacity in 0 to 1."""
     parts = [item.number(0.0, 1.0) for item in value.items()]
     if isinstance(value.node, Sequence) and len(parts) not in (3, 4):
         value.error(f"[red, green, blue] or [red, green, blue, opacity] is needed, found {value.found()}")
@@ -243,7 +243,7 @@ def _colour(value: Value) -> FloatArray | None:
 
 
 def read_inertial(value: Value | None) -> Inertial | None:
-    """Read mass, centre of mass and inertia."""
+    """Mass, centre of mass and inertia."""
     if value is None:
         return None
     table = value.table(INERTIAL_KEYS, required=("mass", "inertia"))
@@ -251,13 +251,13 @@ def read_inertial(value: Value | None) -> Inertial | None:
     if mass is None or moments is None:
         return None
     kilograms = mass.number(0.0, MAX_MASS)
-    position = None if centre is None else centre.vector(3, limit=MAX_DISTANCE)
+    position = None if centre is None else centre.vector(3, largest=MAX_DISTANCE)
     matrix = read_inertia(moments)
     return None if matrix is None else Inertial(kilograms, matrix, np.array(position or (0.0, 0.0, 0.0)))
 
 
 def read_inertia(value: Value) -> FloatArray | None:
-    """Read [ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] as a matrix (3, 3)."""
+    """[ixx, iyy, izz] or [ixx, iyy, izz, ixy, ixz, iyz] as a matrix (3, 3)."""
     size = 6 if isinstance(value.node, Sequence) and len(value.node.items) == 6 else 3
     moments = value.vector(size)
     if moments is None:

@@ -1,4 +1,4 @@
-"""The section `forces` of a world file: forces on bodies, and the wind. A new type is one entry."""
+"""The `forces` of a world file: what pushes its bodies, and the wind. A new kind is one entry."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import numpy as np
 from sim_node.geometry.arrays import FloatArray
 from sim_node.registry import Registry
 from sim_node.world.force_checks import (
-    MAX_DENSITY,
-    MAX_EXPONENT,
-    MAX_FORCE,
+    DENSEST,
     MAX_VOLUME,
     MAX_WIND_SPEED,
-    MIN_GUST_SPEED,
-    MIN_SCALE_LENGTH,
+    SHORTEST_SCALE,
+    SLOWEST,
+    STEEPEST,
+    STRONGEST,
 )
 from sim_node.world.forces import AXES, SUBMERGED, Buoyancy, ConstantForce, Drag, Gusts, Wind
-from sim_node.world.model import MAX_DISTANCE, MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS, MAX_DISTANCE
 from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Table, Value
 
-# Reads an entry of a type into the context.
+# Reads an entry of its kind into the context.
 ForceReader = Callable[[Value, Context], None]
 FORCES: Registry[str, ForceReader] = Registry(
     "type of force", shipped=("sim_node.world.readers.yaml_forces",), group="sim_node.forces"
 )
-# Registers the reader of forces of a `type`.
+# Registers the reader of the forces of a `type`.
 force = FORCES.add
 
 
 @section("forces")
 def read_forces(value: Value, context: Context) -> None:
-    """Read a list of forces, each with a type."""
+    """A list of forces, each of a type."""
     for entry in value.items():
         node = entry.node
         if not isinstance(node, Mapping) or "type" not in node.entries:
@@ -51,17 +51,17 @@ def read_forces(value: Value, context: Context) -> None:
 
 @force("constant")
 def read_constant(entry: Value, context: Context) -> None:
-    """Read a constant force and torque."""
+    """A force and a torque that stay the same."""
     table = entry.table(("type", "body", "force", "torque", "point", "axes", "from", "until"), required=("body",))
     if "force" not in table and "torque" not in table:
-        entry.error("a force or a torque is needed")
+        entry.error("a force, or a torque, is needed")
     start, end = (_time(table.get(key)) for key in ("from", "until"))
     until = table.get("until")
     if until is not None and start is not None and end is not None and end <= start:
         until.error(f"{end / 1e9:.10g} s is not after from, {start / 1e9:.10g} s")
     of = {
-        "force": _vector(table, "force", MAX_FORCE),
-        "torque": _vector(table, "torque", MAX_FORCE),
+        "force": _vector(table, "force", STRONGEST),
+        "torque": _vector(table, "torque", STRONGEST),
         "point": _vector(table, "point", MAX_DISTANCE),
         "axes": table.choice("axes", AXES, "fixed"),
         "start_ns": start,
@@ -72,25 +72,25 @@ def read_constant(entry: Value, context: Context) -> None:
 
 @force("drag")
 def read_drag(entry: Value, context: Context) -> None:
-    """Read drag, linear and quadratic."""
+    """Resistance, linear and quadratic."""
     coefficients = ("linear", "quadratic", "angular_linear", "angular_quadratic")
     table = entry.table(("type", "body", *coefficients, "center"), required=("body",))
     if not any(key in table for key in coefficients):
         entry.error(f"a coefficient is needed: {', '.join(coefficients)}")
-    of = {key: _three(table.get(key), 0.0, MAX_FORCE) for key in coefficients}
+    of = {key: _three(table.get(key), 0.0, STRONGEST) for key in coefficients}
     of["center"] = _vector(table, "center", MAX_DISTANCE)
     context.add(Drag(*_body(table), **_given(of), place=_place(table)))
 
 
 @force("buoyancy")
 def read_buoyancy(entry: Value, context: Context) -> None:
-    """Read the buoyancy of a body."""
+    """The weight of what a body displaces."""
     keys = ("type", "body", "volume", "height", "density", "surface", "center", "shape")
     table = entry.table(keys, required=("body", "volume", "height"))
     of = {
         "volume": _number(table, "volume", 0.0, MAX_VOLUME),
         "height": _positive(table, "height"),
-        "density": _number(table, "density", 0.0, MAX_DENSITY),
+        "density": _number(table, "density", 0.0, DENSEST),
         "surface": _number(table, "surface", -MAX_DISTANCE, MAX_DISTANCE),
         "center": _vector(table, "center", MAX_DISTANCE),
         "shape": table.choice("shape", SUBMERGED, "box"),
@@ -100,7 +100,7 @@ def read_buoyancy(entry: Value, context: Context) -> None:
 
 @force("wind")
 def read_wind(entry: Value, context: Context) -> None:
-    """Read the wind, at most one in a world."""
+    """The wind: one for a world."""
     table = entry.table(("type", "velocity", "exponent", "reference_height", "gusts"))
     if context.of(Wind):
         entry.error(f"a second wind, the first is at {context.of(Wind)[0].place.where}")
@@ -108,7 +108,7 @@ def read_wind(entry: Value, context: Context) -> None:
     velocity = _vector(table, "velocity", MAX_WIND_SPEED)
     mean = np.zeros(3) if velocity is None else velocity
     of = {
-        "exponent": _number(table, "exponent", 0.0, MAX_EXPONENT),
+        "exponent": _number(table, "exponent", 0.0, STEEPEST),
         "reference_height": _positive(table, "reference_height"),
         "gusts": _gusts(table.get("gusts"), float(np.linalg.norm(mean))),
     }
@@ -118,18 +118,18 @@ def read_wind(entry: Value, context: Context) -> None:
 
 
 def _gusts(value: Value | None, mean_speed: float) -> Gusts | None:
-    """Read gusts. By default, the vehicle meets them at the speed of the mean wind."""
+    """Met at the speed of the mean wind unless another is said."""
     if value is None:
         return None
     table = value.table(("intensity", "scale_length", "speed"), required=("intensity", "scale_length"))
     intensity = _three(table.get("intensity"), 0.0, MAX_WIND_SPEED)
-    scale = _three(table.get("scale_length"), MIN_SCALE_LENGTH, MAX_DISTANCE)
-    speed = _number(table, "speed", MIN_GUST_SPEED, MAX_WIND_SPEED)
-    if "speed" not in table and mean_speed < MIN_GUST_SPEED:
-        value.error("without a mean wind, give the speed at which the vehicle meets the gusts: speed, in m/s")
+    scale = _three(table.get("scale_length"), SHORTEST_SCALE, MAX_DISTANCE)
+    speed = _number(table, "speed", SLOWEST, MAX_WIND_SPEED)
+    if "speed" not in table and mean_speed < SLOWEST:
+        value.error("without a mean wind the speed at which the gusts are met is needed: speed, in m/s")
     if intensity is None or scale is None:
         return None
-    return Gusts(intensity, scale, max(mean_speed, MIN_GUST_SPEED) if speed is None else speed)
+    return Gusts(intensity, scale, max(mean_speed, SLOWEST) if speed is None else speed)
 
 
 def _body(table: Table) -> tuple[str]:
@@ -142,7 +142,7 @@ def _place(table: Table) -> Place:
 
 
 def _given(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that the file gives. The others keep the model's defaults."""
+    """Those that the file says; the others keep the model's defaults."""
     return {key: value for key, value in fields.items() if value is not None}
 
 
@@ -153,14 +153,14 @@ def _vector(table: Table, key: str, largest: float) -> FloatArray | None:
 
 
 def _three(value: Value | None, low: float, high: float) -> FloatArray | None:
-    """Read one number for all three axes, or a list with one each."""
+    """A number for all three axes, or a list with one each."""
     if value is None:
         return None
     if isinstance(value.node, Scalar):
         return np.full(3, value.number(low, high, default=low))
     if isinstance(value.node, Sequence) and len(value.node.items) == 3:
         return np.array([item.number(low, high, default=low) for item in value.items()])
-    value.error(f"a number or a list of 3 is needed, found {value.found()}")
+    value.error(f"a number, or a list of 3, is needed, found {value.found()}")
     return None
 
 
@@ -181,4 +181,4 @@ def _positive(table: Table, key: str) -> float | None:
 
 
 def _time(value: Value | None) -> int | None:
-    return None if value is None else value.nanoseconds(-MAX_STAMP_NS)
+    return None if value is None else value.nanoseconds(-LATEST_NS)

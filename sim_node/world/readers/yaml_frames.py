@@ -1,10 +1,10 @@
-"""The sections of a world file for the world itself, its frames and its sensors."""
+"""The sections of a world file that say what the world is and what stands still in it."""
 
 from __future__ import annotations
 
 from sim_node import names
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.model import MIN_STEP_NS, ORIGIN_RANGES, Origin, Sensor, StaticFrame, TimeGrid
+from sim_node.world.model import ORIGIN_RANGES, SHORTEST_STEP_NS, Origin, Sensor, StaticFrame, TimeGrid
 from sim_node.world.problems import KeyPlace, quoted
 from sim_node.world.readers.yaml_mates import read_attachment
 from sim_node.world.readers.yaml_nodes import Mapping
@@ -18,13 +18,13 @@ SENSOR_KEYS = (*FRAME_KEYS, "type")
 
 @section("world")
 def read_name(value: Value, context: Context) -> None:
-    """Read the world's name."""
+    """The world's name."""
     context.name = value.text()
 
 
 @section("fixed_frame")
 def read_fixed_frame(value: Value, context: Context) -> None:
-    """Read the name of the root of the tree, whose axes are ENU."""
+    """The root of the tree, in ENU axes."""
     name = frame_name(value)
     fault = names.fault(name)
     if not fault:
@@ -35,7 +35,7 @@ def read_fixed_frame(value: Value, context: Context) -> None:
 
 @section("origin")
 def read_origin(value: Value, context: Context) -> None:
-    """Read the position of the fixed frame on Earth."""
+    """Where on Earth the fixed frame lies."""
     table = value.table(tuple(ORIGIN_RANGES), required=ORIGIN_RANGES)
     numbers = {key: part.number(*ORIGIN_RANGES[key]) for key in ORIGIN_RANGES if (part := table.get(key)) is not None}
     if len(numbers) == len(ORIGIN_RANGES):
@@ -45,11 +45,11 @@ def read_origin(value: Value, context: Context) -> None:
 
 @section("time")
 def read_time(value: Value, context: Context) -> None:
-    """Read when a run starts and the time between its instants."""
+    """When a run starts and how far apart its instants are."""
     table = value.table(("start", "step"))
     start, step = table.get("start"), table.get("step")
     start_ns = start.nanoseconds() if start is not None else None
-    step_ns = step.nanoseconds(MIN_STEP_NS) if step is not None else None
+    step_ns = step.nanoseconds(SHORTEST_STEP_NS) if step is not None else None
     default = context.time
     context.time = TimeGrid(
         default.start_ns if start_ns is None else start_ns,
@@ -62,19 +62,19 @@ def read_time(value: Value, context: Context) -> None:
 
 @section("static_patterns")
 def read_static_patterns(value: Value, context: Context) -> None:
-    """Read which frames below a base_link are sensors, and thus static if they do not move."""
+    """Which frames below a base_link are sensors, and so static where they do not move."""
     patterns: list[str] = []
     for item in value.items():
         pattern = item.text()
         if "/" in pattern:
-            item.error(f"found {quoted(pattern)}; a pattern matches the last part of a name and has no slash")
+            item.error(f"found {quoted(pattern)}; a pattern is for the last part of a name and has no slash")
         patterns.append(pattern)
     context.static_patterns = tuple(patterns)
 
 
 @section("frames")
 def read_frames(value: Value, context: Context) -> None:
-    """Read a list of static frames."""
+    """A list of static frames."""
     for entry in value.items():
         table = entry.table(FRAME_KEYS, required=("name",))
         name, place = named(table, "name")
@@ -85,9 +85,9 @@ def read_frames(value: Value, context: Context) -> None:
 
 @section("sensors")
 def read_sensors(value: Value, context: Context) -> None:
-    """Read a list of sensors, on the base_link of their namespace unless another parent is given.
+    """A list of sensors, on the base_link of their namespace unless another parent is named.
 
-    If there is a type, all keys that frames do not have are parameters of the sensor.
+    With a type, all keys that are not a frame's are the sensor's parameters.
     """
     for entry in value.items():
         parameters, places = read_parameters(entry, but=SENSOR_KEYS)
@@ -113,9 +113,9 @@ def read_sensors(value: Value, context: Context) -> None:
 
 
 def _pose_or_mate(table: Table, name: str, context: Context) -> tuple[FloatArray, FloatArray | None]:
-    """Read a frame's pose and scale. A mate is left to the assembly, which then determines the pose."""
+    """A frame's pose and scale; a mate beside it is for the assembly, which gives the pose then."""
     pose, mate = table.get("pose"), table.get("mate")
     if pose is not None and mate is not None:
-        mate.error("cannot be combined with pose; give one of them")
+        mate.error("a second way to say where it is; give pose or mate")
     read_attachment(mate, name, context)
     return read_pose(pose)

@@ -1,4 +1,4 @@
-"""The section `include`: other worlds as parts of this one, with a prefix and a pose."""
+"""The `include` section: other worlds as parts of this one, under a prefix, at a place."""
 
 from __future__ import annotations
 
@@ -14,31 +14,28 @@ from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
 from sim_node.world.readers.yaml_values import Value
 
-# Number of files of a world, and depth of includes: a few small files could include each other
-# more often than any machine could read.
-MAX_FILES, MAX_DEPTH = 1000, 32
+# Files that a world may consist of, and includes one within the other: a few small files could include each other
+# more often than any machine can read.
+MAX_FILES, DEEPEST = 1000, 32
 INCLUDE_KEYS = ("file", "prefix", "parent", "pose", *MODEL_KEYS)
 
 
 @section("include")
 def read_include(value: Value, context: Context) -> None:
-    """Read a list of world files: a path each, or file with prefix, parent and pose."""
+    """A list of world files: a path each, or file with prefix, parent and pose."""
     for entry in value.items():
         if isinstance(entry.node, Scalar):
             included = _load(entry, context)
             if included is None:
                 context.report.missing.append(entry.path)
             else:
-                _merge(included, "", context.fixed_frame, entry.place, None, context)
+                _take_in(included, "", context.fixed_frame, entry.place, None, context)
         else:
             _read_entry(entry, context)
 
 
 def _read_entry(entry: Value, context: Context) -> None:
-    """Read a mapping.
-
-    Without a pose the included world's fixed frame is `parent` itself, else a frame below `parent`.
-    """
+    """Without a pose the included world's fixed frame is `parent` itself, with one it is a frame below `parent`."""
     table = entry.table(INCLUDE_KEYS, required=("file",))
     parent_value, pose_value = table.get("parent"), table.get("pose")
     parent = frame_name(parent_value) or context.fixed_frame
@@ -52,18 +49,18 @@ def _read_entry(entry: Value, context: Context) -> None:
     included = read_start(included, table)
     root = names.prefixed(prefix, included.fixed_frame)
     if pose_value is None:
-        _merge(included, prefix, parent, entry.place, parent_place, context)
+        _take_in(included, prefix, parent, entry.place, parent_place, context)
     elif root == parent:
-        pose_value.error(f"needs a prefix, too: both worlds have a frame {root!r}")
+        pose_value.error(f"needs a prefix beside it: both worlds have a frame {root!r}")
     else:
         context.add(StaticFrame(root, parent, pose, scale, entry.place, parent_place))
-        _merge(included, prefix, root, entry.place, None, context)
+        _take_in(included, prefix, root, entry.place, None, context)
 
 
-def _merge(world: World, prefix: str, root: str, place: Place, root_place: Place | None, context: Context) -> None:
-    """Add a world's frames below `prefix`. Its fixed frame becomes `root`, which is named at `root_place`.
+def _take_in(world: World, prefix: str, root: str, place: Place, root_place: Place | None, context: Context) -> None:
+    """Adds a world's frames under `prefix`; its fixed frame becomes `root`, which is named at `root_place`.
 
-    place: of the entry, where problems of its models in this world are reported.
+    place: of the entry, where what its models have against this world is told.
     """
 
     rename = Rename(prefix, world.fixed_frame, root, place, root_place)
@@ -77,7 +74,7 @@ def _merge(world: World, prefix: str, root: str, place: Place, root_place: Place
 
 
 def _prefix(value: Value | None) -> str | None:
-    """Read the prefix; empty if there is none, or None with the fault recorded."""
+    """The prefix, empty where there is none; None with the fault recorded."""
     if value is None:
         return ""
     errors = len(value.report.errors)
@@ -89,7 +86,7 @@ def _prefix(value: Value | None) -> str | None:
 
 
 def _load(reference: Value | None, context: Context) -> World | None:
-    """Load the world of an entry and record its faults. Return None if it is invalid."""
+    """The world that an entry names, its own faults recorded; None where there is none."""
     found = None if reference is None else context.find(reference)
     if reference is None or found is None:
         return None
@@ -98,11 +95,11 @@ def _load(reference: Value | None, context: Context) -> World | None:
         loop = " -> ".join(part.name for part in (*context.including, path))
         reference.error(f"includes itself: {loop}")
         return None
-    if len(context.including) >= MAX_DEPTH or len(context.report.files) >= MAX_FILES:
-        reference.error(f"too many includes; allowed: {MAX_DEPTH} levels, {MAX_FILES} files in a world")
+    if len(context.including) >= DEEPEST or len(context.report.files) >= MAX_FILES:
+        reference.error(f"one include too many; allowed: {DEEPEST} deep, {MAX_FILES} files in a world")
         return None
     world = read_file(path, shown, context.roots.around(path), context.report, context.including)
     if world is not None and world.processes:
         names = ", ".join(process.name for process in world.processes)
-        reference.warning(f"its processes ({names}) are ignored: only the file that is run starts processes")
+        reference.warning(f"its processes ({names}) are left out: programs are started by the file that is run")
     return world

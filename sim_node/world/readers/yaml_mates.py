@@ -17,7 +17,7 @@ CONNECTOR_KEYS = ("position", "main_axis", "normal", "body")
 
 
 def value_names() -> tuple[str, ...]:
-    """Return the names of initial values of all types of mates."""
+    """Return what initial values are called, over all types of mates."""
     return tuple(dict.fromkeys(name for mate in MATES.values() for name in mate.values))
 
 
@@ -27,18 +27,18 @@ def mate_keys() -> tuple[str, ...]:
 
 
 def attachment_keys() -> tuple[str, ...]:
-    """Return the keys of the mate of a frame. A distance mate cannot determine a pose."""
+    """Return the keys of the mate of a frame; a distance places nothing."""
     return (*(kind for kind in MATES if not MATES[kind].distance), *value_names(), "connector")
 
 
 def read_connector(name: str, value: Value) -> MateConnector | None:
-    """Read a connector. Return None with the fault recorded."""
+    """A connector; None with the fault recorded."""
     errors = len(value.report.errors)
     if "/" in name:
-        value.error(f"the name {name!r} has a slash, which is not allowed for connectors")
+        value.error(f"the name {name!r} has a slash; a connector's has one part")
     table = value.table(CONNECTOR_KEYS)
     position, axis, normal, body = (table.get(key) for key in CONNECTOR_KEYS)
-    at = None if position is None else position.vector(3, limit=MAX_DISTANCE)
+    at = None if position is None else position.vector(3, largest=MAX_DISTANCE)
     main = [0.0, 0.0, 1.0] if axis is None else axis.vector(3)
     across = None if normal is None else normal.vector(3)
     fault = None if main is None else axes_fault(main, across)
@@ -57,7 +57,7 @@ def read_connector(name: str, value: Value) -> MateConnector | None:
 
 
 def read_mate(entry: Value, index: int) -> Mate | None:
-    """Read the mate at an index of a system's list. Return None with the fault recorded."""
+    """The mate at an index of a system's list; None with the fault recorded."""
     keys = mate_keys()
     table = entry.table(keys)
     found = _kind(table, keys)
@@ -85,7 +85,7 @@ def read_mate(entry: Value, index: int) -> Mate | None:
 
 
 def read_attachment(value: Value | None, frame: str, context: Context) -> None:
-    """Read the `mate` of a frame or a sensor, which determines its pose: {lock: SYSTEM/CONNECTOR}."""
+    """The `mate` of a frame or a sensor, which gives its pose: {lock: SYSTEM/CONNECTOR}."""
     if value is None or not frame:
         return
     keys = attachment_keys()
@@ -102,12 +102,12 @@ def read_attachment(value: Value | None, frame: str, context: Context) -> None:
     if connector is not None and len(value.report.errors) == errors:
         both = (reference, f"{frame}/{connector.name}")
         places = (target.place, connector.place)
-        attached = Mate("mate", mate.name, both, values, place=value.place, connector_places=places)
-        context.add(Attachment(frame, connector, attached, value.place))
+        said = Mate("mate", mate.name, both, values, place=value.place, connector_places=places)
+        context.add(Attachment(frame, connector, said, value.place))
 
 
 def _kind(table: Table, keys: tuple[str, ...]) -> tuple[MateType, Value] | None:
-    """Return the type of mate that a mapping gives, and the value under it. Return None with the fault recorded."""
+    """The one type of mate that a mapping names, and what stands under it; None with the fault recorded."""
     given = [kind for kind in MATES if kind in keys and kind in table]
     if len(given) == 1:
         value = table.get(given[0])
@@ -120,7 +120,7 @@ def _kind(table: Table, keys: tuple[str, ...]) -> tuple[MateType, Value] | None:
 
 
 def _values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
-    """Read the initial values that are given. Names that the type does not have are faults."""
+    """The initial values that are given; one that the type has not is a fault."""
     values: list[float | None] = []
     for key in value_names():
         value = table.get(key)
@@ -134,7 +134,7 @@ def _values(table: Table, mate: MateType) -> tuple[float | None, ...] | None:
 
 
 def _per_value(value: Value | None, mate: MateType) -> tuple[float, ...] | None:
-    """Read one number if a mate has one value, else a list."""
+    """One number where a mate has one value, a list of them where it has more."""
     if value is None:
         return None
     if not mate.values:

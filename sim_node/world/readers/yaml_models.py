@@ -1,4 +1,4 @@
-"""Joints in world files: initial positions of included models, free bases, and the section `actuators`."""
+"""Joints in world files: where those of an included model start, whether its base floats, and `actuators`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sim_node.world.readers.model_links import links_in
 from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
 from sim_node.world.readers.yaml_nodes import Scalar
-from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
+from sim_node.world.readers.yaml_poses import MENDED, ROUNDING
 from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
 
 def set_floating(model: Model, wanted: bool) -> Model:
-    """Return the model with its base on a free joint, or without one. Raises WorldError if it does not have one base.
+    """The model with its base on a free joint, or without one. Raises WorldError where it has no one base.
 
-    The free joint has the name of the body that it moves, unless the model's file names it.
+    The free joint is called as the body that it moves, if the model's file does not name it.
     """
     if model.floats() == wanted:
         return model
@@ -42,7 +42,7 @@ def set_floating(model: Model, wanted: bool) -> Model:
 
 
 def _elements(source: Source) -> Element:
-    """Return the elements of a source, with their locations in the files."""
+    """The elements of a source, each where it stands in the files."""
     report = Report("")
     root = compose_xml(source.text, report)
     assert root is not None, report.errors
@@ -53,7 +53,7 @@ def _elements(source: Source) -> Element:
 
 
 def _mjcf(root: Element, wanted: bool) -> None:
-    # Keyframes have been read already. Their sizes would be wrong.
+    # Keyframes are read already; they would not fit.
     root.children[:] = [child for child in root.children if child.tag != "keyframe"]
     bodies = [body for world in root.all("worldbody") for body in _top_bodies(world)]
     if not wanted:
@@ -62,7 +62,7 @@ def _mjcf(root: Element, wanted: bool) -> None:
         return
     bases = [body for body in bodies if not any(child.tag in ("joint", "freejoint") for child in body.children)]
     if len(bases) != 1:
-        _refuse(f"a free model needs one body without a joint at its top, found {len(bases)}")
+        _refuse(f"one body without a joint is needed at the top of the model, to float free; found {len(bases)}")
     bases[0].children.insert(0, Element("freejoint", bases[0].at, file=bases[0].file))
 
 
@@ -87,7 +87,7 @@ def _urdf(root: Element, wanted: bool) -> None:
     children = {child.get("link") for joint in root.all("joint") for child in joint.all("child")}
     bases = [link for link in root.all("link") if link.get("name") not in children]
     if len(bases) != 1 or bases[0].get("name") == "world":
-        _refuse("a free model needs one root link other than world")
+        _refuse("one root link other than world is needed, to float free")
     at, file, name = bases[0].at, bases[0].file, bases[0].get("name")
     root.children.append(_element("link", at, file, name="world"))
     joint = _element("joint", at, file, name=name, type="floating")
@@ -111,12 +111,12 @@ ACTUATOR_KEYS = ("joint", "stiffness", "damping", "force", "target", "amplitude"
 
 
 def read_start(world: World, table: Table) -> World:
-    """Return the included world, with its model changed by the keys of the entry."""
+    """The included world with its model as the entry's keys have it."""
     values = [value for key in MODEL_KEYS if (value := table.get(key)) is not None]
     if not values:
         return world
     if len(world.models) != 1:
-        values[0].error("applies only to MJCF and URDF models")
+        values[0].error("is for an MJCF or URDF model, which this file is not")
         return world
     model = world.models[0]
     free, keyframe, q = table.get("free"), table.get("keyframe"), table.get("q")
@@ -142,7 +142,7 @@ def _keyframe(value: Value, model: Model) -> Start:
 
 
 def _positions(value: Value, model: Model) -> dict[str, FloatArray]:
-    """Read q by joint: a number for a slide or hinge, lists for the others."""
+    """q by joint: a number for a slide or hinge, lists for the others."""
     joints = {joint.name: joint for joint in model.joints()}
     table = value.table(tuple(joints))
     found = {}
@@ -170,7 +170,7 @@ def _position(value: Value, joint: LinkJoint) -> FloatArray | None:
         return None
     q = np.array(numbers)
     norm = float(np.linalg.norm(q[-4:]))
-    if abs(norm - 1.0) > NORMALISED:
+    if abs(norm - 1.0) > MENDED:
         value.error(f"the quaternion's norm is {norm:.7g}, a rotation needs 1")
         return None
     if abs(norm - 1.0) > ROUNDING:

@@ -1,4 +1,4 @@
-"""The section `motions` of a world file: frames that move through keyframes, inline or from CSV."""
+"""The `motions` of a world file: frames that move through keyframes, inline or from CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.world.conventions import CONVENTIONS
-from sim_node.world.model import INTERPOLATIONS, MAX_STAMP_NS, OUTSIDE, Motion
+from sim_node.world.model import INTERPOLATIONS, LATEST_NS, OUTSIDE, Motion
 from sim_node.world.readers.keyframe_csv import read_keyframes
 from sim_node.world.readers.yaml_nodes import Mapping, Sequence
 from sim_node.world.readers.yaml_poses import ROTATIONS, pose_of
@@ -16,20 +16,20 @@ from sim_node.world.readers.yaml_values import Value
 MOTION_KEYS = ("frame", "parent", "interpolation", "before", "after", "convention", "keyframes")
 KEYFRAME_KEYS = ("t", "position", *ROTATIONS, "convention")
 
-# Replaces keyframes that cannot be read, so that the rest can be checked.
-_PLACEHOLDER = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+# What a motion without a keyframe that can be read goes on with, so that the rest can be checked.
+_STAND_IN = np.zeros(1, dtype=np.int64), np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
 @section("motions")
 def read_motions(value: Value, context: Context) -> None:
-    """Read a list of moving frames."""
+    """A list of moving frames."""
     for entry in value.items():
         table = entry.table(MOTION_KEYS, required=("frame", "keyframes"))
         name, place = named(table, "frame")
         convention = table.choice("convention", CONVENTIONS, "ENU")
         keyframes = table.get("keyframes")
         found = None if keyframes is None else _keyframes(keyframes, context, convention)
-        times_ns, poses = found or _PLACEHOLDER
+        times_ns, poses = found or _STAND_IN
         interpolation = table.choice("interpolation", INTERPOLATIONS, "slerp")
         before, after = (table.choice(key, OUTSIDE, "hold") for key in ("before", "after"))
         if name:
@@ -58,7 +58,7 @@ def _inline(value: Value, convention: str) -> tuple[IntArray, FloatArray] | None
         table = entry.table(KEYFRAME_KEYS, required=("t",))
         poses.append(pose_of(table, convention))
         time = table.get("t")
-        time_ns = None if time is None else time.nanoseconds(-MAX_STAMP_NS)
+        time_ns = None if time is None else time.nanoseconds(-LATEST_NS)
         if time is None or time_ns is None:
             continue
         if times_ns and time_ns <= times_ns[-1]:

@@ -1,7 +1,4 @@
-"""YAML text to located nodes.
-
-Anchors and merges are supported; object tags, deep nesting and alias bombs are refused.
-"""
+"""YAML text to located nodes: anchors and merges yes; bombs, object tags and bottomless nesting no."""
 
 from __future__ import annotations
 
@@ -18,8 +15,8 @@ try:
 except ImportError:  # PyYAML built without libyaml: the same events, ten times slower
     from yaml import SafeLoader as EventLoader  # type: ignore[assignment]
 
-MAX_DEPTH = 64
-# Number of values that the aliases of a file may expand to, in addition to the number of its characters.
+DEEPEST = 64
+# What the aliases of a file may expand to in values: as many as its text has characters, and this.
 FREE_EXPANSION = 100_000
 STRING_TAG = "tag:yaml.org,2002:str"
 PLAIN_TAGS = frozenset("tag:yaml.org,2002:" + kind for kind in ("str", "int", "float", "bool", "null", "seq", "map"))
@@ -27,7 +24,7 @@ PLAIN_TAGS = frozenset("tag:yaml.org,2002:" + kind for kind in ("str", "int", "f
 
 @dataclass(slots=True)
 class Scalar:
-    """A scalar's text. `plain` is False if it was quoted, and thus can only be a string."""
+    """A scalar's text; `plain` is False where it was quoted and so can only be a string."""
 
     text: str
     plain: bool
@@ -48,7 +45,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Mapping:
-    """Keys and values in the order of the file, then those of merges (`<<`)."""
+    """Keys and values in the order of the file, then what merges (`<<`) add."""
 
     entries: dict[str, tuple[Scalar, Node]]
     line: int
@@ -60,9 +57,9 @@ Node = Scalar | Sequence | Mapping
 
 
 def compose(text: str, report: Report) -> Node | None:
-    """Return the root node of one YAML document, or None if it is empty.
+    """The root node of one YAML document, None where it is empty.
 
-    Duplicate keys and the like are added to `report`. Raises WorldError if reading cannot continue.
+    Keys that stand twice and the like go to `report`. Raises WorldError where reading cannot go on.
     """
     unprintable = yaml.reader.Reader.NON_PRINTABLE.search(text)
     if unprintable:
@@ -78,7 +75,7 @@ def compose(text: str, report: Report) -> Node | None:
 
 
 def _explained(error: yaml.MarkedYAMLError) -> str:
-    """Return the fault, as in `did not find expected ',' while parsing a flow sequence that begins on line 3`."""
+    """`did not find expected ',' or ']' while parsing a flow sequence that begins on line 3`."""
     begin = error.context_mark
     since = f" that begins on line {begin.line + 1}" if begin and error.context else ""
     return f"{error.problem or ''} {error.context or ''}{since}".strip()
@@ -86,7 +83,7 @@ def _explained(error: yaml.MarkedYAMLError) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping that has not ended. `key` waits for its value, `merges` for the end of the mapping."""
+    """A list or mapping whose end has not come; `key` waits for its value, `merges` for the mapping's end."""
 
     node: Sequence | Mapping
     anchor: str | None
@@ -95,7 +92,7 @@ class _Open:
 
 
 class _Composer:
-    """Builds nodes from parser events with its own stack: libyaml's composer would overflow the C stack."""
+    """Builds nodes from parser events with a stack of its own: libyaml's composer overflows the C stack."""
 
     def __init__(self, text: str, report: Report) -> None:
         self.loader: Any = EventLoader(text)
@@ -127,8 +124,8 @@ class _Composer:
             elif kind is yaml.SequenceStartEvent or kind is yaml.MappingStartEvent:
                 if event.tag is not None:
                     self._check_tag(event)
-                if len(stack) >= MAX_DEPTH:
-                    raise self._fault(event, f"nested deeper than {MAX_DEPTH} levels")
+                if len(stack) >= DEEPEST:
+                    raise self._fault(event, f"nested deeper than {DEEPEST} levels")
                 if kind is yaml.SequenceStartEvent:
                     stack.append(_Open(Sequence([], mark.line + 1, mark.column + 1), event.anchor))
                 else:
@@ -144,7 +141,7 @@ class _Composer:
             elif kind is yaml.DocumentStartEvent:
                 documents += 1
                 if documents > 1:
-                    raise self._fault(event, "a second document; a world file has only one")
+                    raise self._fault(event, "a second document; a world file holds one")
                 continue
             elif kind is yaml.StreamEndEvent:
                 return root
@@ -178,25 +175,25 @@ class _Composer:
             if all(isinstance(source, Mapping) for source in sources):
                 top.merges = (top.merges or []) + sources
             else:
-                self.report.error("needs a mapping or a list of mappings", at, "<<")
+                self.report.error("takes a mapping or a list of mappings", at, "<<")
         elif key.text in holder.entries:
             first = holder.entries[key.text][0]
-            self.report.error(f"is a duplicate, the first is on line {first.line}", at, shown_key(key.text))
+            self.report.error(f"stands twice here, first on line {first.line}", at, shown_key(key.text))
         else:
             holder.entries[key.text] = (key, node)
 
     def _alias(self, event: Any) -> Node:
         node = self.anchors.get(event.anchor)
         if node is None:
-            raise self._fault(event, f"{quoted('*' + event.anchor)} does not refer to an earlier, complete anchor")
+            raise self._fault(event, f"{quoted('*' + event.anchor)} names no finished anchor before it")
         self.expandable -= node.weight
         if self.expandable < 0:
-            raise self._fault(event, "aliases expand to more values than allowed")
+            raise self._fault(event, "aliases here expand to more values than a world may hold")
         return node
 
     def _check_tag(self, event: Any) -> None:
         if event.tag != "!" and event.tag not in PLAIN_TAGS:
-            raise self._fault(event, f"tag {quoted(event.tag)} is refused; world files contain plain values only")
+            raise self._fault(event, f"tag {quoted(event.tag)} is refused; world files hold plain values")
 
     def _fault(self, event: Any, message: str) -> WorldError:
         mark = event.start_mark
@@ -204,7 +201,7 @@ class _Composer:
 
 
 def _merge(done: _Open) -> None:
-    """Add the entries of merged mappings that the mapping does not have. The first of several takes precedence."""
+    """Adds what merged mappings have and the mapping itself has not; of two merged, the first has its say."""
     assert isinstance(done.node, Mapping)
     for source in done.merges or ():
         assert isinstance(source, Mapping)

@@ -18,7 +18,7 @@ WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 
 
 def read_pilot(value: Value | None) -> Pilot | None:
-    """Read `none`, which is the default, or a mapping."""
+    """`none`, which is to leave it out, or a mapping."""
     if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
         return None
     if not isinstance(value.node, Mapping):
@@ -35,7 +35,7 @@ def read_pilot(value: Value | None) -> Pilot | None:
 
 
 def read_autopilot(value: Value | None) -> Autopilot | None:
-    """Read `none`, which is the default, or a mapping."""
+    """`none`, which is to leave it out, or a mapping."""
     if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
         return None
     table = value.table(AUTOPILOT_KEYS, required=("type",))
@@ -46,7 +46,7 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
     links = table.get("links")
     urls = () if links is None else tuple(entry.text() for entry in links.items())
     kind, start = table.choice("type", AUTOPILOT_TYPES, "px4"), boolean(table, "start", True)
-    # The instance of an autopilot that the run does not start is given by whoever starts it.
+    # Of those that the run does not start, somebody has chosen the instance already.
     is_any = instance is None and start and kind == "mavlink_builtin"
     like = table.get("like")
     if like is not None and kind != "mavlink_builtin":
@@ -55,21 +55,21 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Read the numbers that a table has."""
+    """Those of some numbers that a table has."""
     return {key: value.number(*ranges[key]) for key in ranges if (value := table.get(key)) is not None}
 
 
 def _waypoint(entry: Value) -> Waypoint | None:
-    """Read a position, or a mapping."""
+    """A position alone, or a mapping."""
     if isinstance(entry.node, Sequence):
-        position = entry.vector(3, limit=MAX_DISTANCE)
+        position = entry.vector(3, largest=MAX_DISTANCE)
         return None if position is None else Waypoint(np.array(position))
     table = entry.table(WAYPOINT_KEYS, required=("position",))
     value, degrees = table.get("position"), table.get("yaw_deg")
-    position = None if value is None else value.vector(3, limit=MAX_DISTANCE)
+    position = None if value is None else value.vector(3, largest=MAX_DISTANCE)
     fields = _numbers(table, WAYPOINT_RANGES)
     if degrees is not None:
         if "yaw" in fields:
-            degrees.error("cannot be combined with yaw; give one of them")
+            degrees.error("a second yaw beside yaw; give one of them")
         fields["yaw"] = math.radians(degrees.number(*map(math.degrees, WAYPOINT_RANGES["yaw"])))
     return None if position is None else Waypoint(np.array(position), **fields)

@@ -1,4 +1,4 @@
-"""Poses in world files: a position and one of five representations of a rotation, in any convention."""
+"""Poses in world files: a position and one of five ways to give a rotation, in any convention."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from sim_node.world.readers import numbers
 from sim_node.world.readers.yaml_nodes import Sequence
 from sim_node.world.readers.yaml_values import Table, Value
 
-# A deviation from unit norm below SILENT is rounding in the text; below NORMALISED, the quaternion is normalised with
-# a warning; above, it is refused.
-SILENT, NORMALISED = 1e-6, 1e-3
-# A quaternion whose deviation is at most this, the rounding of doubles, is not changed, so that it reads back exactly.
+# Off unit length by less: digits of the text. By more: mended with a warning. By more still: refused.
+SILENT, MENDED = 1e-6, 1e-3
+# Off by less, which is the rounding of doubles, it is taken as it is written: what was normalised reads back as it was.
 ROUNDING = 4e-15
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
@@ -31,12 +30,12 @@ def _quaternion(value: Value) -> FloatArray | None:
     if largest == 0.0:
         value.error("is zero; a rotation needs norm 1; did you mean [0, 0, 0, 1]?")
         return None
-    # Scale first: squares of very large and very small numbers overflow or underflow.
+    # Scaled first: squares of very large and very small numbers overflow and vanish.
     unit = quaternions.normalise(np.array(numbers) / largest)
     norm = math.hypot(*numbers)
     if abs(norm - 1.0) <= ROUNDING:
         return np.array(numbers)
-    if abs(norm - 1.0) > NORMALISED:
+    if abs(norm - 1.0) > MENDED:
         nearest = ", ".join(f"{part:.4g}" for part in unit)
         value.error(f"norm is {norm:.4g}, a rotation needs 1; did you mean [{nearest}]?")
         return None
@@ -59,17 +58,17 @@ def _matrix(value: Value) -> FloatArray | None:
     if not isinstance(value.node, Sequence) or len(value.node.items) != 3:
         value.error(f"three rows of three numbers are needed, found {value.found()}")
         return None
-    rows = [row.vector(3, limit=2.0) for row in value.items()]
+    rows = [row.vector(3, largest=2.0) for row in value.items()]
     if any(row is None for row in rows):
         return None
     matrix = np.array(rows, dtype=np.float64)
     off = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
     determinant = float(np.linalg.det(matrix))
-    if off > NORMALISED or determinant < 0.0:
-        value.error(f"is not a rotation: off orthonormal by {off:.3g}, determinant {determinant:.3g}")
+    if off > MENDED or determinant < 0.0:
+        value.error(f"is no rotation: off orthonormal by {off:.3g}, determinant {determinant:.3g}")
         return None
     if off > SILENT:
-        value.warning(f"off orthonormal by {off:.3g}; the nearest rotation is used")
+        value.warning(f"off orthonormal by {off:.3g}; the nearest rotation is taken")
     left, _, right = np.linalg.svd(matrix)
     return quaternions.from_matrix(left @ right)
 
@@ -104,7 +103,7 @@ POSE_KEYS = ("position", *ROTATIONS, "scale", "convention")
 
 
 def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:
-    """Read a pose (7,), ENU or FLU, and a scale (3,) or None. Without a value, return the identity."""
+    """Pose (7,) in house axes and scale (3,) or None; the identity where there is no value."""
     if value is None:
         return np.array(poses.IDENTITY), None
     table = value.table(POSE_KEYS)
@@ -112,9 +111,9 @@ def read_pose(value: Value | None) -> tuple[FloatArray, FloatArray | None]:
 
 
 def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
-    """Read the position, rotation and convention of a table; `convention` is the default."""
+    """The pose that a table's position, rotation and convention keys say; `convention` where it names none."""
     position_value = table.get("position")
-    position = None if position_value is None else position_value.vector(3, limit=MAX_DISTANCE)
+    position = None if position_value is None else position_value.vector(3, largest=MAX_DISTANCE)
     given = [key for key in ROTATIONS if key in table]
     rotation: FloatArray | None = None
     if given:
@@ -124,7 +123,7 @@ def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
         for second in given[1:]:
             extra = table.get(second)
             assert extra is not None
-            extra.error(f"cannot be combined with {given[0]}; give one of {', '.join(ROTATIONS)}")
+            extra.error(f"a second rotation beside {given[0]}; give one of {', '.join(ROTATIONS)}")
     pose = np.empty(7)
     pose[:3] = (0.0, 0.0, 0.0) if position is None else position
     pose[3:] = IDENTITY if rotation is None else rotation
@@ -132,7 +131,7 @@ def pose_of(table: Table, convention: str = "ENU") -> FloatArray:
 
 
 def scale_of(table: Table) -> FloatArray | None:
-    """Read the scale (3,) along the frame's own axes: one number for all three, or three, each above zero."""
+    """The scale (3,) along the frame's own axes: one number for all three, or three, each above zero."""
     value = table.get("scale")
     if value is None:
         return None

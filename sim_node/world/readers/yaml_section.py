@@ -22,7 +22,7 @@ P = TypeVar("P")
 
 
 class Named(TypedDict):
-    """Parent and locations of a frame's entry, by the names of the model's fields."""
+    """What a frame's entry says of its place in the tree, by the names of the model's fields."""
 
     parent: str
     place: Place
@@ -31,7 +31,7 @@ class Named(TypedDict):
 
 @dataclass
 class Context:
-    """What has been read of a file so far. Sections add to it in the order of their registration."""
+    """What reading one file has gathered so far; sections add to it in the order of their registration."""
 
     path: Path
     shown: Path
@@ -47,15 +47,15 @@ class Context:
     parts: dict[str, list[Any]] = field(default_factory=dict)
 
     def add(self, part: Any) -> None:
-        """Add a part of the world to those of its kind."""
+        """Add a part of the world, to those of its kind."""
         self.parts.setdefault(kind_of(type(part)).name, []).append(part)
 
     def of(self, part_type: type[P]) -> list[P]:
-        """Return the parts of a kind so far, by the class of the kind."""
+        """Return the parts so far of a kind, by the class of that kind."""
         return self.parts.get(kind_of(part_type).name, [])
 
     def find(self, reference: Value) -> tuple[Path, Path] | None:
-        """Return the file that a value refers to, and how to show it. Return None with the fault recorded."""
+        """The file that a value refers to, and how to show it; None with the fault recorded."""
         errors = len(self.report.errors)
         text = reference.text()
         if len(self.report.errors) > errors:
@@ -68,7 +68,7 @@ class Context:
         return path, path if text.startswith("package://") else self.shown.parent / text
 
     def world(self) -> World:
-        """Return the world of this file and its includes."""
+        """The world that this file and what it includes say."""
         return World(
             name=self.name or self.path.stem,
             fixed_frame=self.fixed_frame,
@@ -82,7 +82,7 @@ class Context:
 
 
 def frame_name(value: Value | None) -> str:
-    """Read a frame name; empty if there is no value. Its spelling is checked with the whole tree."""
+    """The frame name that a value holds; empty where there is none. Its spelling is checked with the whole tree."""
     if value is None:
         return ""
     errors = len(value.report.errors)
@@ -93,7 +93,7 @@ def frame_name(value: Value | None) -> str:
 
 
 def named(table: Table, name_key: str) -> tuple[str, Named]:
-    """Read the frame name under `name_key` and the parent of an entry. The name is empty if it cannot be read."""
+    """The frame name under `name_key` and the parent of an entry; the name is empty where it cannot be read."""
     name, parent = table.get(name_key), table.get("parent")
     place = table.value.place if name is None else name.place
     parent_place = Place(place.where, f"{table.value.path}.parent") if parent is None else parent.place
@@ -101,7 +101,7 @@ def named(table: Table, name_key: str) -> tuple[str, Named]:
 
 
 Section = Callable[[Value, Context], None]
-# Sections are read in this order, independent of their order in the file.
+# They are read in this order, whatever the order in the file.
 SECTIONS: Registry[str, Section] = Registry(
     "section",
     shipped=tuple(

@@ -1,4 +1,4 @@
-"""The section `systems` of a world file: bodies, shapes and connectors, and the mates that assemble them."""
+"""The `systems` of a world file: bodies, shapes and connectors, and the mates that put them together."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ PART_KEYS = ("systems", "bodies", "geometry", "connectors", "mates")
 SYSTEM_KEYS = ("name", "parent", "pose", *PART_KEYS)
 INNER_KEYS = ("name", "pose", *PART_KEYS)
 BODY_KEYS = ("name", "pose", "geometry", "connectors", "mass", "center", "inertia", "static", "velocity", "spin")
-# A mesh has no known volume, and thus no density.
+# A mesh has no volume to weigh by.
 SHAPE_KEYS = (*(key for key in GEOMETRY_KEYS if key not in ("mesh", "scale")), "name")
 
 
 @section("systems")
 def read_systems(value: Value, context: Context) -> None:
-    """Read a list of systems."""
+    """A list of systems."""
     for entry in value.items():
         table = entry.table(SYSTEM_KEYS, required=("name",))
         parent = table.get("parent")
@@ -47,18 +47,18 @@ def read_systems(value: Value, context: Context) -> None:
 
 
 def _system(entry: Value, table: Table, context: Context) -> System | None:
-    """Read a system and what it owns. Invalid parts are left out."""
+    """A system and what it owns; what is faulty is left out."""
     name = frame_name(table.get("name"))
     owned = _Names()
     systems: list[System] = []
     bodies: list[RigidBody] = []
     for inner in _items(table, "systems"):
         system = _system(inner, inner.table(INNER_KEYS, required=("name",)), context)
-        if system is not None and owned.add(system.name, inner):
+        if system is not None and owned.take(system.name, inner):
             systems.append(system)
     for part in _items(table, "bodies"):
         body = _body(part, context)
-        if body is not None and owned.add(body.name, part):
+        if body is not None and owned.take(body.name, part):
             bodies.append(body)
     mates = [read_mate(part, index) for index, part in enumerate(_items(table, "mates"))]
     if not name:
@@ -76,15 +76,15 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
 
 
 class _Names:
-    """The names of what a system owns, which must be unique."""
+    """What a system owns is told apart by name."""
 
     def __init__(self) -> None:
         self._first: dict[str, Value] = {}
 
-    def add(self, name: str, value: Value) -> bool:
-        """Record a name and return whether it is valid and unique. Record a fault if it is not."""
+    def take(self, name: str, value: Value) -> bool:
+        """Whether a name may stand; a fault where it may not."""
         if "/" in name:
-            value.error(f"the name {name!r} has a slash, which is not allowed in a system")
+            value.error(f"the name {name!r} has a slash; inside a system names have one part")
             return False
         first = self._first.setdefault(name, value)
         if first is not value:
@@ -100,7 +100,7 @@ def _body(entry: Value, context: Context) -> RigidBody | None:
         table.get(key) for key in ("mass", "center", "inertia", "velocity", "spin")
     )
     kilograms = None if mass is None else mass.number(0.0, MAX_MASS)
-    middle = None if centre is None else centre.vector(3, limit=MAX_DISTANCE)
+    middle = None if centre is None else centre.vector(3, largest=MAX_DISTANCE)
     speeds = [[0.0, 0.0, 0.0] if v is None else v.vector(3) or [0.0, 0.0, 0.0] for v in (velocity, spin)]
     fields: dict[str, Any] = {
         "pose": _pose(table),
@@ -114,12 +114,12 @@ def _body(entry: Value, context: Context) -> RigidBody | None:
     }
     if not name:
         return None
-    # Enough to check the tree.
+    # Enough for the tree to be judged.
     return RigidBody(name, place=entry.place, **(fields if len(entry.report.errors) == errors else {}))
 
 
 def _geometries(table: Table, context: Context) -> tuple[ContactGeometry, ...]:
-    """Read shapes, which have a density (kg/m^3) unless they have a mass."""
+    """Shapes with a density (kg/m^3), unless they say their mass."""
     shapes = []
     for index, entry in enumerate(_items(table, "geometry")):
         shape = read_shape(entry, context, SHAPE_KEYS)
@@ -133,13 +133,13 @@ def _geometries(table: Table, context: Context) -> tuple[ContactGeometry, ...]:
 
 
 def _pose(table: Table) -> FloatArray | None:
-    """Read a pose; None if it is undefined."""
+    """A pose, or None where it is left open."""
     value = table.get("pose")
     if value is None:
         return None
     pose, scale = read_pose(value)
     if scale is not None:
-        value.error("systems and bodies have no scale")
+        value.error("systems and bodies have sizes of their own; scale is for frames")
     return np.array(poses.IDENTITY) if pose is None else pose
 
 
@@ -149,7 +149,7 @@ def _items(table: Table, key: str) -> Iterator[Value]:
 
 
 def _connectors(table: Table) -> tuple[MateConnector, ...]:
-    """Read a mapping of connectors by name."""
+    """A mapping of connectors by name."""
     value = table.get("connectors")
     if value is None:
         return ()

@@ -1,4 +1,4 @@
-"""Values of world files: numbers, vectors, texts, and free parameters."""
+"""Values of world files: numbers, vectors and words, and free parameters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sim_node.text import did_you_mean
-from sim_node.world.model import MAX_STAMP_NS
+from sim_node.world.model import LATEST_NS
 from sim_node.world.problems import MAX_SHOWN, KeyPlace, Place, Problem, Where, quoted, shortened, shown_key
 from sim_node.world.readers.numbers import NON_FINITE, as_nanoseconds, as_number
 from sim_node.world.readers.report import Report, Setting
@@ -17,9 +17,9 @@ from sim_node.world.readers.yaml_nodes import Mapping, Node, Scalar, Sequence
 
 
 def read_parameters(value: Value, but: tuple[str, ...] = ()) -> tuple[dict[str, Any], dict[str, KeyPlace]]:
-    """Return the contents of a mapping and their locations by key path, without the keys in `but`.
+    """What a mapping holds, and where, by key path; keys in `but` are left out.
 
-    Plain scalars become numbers, booleans or None if they are spelled so, else texts.
+    Plain scalars become numbers, booleans and None where they are spelt so, texts otherwise.
     """
     places: dict[str, KeyPlace] = {}
     if not isinstance(value.node, Mapping):
@@ -69,7 +69,7 @@ _NO_TEXT = frozenset((*NULL, *TRUE, *FALSE))
 
 
 class Value:
-    """A node and its location: file and key path. It is read as the type that the schema expects."""
+    """One node with its place: which file, which key path. Reads are by the type that the schema expects."""
 
     __slots__ = ("holder", "key", "node", "report")
 
@@ -89,28 +89,28 @@ class Value:
 
     @property
     def where(self) -> Where:
-        """Location of the value's first character."""
+        """The place of the value's first character."""
         return Where(self.report.file, self.node.line, self.node.column)
 
     @property
     def place(self) -> Place:
-        """Location of the value, and the key path to it."""
+        """Where the value stands and the key path to it."""
         return Place(self.where, self.path)
 
     def error(self, message: str) -> None:
-        """Record a fault of this value."""
+        """Records a fault of this value."""
         self.report.errors.append(Problem(self.where, self.path, message))
 
     def warning(self, message: str) -> None:
-        """Record something that was corrected."""
+        """Records something mended on reading."""
         self.report.warnings.append(Problem(self.where, self.path, message))
 
     def sets(self, value: object, *fields: str) -> None:
-        """Record that this value sets a field of the whole world, which has an effect only in the file that is run."""
+        """Notes that this value sets a field of the whole world, which it can only do in the file that is run."""
         self.report.settings.append(Setting(self.place, fields, value))
 
     def found(self) -> str:
-        """Describe the value in a few words."""
+        """What stands here, in a few words."""
         node = self.node
         if isinstance(node, Mapping):
             return "a mapping"
@@ -123,7 +123,7 @@ class Value:
     # Scalars
 
     def text(self) -> str:
-        """Read a string. Numbers, booleans and null are refused unless they are quoted; then the result is empty."""
+        """A string, empty where there is none; numbers, booleans and null are refused where they are not quoted."""
         node = self.node
         if isinstance(node, Scalar):
             if not node.plain:
@@ -137,7 +137,7 @@ class Value:
         return ""
 
     def choice(self, allowed: Iterable[str], default: str) -> str:
-        """Read one of the allowed words."""
+        """One of some words."""
         allowed = list(allowed)
         word = self.node.text if isinstance(self.node, Scalar) else None
         if word in allowed:
@@ -147,7 +147,7 @@ class Value:
         return default
 
     def number(self, low: float = -math.inf, high: float = math.inf, default: float = 0.0) -> float:
-        """Read a finite number in [low, high]."""
+        """A finite number in [low, high]."""
         number = _number(self.node)
         if low <= number <= high and math.isfinite(number):
             return number
@@ -163,45 +163,39 @@ class Value:
         return default
 
     def nanoseconds(self, low_ns: int = 0) -> int | None:
-        """Read a time in seconds, exactly, as whole nanoseconds in [low_ns, MAX_STAMP_NS].
-
-        Return None if it is invalid.
-        """
+        """A time or duration given in seconds, exactly, as whole nanoseconds in [low_ns, LATEST_NS]; None if none."""
         if not math.isfinite(_number(self.node)):
             self.number()
             return None
         assert isinstance(self.node, Scalar)
         nanoseconds = as_nanoseconds(self.node.text)
-        if nanoseconds is not None and low_ns <= nanoseconds <= MAX_STAMP_NS:
+        if nanoseconds is not None and low_ns <= nanoseconds <= LATEST_NS:
             return nanoseconds
-        allowed = f"{low_ns / 1e9:.10g} to {MAX_STAMP_NS // 1_000_000_000} s (stamps hold 31 bits of seconds)"
+        allowed = f"{low_ns / 1e9:.10g} to {LATEST_NS // 1_000_000_000} s (stamps hold 31 bits of seconds)"
         self.error(f"{shortened(self.node.text)} s is out of range; allowed: {allowed}")
         return None
 
     # Lists and mappings
 
     def items(self) -> Iterator[Value]:
-        """Iterate over the entries of a list."""
+        """The entries of a list."""
         if not isinstance(self.node, Sequence):
             self.error(f"a list is needed, found {self.found()}")
             return
         for index, node in enumerate(self.node.items):
             yield Value(node, self.report, index, self)
 
-    def vector(self, size: int, limit: float = math.inf) -> list[float] | None:
-        """Read a list of `size` finite numbers with absolute values up to `limit`.
-
-        Return None with the fault recorded.
-        """
+    def vector(self, size: int, largest: float = math.inf) -> list[float] | None:
+        """A list of `size` finite numbers of at most `largest` in size, or None with the fault recorded."""
         node = self.node
         if not isinstance(node, Sequence) or len(node.items) != size:
             self.error(f"a list of {size} numbers is needed, found {self.found()}")
             return None
         numbers = [_number(item) for item in node.items]
-        if all(map(math.isfinite, numbers)) and max(map(abs, numbers)) <= limit:
+        if all(map(math.isfinite, numbers)) and max(map(abs, numbers)) <= largest:
             return numbers
         for item in self.items():
-            item.number(-limit, limit)
+            item.number(-largest, largest)
         return None
 
     def table(
@@ -253,25 +247,25 @@ class Table:
         return None if entry is None else Value(entry[1], self.value.report, spelled, self.value)
 
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
-        """Read the word under `name`, or return the default."""
+        """The word under `name`, or the default."""
         value = self.get(name)
         return default if value is None else value.choice(allowed, default)
 
 
 def boolean(table: Table, key: str, default: bool) -> bool:
-    """Read the truth value under `key`, or return the default."""
+    """The truth value under `key`, or the default."""
     value = table.get(key)
     return default if value is None else value.choice((*TRUE, *FALSE), "true" if default else "false") in TRUE
 
 
 def _number(node: Node) -> float:
-    """Return the number of a node, or NaN. A quoted text is not a number."""
+    """The number that a node is, NaN where it is none; what is quoted is no number."""
     return as_number(node.text) if isinstance(node, Scalar) and node.plain else math.nan
 
 
 def _range(low: float, high: float) -> str:
     if math.isinf(low) and math.isinf(high):
-        return "the range of a 64-bit float"
+        return "what a 64-bit float holds"
     if math.isinf(high):
         return f"{low:g} or more"
     if math.isinf(low):

@@ -1,4 +1,4 @@
-"""The section `vehicles` of a world file, and the files of vehicle models."""
+"""The `vehicles` of a world file, and the files of vehicle models that they name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
 from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
 VEHICLE_KEYS = ("name", "model", "parent", "pose", "pilot", "autopilot", "sensors")
-# Keys of a vehicle on a body of the world, whose frames and sensors are in the world, too.
+# Of a vehicle on a body of the world, which says itself what a model says of others.
 ON_BODY_KEYS = ("name", "body", "rotor", "rotors", "drag", "pilot", "autopilot")
 MODEL_KEYS = ("inertial", "geometry", "rotor", "rotors", "drag", "frames", "sensors")
 COEFFICIENTS = ("thrust_coefficient", "moment_coefficient", "max_speed", "min_speed", "drag_coefficient")
@@ -38,8 +38,8 @@ NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "posi
 
 
 @dataclass(frozen=True)
-class VehicleModel:
-    """The contents of a model file. Names of frames and sensors are relative to the vehicle's name."""
+class Model:
+    """What a model file says; names of frames and sensors are those below the vehicle's own."""
 
     rotors: tuple[Rotor, ...]
     inertial: Inertial | None
@@ -52,11 +52,8 @@ class VehicleModel:
 
 @section("vehicles")
 def read_vehicles(value: Value, context: Context) -> None:
-    """Read a list of vehicles.
-
-    Each becomes a body NAME/base_link, frames NAME/rotor_0, ..., and its model's sensors.
-    """
-    models: dict[Path, VehicleModel | None] = {}
+    """A list of vehicles: each becomes a body NAME/base_link, frames NAME/rotor_0 and on, and its model's sensors."""
+    models: dict[Path, Model | None] = {}
     for entry in value.items():
         errors = len(entry.report.errors)
         if isinstance(entry.node, Mapping) and "body" in entry.node.entries:
@@ -96,7 +93,7 @@ def read_vehicles(value: Value, context: Context) -> None:
 
 
 def _read_on_body(entry: Value, context: Context) -> None:
-    """Read a vehicle on a body of the world. The world also contains its frames and sensors."""
+    """A vehicle on a body of the world, whose frames and sensors the world has as well."""
     errors = len(entry.report.errors)
     table = entry.table(ON_BODY_KEYS, required=("name", "rotors"))
     drags = _drag(table.get("drag"))
@@ -115,7 +112,7 @@ def _read_on_body(entry: Value, context: Context) -> None:
 
 
 def _prefix(value: Value | None) -> str:
-    """Read the vehicle's name, the prefix of all its frames. It is empty with the fault recorded."""
+    """The vehicle's name, before all of its frames; empty with the fault recorded."""
     name = frame_name(value)
     fault = names.fault(name) if name else None
     if fault and value is not None:
@@ -124,24 +121,24 @@ def _prefix(value: Value | None) -> str:
 
 
 def _below(prefix: str, frame: Any) -> Any:
-    """Return a frame or sensor of a model below the vehicle's name."""
+    """A frame or sensor of a model under the vehicle's name."""
     parent = names.prefixed(prefix, frame.parent or BASE_LINK)
     return replace(frame, name=names.prefixed(prefix, frame.name), parent=parent)
 
 
 def _rotor_pose(rotor: Rotor) -> FloatArray:
-    """Return a rotor's pose (7,) in its body: the shortest rotation that rotates z to its axis."""
+    """A rotor's frame in its body (7,): turned the shortest way that takes z to its axis."""
     x, y, z = rotor.axis.tolist()
     norm = math.sqrt(max(2.0 + 2.0 * z, 0.0))
     turned = (-y / norm, x / norm, 0.0, 0.5 * norm) if norm > 1e-6 else (1.0, 0.0, 0.0, 0.0)
     return np.array([*rotor.position, *turned])
 
 
-# Models of vehicles
+# Models
 
 
-def _model(value: Value | None, context: Context, known: dict[Path, VehicleModel | None]) -> VehicleModel | None:
-    """Return the model of an entry: a shipped one, or a file. Each file is read once."""
+def _model(value: Value | None, context: Context, known: dict[Path, Model | None]) -> Model | None:
+    """The model that an entry names: one that is shipped, or a file; each file is read once."""
     if value is None:
         return None
     found = _model_file(value, context)
@@ -165,8 +162,8 @@ def _model_file(value: Value, context: Context) -> tuple[Path, Path] | None:
     return None
 
 
-def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | None:
-    """Read the model in a file. Return None with the faults, located in that file, in the report."""
+def _read_model(path: Path, shown: Path, context: Context) -> Model | None:
+    """The model in a file; None with the faults, told of that file, in the report."""
     report = context.report.about(str(shown))
     report.files.append(path)
     errors = len(report.errors)
@@ -188,7 +185,7 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
             read(part, inside)
     drag = table.get("drag")
     linear, quadratic = _drag(drag)
-    model = VehicleModel(
+    model = Model(
         _rotors(table.get("rotors"), table.get("rotor")),
         read_inertial(table.get("inertial")),
         read_geometry(table.get("geometry"), inside),
@@ -209,7 +206,7 @@ def _drag(value: Value | None) -> tuple[FloatArray, FloatArray]:
 
 
 def _along_axes(value: Value | None) -> FloatArray:
-    """Read one number for all three axes, or a list of three."""
+    """One number for all three axes, or a list of three."""
     if value is None:
         return np.zeros(3)
     if isinstance(value.node, Sequence):
@@ -219,7 +216,7 @@ def _along_axes(value: Value | None) -> FloatArray:
 
 
 def _rotors(value: Value | None, shared: Value | None) -> tuple[Rotor, ...]:
-    """Read a list of rotors. `rotor` contains the defaults of all."""
+    """A list of rotors; what a rotor leaves open is what `rotor` says of all."""
     common = None if shared is None else shared.table(tuple(key for key in ROTOR_KEYS if key != "position"))
     if value is None:
         return ()
@@ -248,9 +245,9 @@ def _rotor(entry: Value, common: Table | None) -> Rotor | None:
     if lag is not None:
         fields["time_constant_up"], fields["time_constant_down"] = _time_constants(lag)
     fields["spin"] = "ccw" if spin is None else spin.choice(SPINS, "ccw")
-    fields["position"] = None if position is None else position.vector(3, limit=MAX_DISTANCE)
+    fields["position"] = None if position is None else position.vector(3, largest=MAX_DISTANCE)
     if axis is not None:
-        fields["axis"] = axis.vector(3, limit=MAX_DISTANCE)
+        fields["axis"] = axis.vector(3, largest=MAX_DISTANCE)
         if fields["axis"] is not None and not any(fields["axis"]):
             axis.error("is zero; an axis needs a direction")
     if "max_speed" in fields and fields.get("min_speed", 0.0) >= fields["max_speed"]:
@@ -259,7 +256,7 @@ def _rotor(entry: Value, common: Table | None) -> Rotor | None:
 
 
 def _time_constants(value: Value) -> tuple[float, float]:
-    """Read one number, or [up, down]."""
+    """One number, or [up, down]."""
     low, high = ROTOR_RANGES["time_constant_up"]
     if not isinstance(value.node, Sequence):
         number = value.number(low, high)

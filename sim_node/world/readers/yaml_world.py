@@ -1,4 +1,4 @@
-"""World files in YAML: read the sections of a file, or of plain data."""
+"""World files in YAML: the sections of one file, or of plain data, one after the other."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sim_node.world.readers.yaml_values import Value
 
 
 def read_data(data: AnyMapping[str, Any], world: World) -> tuple[Context, Report]:
-    """Read sections from plain data, as in the file of a world. Return the context and the report.
+    """Return what sections say and the faults in them, read as in the file of a world, whose fixed frame holds.
 
-    The fixed frame is that of the world. Paths may lead anywhere: they were checked when they were first read.
+    Paths of files are those of the machine, and may lead anywhere: they were checked where they were first read.
     """
     report = Report("")
     path = Path(world.source or f"{world.name}.yaml")
@@ -52,7 +52,7 @@ def _text(value: Any) -> str:
 
 @reader(".yaml", ".yml")
 def read_yaml(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """Return the world of a YAML file, or None with the faults in `report`."""
+    """The world of one YAML file, or None with the faults in `report`."""
     text = read_text(path, report)
     if text is None:
         return None
@@ -62,7 +62,7 @@ def read_yaml(path: Path, shown: Path, roots: Roots, report: Report, including: 
         report.errors.extend(error.problems)
         return None
     if root is None:
-        report.error("is empty; a world needs at least a name")
+        report.error("is empty; a world has at least a name")
         return None
     context = Context(path, shown, roots, report, (*including, path.resolve()))
     table = Value(root, report).table(tuple(SECTIONS), aliases=SECTION_ALIASES)

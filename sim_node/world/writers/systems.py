@@ -1,4 +1,4 @@
-"""Bodies, systems and mates as data of world files."""
+"""Bodies, systems and mates as world files write them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from sim_node.world.systems import (
     RigidBody,
     System,
 )
-from sim_node.world.writers.values import given, one_or_more, pose_data
+from sim_node.world.writers.values import given, one_or_more, pose_words
 
 
-def joint_data(body: Body) -> dict[str, Any] | None:
-    """Return the joint of a body, its friction, springs and start; None for a frozen body, which needs no entry."""
+def joint_words(body: Body) -> dict[str, Any] | None:
+    """Return the joint of a body, its friction, springs and start; None for a frozen body, where nothing is said."""
     states = {key: getattr(body, key) for key in ("damping", "armature", "spring_stiff", "spring_zero", "q", "qd")}
     if not body.type.parts and all(values is None for values in states.values()):
         return None
@@ -32,46 +32,46 @@ def joint_data(body: Body) -> dict[str, Any] | None:
     }
 
 
-def geometry_data(shape: Geometry, refer: Refer) -> dict[str, Any]:
+def geometry_words(shape: Geometry, refer: Refer) -> dict[str, Any]:
     """Return a shape with its sizes, mass, pose and colour."""
     if shape.file is not None:
-        data: dict[str, Any] = {shape.shape: refer(shape.file), "scale": shape.size}
+        words: dict[str, Any] = {shape.shape: refer(shape.file), "scale": shape.size}
     else:
-        data = {shape.shape: one_or_more(shape.size) if len(shape.size) else True}
-    return given({**data, "mass": shape.mass, "pose": pose_data(shape.pose), "color": shape.colour})
+        words = {shape.shape: one_or_more(shape.size) if len(shape.size) else True}
+    return given({**words, "mass": shape.mass, "pose": pose_words(shape.pose), "color": shape.colour})
 
 
-def inertial_data(inertial: Inertial) -> dict[str, Any]:
+def inertial_words(inertial: Inertial) -> dict[str, Any]:
     """Return mass, centre and moments of inertia."""
     return {
         "mass": inertial.mass,
         "center": inertial.centre.tolist(),
-        "inertia": inertia_data(inertial.inertia),
+        "inertia": inertia_words(inertial.inertia),
     }
 
 
-def inertia_data(inertia: FloatArray) -> list[float]:
-    """Return the three moments, and the three products unless all are zero."""
+def inertia_words(inertia: FloatArray) -> list[float]:
+    """Return the three moments, and the three products where one is not zero."""
     (xx, xy, xz), (_, yy, yz), (_, _, zz) = inertia.tolist()
     return [xx, yy, zz, *((xy, xz, yz) if any((xy, xz, yz)) else ())]
 
 
-def system_data(system: System, refer: Refer) -> dict[str, Any]:
-    """Return a system with everything that it owns."""
-    return _without_empty(
+def system_words(system: System, refer: Refer) -> dict[str, Any]:
+    """Return a system with all that it owns."""
+    return _said(
         {
             "name": system.name,
-            "pose": None if system.pose is None else pose_data(system.pose),
+            "pose": None if system.pose is None else pose_words(system.pose),
             "connectors": _connectors(system.connectors),
             "geometry": [_geometry(shape, refer) for shape in system.geometries],
             "bodies": [_body(body, refer) for body in system.bodies],
-            "systems": [system_data(inner, refer) for inner in system.systems],
+            "systems": [system_words(inner, refer) for inner in system.systems],
             "mates": [_mate(mate) for mate in system.mates],
         }
     )
 
 
-def attachment_data(attachment: Attachment) -> dict[str, Any]:
+def attachment_words(attachment: Attachment) -> dict[str, Any]:
     """Return the mate of a frame or a sensor."""
     mate = attachment.mate
     return {
@@ -82,15 +82,15 @@ def attachment_data(attachment: Attachment) -> dict[str, Any]:
 
 
 def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
-    return _without_empty(
+    return _said(
         {
             "name": body.name,
-            "pose": None if body.pose is None else pose_data(body.pose),
+            "pose": None if body.pose is None else pose_words(body.pose),
             "geometry": [_geometry(shape, refer) for shape in body.geometries],
             "connectors": _connectors(body.connectors),
             "mass": body.mass,
             "center": body.centre,
-            "inertia": None if body.inertia is None else inertia_data(body.inertia),
+            "inertia": None if body.inertia is None else inertia_words(body.inertia),
             "static": body.static,
             "velocity": None if body.speed is None else body.speed[:3],
             "spin": None if body.speed is None else body.speed[3:],
@@ -99,13 +99,13 @@ def _body(body: RigidBody, refer: Refer) -> dict[str, Any]:
 
 
 def _geometry(shape: ContactGeometry, refer: Refer) -> dict[str, Any]:
-    """Return a shape. Without a mass, it gets the default density, or none if it has no mass."""
-    data = {"name": shape.name, **geometry_data(shape.geometry, refer)}
+    """A shape without a mass is weighed by the density that all have unless it says that it weighs nothing."""
+    words = {"name": shape.name, **geometry_words(shape.geometry, refer)}
     if not shape.geometry.mass:
-        del data["mass"]
+        del words["mass"]
         if not shape.massive:
-            data["density"] = 0.0
-    return data
+            words["density"] = 0.0
+    return words
 
 
 def _connectors(connectors: Sequence[MateConnector]) -> dict[str, Any]:
@@ -142,6 +142,6 @@ def _one_or_more(values: tuple[float, ...] | None) -> Any:
     return values[0] if values is not None and len(values) == 1 else values
 
 
-def _without_empty(data: dict[str, Any]) -> dict[str, Any]:
-    """Return the values that are neither None nor empty."""
-    return {key: value for key, value in given(data).items() if value not in ([], {})}
+def _said(words: dict[str, Any]) -> dict[str, Any]:
+    """What is neither None nor empty."""
+    return {key: value for key, value in given(words).items() if value not in ([], {})}

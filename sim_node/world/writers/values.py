@@ -1,4 +1,4 @@
-"""Values as data of world files, which reads back as the same numbers."""
+"""Values as world files write them: data that reads back as the same numbers."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from sim_node.world.fields import PROVENANCE
 
 
 def seconds(nanoseconds: int) -> float | decimal.Decimal:
-    """Return a time in seconds: as a float if that represents the nanosecond exactly, else as a decimal."""
+    """Return a time in seconds: as a float where that says the nanosecond, else as a decimal that does."""
     number, exact = nanoseconds / 1e9, decimal.Decimal(nanoseconds).scaleb(-9)
     return number if decimal.Decimal(repr(number)) == exact else exact
 
 
-def pose_data(pose: FloatArray, scale: FloatArray | None = None) -> dict[str, Any]:
-    """Return a pose (7,), and the scale of a frame if it has one."""
-    data = {"position": pose[:3].tolist(), "quaternion": pose[3:].tolist()}
-    return data if scale is None else {**data, "scale": scale.tolist()}
+def pose_words(pose: FloatArray, scale: FloatArray | None = None) -> dict[str, Any]:
+    """Return a pose (7,), and the scale of a frame that has one."""
+    words = {"position": pose[:3].tolist(), "quaternion": pose[3:].tolist()}
+    return words if scale is None else {**words, "scale": scale.tolist()}
 
 
 def one_or_more(values: FloatArray) -> Any:
-    """Return a single number, or a list of several."""
+    """Return a number where there is one, else the list of them."""
     numbers = values.tolist()
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values that are not None as plain data, in order."""
-    return {key: plain(value) for key, value in values.items() if value is not None}
+def given(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Return plain data of what is not None, in its order."""
+    return {key: plain(value) for key, value in words.items() if value is not None}
 
 
 def plain(value: Any) -> Any:
@@ -47,14 +47,14 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, Path):
         return str(value)
-    return data_of(value) if is_dataclass(value) and not isinstance(value, type) else value
+    return words_of(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def data_of(part: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name; a `pose` as position and quaternion."""
-    data: dict[str, Any] = {}
+def words_of(part: Any) -> dict[str, Any]:
+    """Return what the fields of a dataclass say, under their names; a `pose` as position and quaternion."""
+    words: dict[str, Any] = {}
     for field in fields(part):
         value = getattr(part, field.name)
         if value is not None and field.name not in PROVENANCE:
-            data[field.name] = pose_data(np.asarray(value)) if field.name == "pose" else plain(value)
-    return data
+            words[field.name] = pose_words(np.asarray(value)) if field.name == "pose" else plain(value)
+    return words

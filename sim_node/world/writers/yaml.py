@@ -1,4 +1,4 @@
-"""Worlds as YAML: a file that reads back as the same world, to the last bit of its numbers."""
+"""Worlds to YAML: a file that reads back as the same world, to the last bit of its numbers."""
 
 from __future__ import annotations
 
@@ -21,39 +21,31 @@ from sim_node.world.readers.numbers import NON_FINITE, as_number
 from sim_node.world.readers.yaml_section import SECTIONS
 from sim_node.world.readers.yaml_values import FALSE, NULL, TRUE
 from sim_node.world.readers.yaml_world import read_data
-from sim_node.world.writers.values import data_of, given, seconds
+from sim_node.world.writers.values import given, seconds, words_of
 
-# Fields of a world other than its parts.
+# What a world says beside its parts, by its fields.
 SETTINGS = ("name", "fixed_frame", "origin", "time", "physics", "static_patterns")
-# Tolerance for numbers that reading changes, such as a quaternion from single precision, which is normalised.
+# Of numbers that are not exactly what they were, such as a quaternion from single precision, which reading normalises.
 CLOSE = 1e-6
 _WORDS = frozenset((*NULL, *TRUE, *FALSE))
 
 
 def absolute(path: Path) -> str:
-    """Return an absolute path."""
+    """Return a path that means the same file from anywhere."""
     return str(path.resolve())
 
 
 def to_yaml(world: World, refer: Refer = absolute) -> str:
     """Return the text of a world file.
 
-    Defaults and included parts are written in full; vehicles are written on their bodies; models are included from
-    their files.
-
-    Args:
-        world: The world.
-        refer: Returns how the file refers to a mesh or a model; by default its absolute path.
-
-    Returns:
-        The text.
-
-    Raises:
-        WorldError: Lists everything that world files cannot express: loops, markers, ranges of positions, options of
-            MuJoCo and the like.
+    refer: how the file names a mesh or a model, of which the world knows the path; by default the
+    absolute one.
+    Everything is said in full, whatever was included or left to defaults; vehicles are written on their bodies. Models
+    are included from their files. Raises WorldError that names all that world files have no words for: loops, markers,
+    ranges of positions, options of MuJoCo and the like.
     """
     sections = Sections.of(world, refer)
-    problems = [_wordless(kind, Where(world.source)) for kind in sections.wordless] or list(_unwritable(world))
+    problems = [_wordless(kind, Where(world.source)) for kind in sections.wordless] or list(_unsaid(world))
     if problems:
         raise WorldError(problems)
     return yaml.dump(
@@ -64,8 +56,8 @@ def to_yaml(world: World, refer: Refer = absolute) -> str:
 class Sections(NamedTuple):
     """The sections of a world file as plain data, in the order in which they are read.
 
-    spans: for each kind of part whose parts are in the list of another section: that section, the index of the first
-    part there, and the index after the last. wordless: the kinds that world files cannot express.
+    spans: for each kind of part whose parts are in the list of another section, that section, and the first and the
+    last but one of them there. wordless: the kinds of the parts that world files have no words for.
     """
 
     data: dict[str, Any]
@@ -74,7 +66,7 @@ class Sections(NamedTuple):
 
     @classmethod
     def of(cls, world: World, refer: Refer = absolute) -> Sections:
-        """Return the sections of a world."""
+        """Return what a world says."""
         data: dict[str, Any] = {}
         spans: dict[str, tuple[str, int, int]] = {}
         wordless = []
@@ -92,26 +84,26 @@ class Sections(NamedTuple):
 
 
 def _settings(world: World) -> dict[str, Any]:
-    """Return the fields of a world other than its parts."""
+    """What a world says beside its parts."""
     time = {"start": seconds(world.time.start_ns), "step": seconds(world.time.step_ns)}
     patterns = list(world.static_patterns) if world.static_patterns != SENSOR_PATTERNS else None
     settings = {"world": world.name, "fixed_frame": world.fixed_frame, "origin": world.origin, "time": time}
-    return given({**settings, "static_patterns": patterns, "physics": physics_data(world)})
+    return given({**settings, "static_patterns": patterns, "physics": physics_words(world)})
 
 
-def physics_data(world: World) -> dict[str, Any]:
-    """Return how bodies are simulated."""
-    physics = data_of(world.physics)
+def physics_words(world: World) -> dict[str, Any]:
+    """Return how bodies are integrated."""
+    physics = words_of(world.physics)
     timestep_ns = physics.pop("timestep_ns", None)
     del physics["options"]
     return physics if timestep_ns is None else {**physics, "timestep": seconds(timestep_ns)}
 
 
-# What cannot be written
+# What cannot be said
 
 
-def _unwritable(world: World) -> Iterator[Problem]:
-    """Yield what is lost or refused when the sections of a world are read back."""
+def _unsaid(world: World) -> Iterator[Problem]:
+    """What is lost or refused where the sections of a world are read again."""
     context, report = read_data(Sections.of(world).data, world)
     yield from report.errors
     if report.errors:
@@ -123,7 +115,7 @@ def _unwritable(world: World) -> Iterator[Problem]:
     for name, kind in PARTS.items():
         before, after = kind.parts(world), kind.parts(back)
         if len(before) != len(after):
-            yield Problem(Where(world.source), name, f"a world file can express only {len(after)} of {len(before)}")
+            yield Problem(Where(world.source), name, f"of {len(before)} a world file can say {len(after)}")
             continue
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             for at in _differing(one, other, f"{name}[{index}]"):
@@ -131,11 +123,11 @@ def _unwritable(world: World) -> Iterator[Problem]:
 
 
 def _wordless(at: str, where: Where) -> Problem:
-    return Problem(where, at, f"a world file cannot express {at.rpartition('.')[2]}")
+    return Problem(where, at, f"a world file has no words for {at.rpartition('.')[2]}")
 
 
 def _differing(one: Any, other: Any, at: str) -> Iterator[str]:
-    """Yield the key paths below `at` that differ by more than rounding."""
+    """The key paths below `at` of what differs by more than rounding."""
     if is_dataclass(one) and type(one) is type(other):
         for field in fields(one):
             if field.name not in PROVENANCE:
@@ -167,7 +159,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """A dumper whose texts are texts to the reader of world files, and whose numbers are numbers."""
+    """YAML in which every text is a text to the reader of world files, and every number a number."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -14,7 +14,7 @@ from sim_node.world.part import Entry, Kind, Mobility, Refer, part
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, named, section
 from sim_node.world.readers.yaml_values import Value
-from sim_node.world.writers.values import pose_data
+from sim_node.world.writers.values import pose_words
 
 MAX_LENGTH, MAX_RATE, MAX_PALLETS = 1000.0, 20.0, 10_000
 
@@ -76,7 +76,7 @@ class Belts(Kind[Belt]):
 
     def data(self, part: Belt, refer: Refer) -> dict[str, Any]:
         """What `read_belts` reads."""
-        place = {"name": part.name, "parent": part.parent, "pose": pose_data(part.pose)}
+        place = {"name": part.name, "parent": part.parent, "pose": pose_words(part.pose)}
         return {**place, "length": part.length, "speed": part.speed, "pallets": part.pallets}
 
 

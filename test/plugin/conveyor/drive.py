@@ -47,7 +47,7 @@ def read_drive(entry: Value, context: Context) -> None:
     table = entry.table(("type", "body", "velocity", "coefficient"), required=("body", "velocity", "coefficient"))
     body, velocity, coefficient = (table.get(key) for key in ("body", "velocity", "coefficient"))
     if body and velocity and coefficient:
-        towards = velocity.vector(3, limit=20.0) or (0.0, 0.0, 0.0)
+        towards = velocity.vector(3, largest=20.0) or (0.0, 0.0, 0.0)
         drive = BeltDrive(frame_name(body), np.array(towards), coefficient.number(0.0, 1e6), place=body.place)
         context.add(drive)
 
