@@ -33,7 +33,7 @@ UNDOCUMENTED = (
     "sim_node.sensors",
     "sim_node.world",
 )
-AMBIGUOUS = ("Body",)
+AMBIGUOUS = ("Body", "UnknownFrame")
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
 
 

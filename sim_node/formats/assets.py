@@ -1,4 +1,4 @@
-"""Files that a model refers to: each is found within the roots, read once, and passed to MuJoCo under a unique name."""
+"""What a model refers to: each file found within the roots, read once, and handed to MuJoCo under a name of its own."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from sim_node.world.locate import LocateError
 from sim_node.world.readers.files import MAX_BYTES
 from sim_node.world.readers.xml_elements import Element
 
-MAX_TOTAL_BYTES = 4 * MAX_BYTES
+MAX_BYTES = 4 * MAX_BYTES
 
 
 @dataclass
 class Assets:
-    """The contents of files by the names under which MuJoCo finds them."""
+    """The contents of files by the names that MuJoCo finds them under."""
 
     file: XmlFile
     contents: dict[str, bytes] = field(default_factory=dict)
     names: dict[tuple[Path, str], str] = field(default_factory=dict)
 
     def find(self, element: Element, attribute: str, folder: str = "") -> Path | None:
-        """Return the file of an attribute, below `folder` beside the model, or None with the fault in the report."""
+        """The file that an attribute means, below `folder` beside the model; None with the fault in the report."""
         reference = element.get(attribute)
         is_plain = reference.startswith("package://") or not folder
         try:
@@ -31,10 +31,10 @@ class Assets:
             self._error(element, attribute, str(error))
             return None
 
-    def read(self, element: Element, attribute: str, folder: str = "", key: str = "") -> Path | None:
-        """Read the file of an attribute and replace the attribute by its unique name.
+    def take(self, element: Element, attribute: str, folder: str = "", key: str = "") -> Path | None:
+        """Reads the file and rewrites the attribute to its name here; files of another `key` have names of their own.
 
-        Files with another `key` have other names. Return the path, or None with the fault in the report.
+        Returns its path, or None with the fault in the report.
         """
         path = self.find(element, attribute, folder)
         if path is None:
@@ -51,8 +51,8 @@ class Assets:
 
     def _read(self, element: Element, attribute: str, path: Path) -> bytes | None:
         try:
-            if path.stat().st_size + sum(map(len, self.contents.values())) > MAX_TOTAL_BYTES:
-                self._error(element, attribute, f"more than {MAX_TOTAL_BYTES // 1024**2} MB of files in a model")
+            if path.stat().st_size + sum(map(len, self.contents.values())) > MAX_BYTES:
+                self._error(element, attribute, f"more than {MAX_BYTES // 1024**2} MB of files in a model")
                 return None
             self.file.report.read.append(path)
             return path.read_bytes()
@@ -66,5 +66,5 @@ class Assets:
 
 
 def stem(reference: str) -> str:
-    """Return MuJoCo's name of an asset without a name: the name of its file without folder and suffix."""
+    """What MuJoCo calls an asset without a name: its file's name without folder and suffix."""
     return PurePosixPath(reference.replace("\\", "/")).stem

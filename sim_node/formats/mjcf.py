@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mujoco import MjSpec
 
 FIXED_FRAME = "world"
-# Limits of numbers with which a short file could allocate all memory: element, attribute, maximum.
-MAX_VALUES = {
+# A few words of a file could ask for more memory than there is: element, attribute, the largest of its numbers.
+MAX_BYTES = {
     ("replicate", "count"): 10_000,
     ("flexcomp", "count"): 1_000,
     ("composite", "count"): 1_000,
@@ -49,13 +49,13 @@ _OWN_OPTIONS = ("timestep", "integrator", "gravity")
 
 @xml_reader("mujoco")
 def read_mjcf(file: XmlFile) -> World | None:
-    """Return the world of an MJCF file, with its options, or None with the faults in the report."""
+    """The world of one MJCF file, at its options; None with the faults in the report."""
     if fault := mujoco_fault():
         file.report.error(f"models need MuJoCo, {fault}")
         return None
     errors = len(file.report.errors)
     assets, includes = Assets(file), dict[str, bytes]()
-    _read_files(file.root, file, assets, includes)
+    _take_files(file.root, file, assets, includes)
     if len(file.report.errors) > errors:
         return None
     try:
@@ -90,7 +90,7 @@ def _world(file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> World:
 
 
 def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> tuple[Model, MjSpec]:
-    """Return the model of a root element that refers only to `assets` and `includes`. Raises WorldError."""
+    """The model of a root element that refers to nothing but what is in `assets` and `includes`. Raises WorldError."""
     source = Source.of(root, includes, assets.contents)
     place = Place(Where(str(file.shown), *root.at), root.tag)
     with mujoco_warnings(file.report, source), refusals(source):
@@ -115,14 +115,14 @@ def model_of(root: Element, file: XmlFile, assets: Assets, includes: dict[str, b
 
 
 def _options(spec: MjSpec) -> dict[str, Any]:
-    """Return MuJoCo's options that differ from their defaults, except for those that a World has itself."""
+    """Those of MuJoCo's options that are not as MuJoCo has them, beside those that the house has words for."""
     usual = {name: value for name, value in default_options().items() if name not in _OWN_OPTIONS}
     values = {name: getattr(spec.option, name) for name in usual}
     return {name: np.array(v) if np.ndim(v) else v for name, v in values.items() if np.any(v != usual[name])}
 
 
-def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
-    """Expand includes, and read the files that elements refer to. Faults go to the report."""
+def _take_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
+    """Puts included files in their places, and reads what the elements refer to; faults go to the report."""
     _expand(root, root, file, {file.path.resolve()}, 0)
     compiler = {key: value.text for element in root.all("compiler") for key, value in element.attributes.items()}
     folder = compiler.get("assetdir", "")
@@ -133,12 +133,7 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
         for key in ("assetdir", "meshdir", "texturedir", "strippath"):
             element.attributes.pop(key, None)
         if "settotalmass" in element.attributes:
-            _error(
-                file,
-                element,
-                "settotalmass",
-                "MuJoCo does not have it any more; scale the masses and densities in the model",
-            )
+            _error(file, element, "settotalmass", "MuJoCo has it no more; scale the masses and densities in the model")
     for element in root.descendants():
         _check_sizes(element, file)
         for attribute in [key for key in element.attributes if key.startswith("file") and element.get(key)]:
@@ -147,24 +142,17 @@ def _read_files(root: Element, file: XmlFile, assets: Assets, includes: dict[str
                 reference = reference.replace("\\", "/").rpartition("/")[2]
                 element.attributes[attribute].text = reference
             if element.tag == "model":
-                _read_submodel(element, file, assets, includes)
+                _take_model(element, file, assets, includes)
                 continue
-            path_read = assets.read(element, attribute, folders.get(FOLDERS.get(element.tag, ""), ""))
-            if (
-                path_read is not None
-                and attribute == "file"
-                and element.tag in NAMED_BY_FILE
-                and not element.get("name")
-            ):
+            taken = assets.take(element, attribute, folders.get(FOLDERS.get(element.tag, ""), ""))
+            if taken is not None and attribute == "file" and element.tag in NAMED_BY_FILE and not element.get("name"):
                 element.attributes["name"] = Attribute(stem(reference), element.at)
 
 
 def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], depth: int) -> None:
-    """Replace every <include> by the contents of its file."""
+    """Replaces every <include> by what the file that it names holds."""
     if depth > DEEPEST or len(file.report.files) > MAX_INCLUDED:
-        file.report.about(element.file).error(
-            "includes are nested too deep, or there are too many files", element.at, "include"
-        )
+        file.report.about(element.file).error("included too deep, or too many files", element.at, "include")
         element.children.clear()
         return
     children: list[Element] = []
@@ -180,7 +168,7 @@ def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], dep
         if path is None:
             continue
         if path.resolve() in above:
-            _error(file, child, "file", f"{path.name} is already included, and MuJoCo allows a file only once")
+            _error(file, child, "file", f"{path.name} is included already, and MuJoCo takes a file once")
             continue
         above.add(path.resolve())
         file.report.files.append(path)
@@ -195,8 +183,8 @@ def _expand(element: Element, root: Element, file: XmlFile, above: set[Any], dep
     element.children[:] = children
 
 
-def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
-    """Read a model within the model, with its own files, under a unique name."""
+def _take_model(element: Element, file: XmlFile, assets: Assets, includes: dict[str, bytes]) -> None:
+    """A model within the model: read as one, with its own files, under a name of its own."""
     path = assets.find(element, "file")
     if path is None:
         return
@@ -214,10 +202,10 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
         _error(file, element, "file", f"its root element is <{root.tag}>; <mujoco> is needed here")
         return
     name = f"{len(includes)}_{path.stem}.xml"
-    includes[name] = b""  # reserved, while models within it are read
+    includes[name] = b""  # taken, while models within it are read
     inner = replace(file, root=root, path=path, shown=shown)
     within = Assets(inner, assets.contents, assets.names)
-    _read_files(root, inner, within, includes)
+    _take_files(root, inner, within, includes)
     includes[name] = Source.of(root, {}, {}).text.encode()
     element.attributes["file"].text = name
     if not element.get("name"):
@@ -225,15 +213,15 @@ def _read_submodel(element: Element, file: XmlFile, assets: Assets, includes: di
 
 
 def _check_sizes(element: Element, file: XmlFile) -> None:
-    """Report numbers that exceed their limits."""
-    for key in [key for key in element.attributes if (element.tag, key) in MAX_VALUES]:
-        maximum = MAX_VALUES[element.tag, key]
-        if not all(abs(as_number(word)) <= maximum for word in element.get(key).split()):
-            _error(file, element, key, f"{quoted(element.get(key))} is out of range; allowed: up to {maximum}")
+    """Tells of sizes beyond reason."""
+    for key in [key for key in element.attributes if (element.tag, key) in MAX_BYTES]:
+        largest = MAX_BYTES[element.tag, key]
+        if not all(abs(as_number(word)) <= largest for word in element.get(key).split()):
+            _error(file, element, key, f"{quoted(element.get(key))} is out of range; allowed: up to {largest}")
 
 
 def _copies(element: Element) -> float:
-    """Return the number of elements after every <replicate>."""
+    """How many elements there are when every <replicate> has been carried out."""
     count = as_number(element.get("count")) if element.tag == "replicate" else 1.0
     return (count if count > 1.0 else 1.0) * (1.0 + sum(map(_copies, element.children)))
 

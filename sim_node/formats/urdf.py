@@ -27,9 +27,9 @@ _FILENAME = re.compile(r"(\bfilename\s*=\s*)([\"'])(.*?)\2", re.DOTALL)
 
 
 def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
-    """Return a URDF text in which relative file names, below `folder` beside the model at `path`, are file:// URIs.
+    """A URDF text whose relative file names, below `folder` beside the model at `path`, are file:// URIs.
 
-    package:// URIs and names that do not lead to a file, such as the library of a plugin, stay as they are.
+    package:// URIs stay, and so does what leads to no file, as the library of a plugin.
     """
 
     def found(match: re.Match[str]) -> str:
@@ -45,16 +45,16 @@ def with_uris(text: str, path: Path, roots: Roots, folder: str = "") -> str:
     return _FILENAME.sub(found, text)
 
 
-# Elements of a robot for joints, masses and contacts. Transmissions, plugins and the like are for other programs.
+# Of a robot, what moves, weighs and touches: transmissions, plugins and the like are for others.
 PARTS = ("link", "joint", "material")
 SHOWN_ONLY = (*MESHES_SHOWN, ".dae")
-# Fixed links stay frames, visuals are kept, and a link without <inertial> has no mass, as in ROS.
+# Links that are fixed stay frames, what is drawn is kept, and a link without <inertial> weighs nothing, as in ROS.
 COMPILER = {"fusestatic": "false", "discardvisual": "false", "inertiafromgeom": "false"}
 
 
 @xml_reader("robot")
 def read_urdf(file: XmlFile) -> World | None:
-    """Return the world of a URDF file, whose root link is fixed, or None with the faults in the report."""
+    """The world of one URDF file: its root link stands still in the fixed frame; None with the faults in the report."""
     if fault := mujoco_fault():
         file.report.error(f"models need MuJoCo, {fault}")
         return None
@@ -63,12 +63,12 @@ def read_urdf(file: XmlFile) -> World | None:
     root.children = [_compiler(file.root), *(part for part in file.root.children if part.tag in PARTS)]
     _refuse_xacro(file)
     assets = Assets(file)
-    shown = _read_meshes(root, file, assets)
+    shown = _take_meshes(root, file, assets)
     for element in root.descendants():
-        # MuJoCo gets no other files, such as textures, or meshes where URDF has none.
+        # Textures, and what stands where URDF has no mesh: MuJoCo is told of no file but those.
         if element.get("filename") not in assets.contents:
             element.attributes.pop("filename", None)
-    _refuse_ambiguous(root, file)
+    _refuse_unmeant(root, file)
     if len(file.report.errors) > errors:
         return None
     try:
@@ -84,7 +84,7 @@ def read_urdf(file: XmlFile) -> World | None:
 
 
 def _compiler(root: Element) -> Element:
-    """Return the robot's <mujoco> extension with a complete <compiler>."""
+    """The robot's <mujoco> extension, its <compiler> completed."""
     given = {key: a for part in root.all("mujoco") for c in part.all("compiler") for key, a in c.attributes.items()}
     for key in ("meshdir", "texturedir", "assetdir", "strippath"):
         given.pop(key, None)
@@ -96,16 +96,13 @@ def _compiler(root: Element) -> Element:
 def _refuse_xacro(file: XmlFile) -> None:
     for element in file.root.descendants():
         if element.tag.startswith("xacro:"):
-            message = f"<{element.tag}>: this is a xacro file; expand it first: xacro {file.path.name} > robot.urdf"
+            message = f"<{element.tag}>: this is a xacro file; write it out first: xacro {file.path.name} > robot.urdf"
             file.report.error(message, element.at)
             return
 
 
-def _read_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str, Geometry]]:
-    """Read the meshes that MuJoCo supports.
-
-    Move those that can only be shown from the elements to the returned list.
-    """
+def _take_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str, Geometry]]:
+    """Reads the meshes that MuJoCo takes; those that can only be shown go from the elements to the list returned."""
     folder = _mesh_folder(file)
     shown: list[tuple[str, Geometry]] = []
     for link in root.all("link"):
@@ -115,19 +112,17 @@ def _read_meshes(root: Element, file: XmlFile, assets: Assets) -> list[tuple[str
             ]:
                 suffix = Path(mesh.get("filename")).suffix.lower()
                 if suffix in MESHES:
-                    assets.read(mesh, "filename", folder, key=mesh.get("scale"))
+                    assets.take(mesh, "filename", folder, key=mesh.get("scale"))
                 elif suffix in SHOWN_ONLY and (part.tag == "visual" or suffix != ".dae"):
                     path = assets.find(mesh, "filename", folder)
                     if path is not None:
                         shown.append((link.get("name"), _shown(part, mesh, path)))
                         if part.tag == "collision":
-                            message = f"a {suffix} mesh is shown, but has no contacts; use STL or OBJ for contacts"
+                            message = f"a {suffix} mesh is shown and not collided; STL and OBJ are"
                             file.report.warning(message, mesh.attributes["filename"].at, link.get("name"))
                     link.children.remove(part)
                 else:
-                    message = (
-                        f"{quoted(mesh.get('filename'))} cannot be used for contacts; allowed: {', '.join(MESHES)}"
-                    )
+                    message = f"{quoted(mesh.get('filename'))} cannot be collided; allowed: {', '.join(MESHES)}"
                     file.report.error(message, mesh.attributes["filename"].at, f"{link.get('name')}.{part.tag}")
     return shown
 
@@ -144,14 +139,14 @@ def _shown(part: Element, mesh: Element, path: Path) -> Geometry:
 
 
 def _numbers(element: Element | None, key: str, default: float) -> FloatArray:
-    """Read three numbers. Return the default if they are missing or invalid."""
+    """Three numbers; the default where there are none."""
     words = element.get(key).split() if element is not None else []
     numbers = np.array([as_number(word) for word in words])
     return numbers if len(numbers) == 3 and np.isfinite(numbers).all() else np.full(3, default)
 
 
-def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
-    """Report values that MuJoCo interprets differently from URDF."""
+def _refuse_unmeant(root: Element, file: XmlFile) -> None:
+    """What MuJoCo would take for something else than URDF means."""
     for joint in root.all("joint"):
         name = joint.get("name")
         for axis in joint.all("axis"):
@@ -161,7 +156,7 @@ def _refuse_ambiguous(root: Element, file: XmlFile) -> None:
         if joint.get("type") in ("revolute", "prismatic"):
             limit = next(iter(joint.all("limit")), None)
             if limit is None:
-                message = f"a {joint.get('type')} joint needs <limit>; use type continuous for a joint without limits"
+                message = f"a {joint.get('type')} joint needs <limit>; a joint without is continuous"
                 file.report.error(message, joint.at, name)
             elif as_number(limit.get("lower", "0")) > as_number(limit.get("upper", "0")):
                 message = f"lower {limit.get('lower', '0')} is above upper {limit.get('upper', '0')}"

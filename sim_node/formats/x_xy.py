@@ -24,7 +24,7 @@ BODY = (
     + ("damping", "armature", "spring_stiff", "spring_zero")
 )  # fmt: skip
 GEOM = ("type", "mass", "dim", "pos", "euler", "quat", "color", "edge_color")
-# What each element may have: attributes, children that are allowed once, and children that are allowed repeatedly.
+# What each element may have: attributes, children that may stand once, and children that may stand often.
 SCHEMA: dict[str, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = {
     "x_xy": (("model", "name"), ("options", "defaults", "worldbody"), ()),
     "options": (("gravity", "dt"), (), ()),
@@ -40,26 +40,22 @@ AXES_SEED = 1
 
 @xml_reader("x_xy")
 def read_x_xy(file: XmlFile) -> World:
-    """Return the world of an x_xy file. Faults go to the report.
+    """The world of one x_xy file, its faults in the report.
 
-    It is simulated as in the toolbox: semi-implicit Euler at the file's dt, an armature of 1e-6, no contacts.
+    It is integrated as the toolbox does: semi-implicit Euler at the file's dt, 1e-6 on the mass matrix, no contact.
     """
     _check_schema(file.root, file.report)
     return _Model(file.root, file.report).world(file.path, file.shown)
 
 
 def _check_schema(element: Element, report: Report) -> None:
-    """Report every attribute and child that an element cannot have."""
+    """Tells of every attribute and child that an element cannot have."""
     attributes, once, often = SCHEMA[element.tag]
     if element.text is not None:
         report.error(f"text between elements: {quoted(element.text.text)}", element.text.at)
     for name, attribute in element.attributes.items():
         if name not in attributes:
-            hint = (
-                "; its name in x_xy is dim"
-                if (element.tag, name) == ("geom", "size")
-                else did_you_mean(name, attributes)
-            )
+            hint = "; x_xy calls it dim" if (element.tag, name) == ("geom", "size") else did_you_mean(name, attributes)
             known = f"known: {', '.join(attributes)}" if attributes else "it has none"
             report.error(f"unknown attribute{hint} ({known})", attribute.at, f"{element.tag}.{name}")
     seen: set[str] = set()
@@ -76,7 +72,7 @@ def _check_schema(element: Element, report: Report) -> None:
 
 
 class _Model:
-    """A file while it is read: its defaults, the bodies so far, and the random axes of its joints."""
+    """One file while it is read: its defaults, the bodies so far, and the random axes of its joints."""
 
     def __init__(self, root: Element, report: Report) -> None:
         self._root = root
@@ -87,10 +83,10 @@ class _Model:
         self._bodies: list[Body] = []
 
     def world(self, path: Path, shown: Path) -> World:
-        """Return the world of the file."""
+        """What the file says."""
         root = self._of(self._root, "")
         if "name" in root and "model" in root:
-            root.error("name", "cannot be combined with model, which has the same meaning")
+            root.error("name", "stands beside model, which means the same")
         time, physics = self._options()
         worldbody = _first(self._root, "worldbody")
         if worldbody is None:
@@ -110,22 +106,22 @@ class _Model:
         return Attributes(element, owner, self._report, defaults or {})
 
     def _options(self) -> tuple[TimeGrid, Physics]:
-        """Read dt and gravity. In x_xy, gravity is the acceleration that bodies at rest measure: its negative."""
+        """dt, and gravity: an x_xy file gives the acceleration that bodies at rest feel, the negative of gravity."""
         element = _first(self._root, "options")
         options = self._of(element, "") if element else None
-        acceleration = np.array(x_xy.DEFAULT_GRAVITY)
+        felt = np.array(x_xy.DEFAULT_GRAVITY)
         step_ns = x_xy.DEFAULT_DT_NS
         if options is not None:
-            acceleration = options.vector("gravity", 3, acceleration)
+            felt = options.vector("gravity", 3, felt)
             step_ns = options.nanoseconds("dt", step_ns, SHORTEST_STEP_NS)
-            if acceleration[2] < 0.0:
+            if felt[2] < 0.0:
                 options.warning(
                     "gravity",
-                    "points up: x_xy files give the acceleration that bodies at rest measure, 0 0 9.81; change it, "
+                    "points up: x_xy files give what bodies at rest feel, so that 0 0 9.81 falls down; mend it here, "
                     "or set physics.gravity in a world that includes this file",
                 )
         place = Place(Where(self._report.file, *(element.at if element else self._root.at)), "options")
-        physics = Physics(step_ns, "euler", 0.0 - acceleration, contact=False, armature=x_xy.ARMATURE, place=place)
+        physics = Physics(step_ns, "euler", 0.0 - felt, contact=False, armature=x_xy.ARMATURE, place=place)
         fields = {"gravity": ("physics", "gravity"), "dt": ("time", "step_ns")}
         for name, attribute in (element.attributes if element else {}).items():
             if name in fields:
@@ -149,7 +145,7 @@ class _Model:
         body = self._of(element, name, self._defaults["body"])
         if not name:
             body.missing("name")
-            name = "body/{}/{}".format(*element.at)  # so that its contents can be checked
+            name = "body/{}/{}".format(*element.at)  # so that what is in it can be checked
         joint = JOINTS[body.choice("joint", x_xy.joint_names(), "frozen", required=True)]
         axes = joint.draw(self._random) if joint.draw is not None else np.zeros((0, 3))
         per_dof: dict[str, Any] = {}
@@ -219,7 +215,7 @@ class _Model:
 
 
 def _first(element: Element, *tags: str) -> Element | None:
-    """Return the first child with the first tag, its first child with the second tag, and so on."""
+    """The first child, and its first child and so on, with these tags."""
     for tag in tags:
         found = element.all(tag)
         if not found:

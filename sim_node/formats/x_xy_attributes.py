@@ -1,7 +1,4 @@
-"""Typed reading of an x_xy element's attributes.
-
-Invalid values are recorded and replaced, so that reading continues.
-"""
+"""Typed reading of an x_xy element's attributes: what cannot be read is recorded and a stand-in goes on."""
 
 from __future__ import annotations
 
@@ -26,14 +23,14 @@ _ROTATIONS = ("euler", "quat")
 
 
 class Attributes:
-    """An element's attributes, with the file's defaults. owner: the body in messages."""
+    """An element's attributes over the file's defaults. owner: the body that messages name."""
 
     def __init__(self, element: Element, owner: str, report: Report, defaults: Mapping[str, Attribute]) -> None:
         self._element = element
         self._owner = owner
         self._report = report
         own = element.attributes
-        # An element's own rotation replaces a default one in any representation.
+        # An element's own rotation takes the place of a default one, however the two are written.
         hidden = _ROTATIONS if any(key in own for key in _ROTATIONS) else ()
         self._attributes = {**{key: value for key, value in defaults.items() if key not in hidden}, **own}
 
@@ -42,36 +39,36 @@ class Attributes:
 
     @property
     def where(self) -> Where:
-        """The location of the element."""
+        """The place of the element."""
         return Where(self._report.file, *self._element.at)
 
     def key(self, name: str) -> str:
-        """Return the name of an attribute in messages, as in pendulum.geom.dim."""
+        """How messages call an attribute: pendulum.geom.dim."""
         tag = "" if self._element.tag == "body" else self._element.tag
         return ".".join(part for part in (self._owner, tag, name) if part)
 
     def at(self, name: str) -> LineColumn:
-        """Return the location of an attribute, or of the element if it has no such attribute."""
+        """Where an attribute stands; the element, where it does not."""
         return self._attributes[name].at if name in self._attributes else self._element.at
 
     def error(self, name: str, message: str) -> None:
-        """Record a fault of an attribute."""
+        """Records a fault of an attribute."""
         self._report.error(message, self.at(name), self.key(name))
 
     def warning(self, name: str, message: str) -> None:
-        """Record something that was corrected."""
+        """Records something mended on reading."""
         self._report.warning(message, self.at(name), self.key(name))
 
     def missing(self, name: str) -> None:
-        """Record that an attribute is missing."""
+        """Records that an attribute is not there."""
         self._report.error(f"{name} is missing", self._element.at, self.key("") or self._element.tag)
 
     def text(self, name: str) -> str:
-        """Return the text of an attribute; empty if it is missing."""
+        """The text of an attribute, empty where it is not there."""
         return self._attributes[name].text.strip() if name in self._attributes else ""
 
     def choice(self, name: str, allowed: Iterable[str], default: str, *, required: bool = False) -> str:
-        """Return one of the allowed words."""
+        """One of some words."""
         allowed = list(allowed)
         if name not in self._attributes:
             if required:
@@ -84,7 +81,7 @@ class Attributes:
         return default
 
     def vector_or_none(self, name: str, size: int, low: float = -MAX_DISTANCE) -> FloatArray | None:
-        """Return `size` numbers in [low, MAX_DISTANCE], separated by spaces; None if they are missing or invalid."""
+        """`size` numbers in [low, MAX_DISTANCE], white space between them; None where there are none or faulty ones."""
         if name not in self._attributes:
             return None
         words = self.text(name).split()
@@ -102,12 +99,12 @@ class Attributes:
         return np.array(numbers)
 
     def vector(self, name: str, size: int, default: FloatArray, low: float = -MAX_DISTANCE) -> FloatArray:
-        """Return numbers as vector_or_none does, or the default."""
+        """The same, with a default."""
         found = self.vector_or_none(name, size, low)
         return default if found is None else found
 
     def nanoseconds(self, name: str, default: int, low_ns: int) -> int:
-        """Return decimal seconds as whole nanoseconds."""
+        """Decimal seconds as whole nanoseconds."""
         if self.vector_or_none(name, 1) is None:
             return default
         nanoseconds = as_nanoseconds(self.text(name))
@@ -118,11 +115,11 @@ class Attributes:
         return nanoseconds
 
     def pose(self) -> FloatArray:
-        """Return pos with euler (degrees, about the parent's x, then y, then z) or quat (passive [w x y z])."""
+        """pos with euler (degrees, about the parent's x, then y, then z) or quat (passive [w x y z])."""
         pose = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         pose[:3] = self.vector("pos", 3, pose[:3])
         if all(key in self._element.attributes for key in _ROTATIONS):
-            self.error("quat", "cannot be combined with euler; give one of them")
+            self.error("quat", "a second rotation beside euler; give one of the two")
         degrees, quaternion = self.vector_or_none("euler", 3), self.vector_or_none("quat", 4)
         if quaternion is not None:
             pose[3:] = self._rotation(quaternion)
@@ -140,32 +137,34 @@ class Attributes:
         return quaternions.normalise(x_xy.quaternion_from_x_xy(quaternion))
 
     def position_range(self) -> FloatArray | None:
-        """Return pos_min and pos_max (2, 3), which must be given together and differ."""
+        """pos_min and pos_max (2, 3), which stand together and differ."""
         given = [key for key in ("pos_min", "pos_max") if key in self._attributes]
         if not given:
             return None
         if len(given) == 1:
-            self.error(given[0], "pos_min and pos_max must be given together")
+            self.error(given[0], "pos_min and pos_max go together")
             return None
-        lowest, highest = self.vector_or_none("pos_min", 3), self.vector_or_none("pos_max", 3)
-        if lowest is None or highest is None:
+        least, most = self.vector_or_none("pos_min", 3), self.vector_or_none("pos_max", 3)
+        if least is None or most is None:
             return None
-        if np.array_equal(lowest, highest):
-            self.error("pos_max", "equals pos_min; use pos for a fixed position")
-        elif np.any(lowest > highest):
-            self.error("pos_max", "is below pos_min")
-        return np.array([lowest, highest])
+        if np.array_equal(least, most):
+            self.error("pos_max", "the same as pos_min; a position that is not drawn is pos")
+        elif np.any(least > most):
+            self.error("pos_max", "below pos_min")
+        return np.array([least, most])
 
     def colour(self, name: str) -> FloatArray | None:
-        """Return a named colour, or red, green, blue in 0 to 1. An unknown name is ignored with a warning."""
+        """A name, or red, green, blue in 0 to 1; one of an unknown name is left out with a warning."""
         text = self.text(name)
         if not text:
             return None
         if math.isnan(as_number(text.split()[0])):
-            # The toolbox's own examples name colours after an experiment.
+            # The toolbox's own examples name theirs after an experiment.
             rgb = x_xy.COLOURS.get(text.lower().removeprefix("dustin_exp_"))
             if rgb is None:
-                self.warning(name, f"unknown colour {quoted(text)}{did_you_mean(text, x_xy.COLOURS)}; it is ignored")
+                self.warning(
+                    name, f"no colour {quoted(text)} is known{did_you_mean(text, x_xy.COLOURS)}; it is left out"
+                )
                 return None
         else:
             found = self.vector_or_none(name, 4 if len(text.split()) == 4 else 3)

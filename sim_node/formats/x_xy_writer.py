@@ -1,4 +1,4 @@
-"""Worlds as x_xy XML, the models of the RING toolbox."""
+"""Worlds to x_xy XML, the models of the RING toolbox."""
 
 from __future__ import annotations
 
@@ -19,23 +19,15 @@ INDENT = "    "
 
 
 def to_x_xy(world: World) -> str:
-    """Return a world as an x_xy text, which reads back as the same bodies.
+    """The model as an XML text that reads back as the same bodies.
 
-    The integrator and the origin are not written.
-
-    Args:
-        world: The world.
-
-    Returns:
-        The XML text.
-
-    Raises:
-        ValueError: Lists everything that the format cannot express: frames, sensors, motions, forces, vehicles,
-            contacts, other shapes and joints, explicit inertias and initial states.
+    Raises ValueError that names everything the format has no words for: frames, sensors, motions, forces, vehicles,
+    contacts, other shapes and joints, inertias and initial states of their own. The integrator and the origin are not
+    written.
     """
     problems = list(_problems(world))
     if problems:
-        raise ValueError("x_xy cannot express " + "; ".join(problems))
+        raise ValueError("x_xy has no words for " + "; ".join(problems))
     children: dict[str, list[Body]] = {}
     for body in world.bodies:
         children.setdefault(body.parent, []).append(body)
@@ -101,7 +93,7 @@ def _element(tag: str, attributes: list[tuple[str, str]], depth: int, *, closed:
 
 
 def _numbers(values: npt.ArrayLike) -> str:
-    """Return the shortest digits that read back as the same doubles."""
+    """The shortest digits that read back as the same doubles."""
     numbers = np.asarray(values, dtype=np.float64) + 0.0
     return " ".join(repr(number).removesuffix(".0") for number in numbers.tolist())
 
@@ -111,7 +103,7 @@ def _seconds(nanoseconds: int) -> str:
 
 
 def _problems(world: World) -> Iterator[str]:
-    """Yield a short description of everything that the format cannot express."""
+    """What the format cannot say, in a few words each."""
     for name, parts in world.parts.items():
         if PARTS[name].type is not Body:
             yield f"the {name}" + ("" if PARTS[name].single else f", of which there are {len(parts)}")
@@ -122,7 +114,7 @@ def _problems(world: World) -> Iterator[str]:
         if body.joint not in x_xy.joint_names():
             yield f"{body.name}: a {body.joint} joint"
         if body.parent not in places:
-            yield f"{body.name}: a parent that is not a body"
+            yield f"{body.name}: a parent that is no body"
         for what in ("inertial", "q", "qd"):
             if getattr(body, what) is not None:
                 yield f"{body.name}: {what}"

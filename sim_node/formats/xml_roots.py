@@ -1,4 +1,4 @@
-"""Worlds in XML, by their root element. A new format is a new file with one `@xml_reader` entry."""
+"""Worlds in XML, by their root element. A new format is a new file here with one `@xml_reader` entry."""
 
 from __future__ import annotations
 
@@ -18,15 +18,7 @@ from sim_node.world.readers.xml_elements import Element, compose_xml
 
 @dataclass(frozen=True)
 class XmlFile:
-    """A file of valid XML: its root element, its path, the path to show, and the folders that it may refer to.
-
-    Attributes:
-        root: The root element.
-        path: The file.
-        shown: The path in messages.
-        roots: The folders that it may refer to.
-        report: Where faults are recorded.
-    """
+    """A file whose XML is sound: its root element, its path and how to show it, and what it may refer to."""
 
     root: Element
     path: Path
@@ -47,7 +39,7 @@ xml_reader = XML_READERS.add
 
 @reader(".xml", ".urdf", ".mjcf")
 def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: tuple[Path, ...] = ()) -> World | None:
-    """Return the world of an XML file with the reader of its root element, or None with the faults in `report`."""
+    """The world of one XML file by the reader of its root element, or None with the faults in `report`."""
     before = len(report.read)
     text = read_text(path, report)
     root = None if text is None else compose_xml(text, report)
@@ -57,7 +49,7 @@ def read_xml(path: Path, shown: Path, roots: Roots, report: Report, including: t
     if read is None:
         known = ", ".join(f"<{tag}>" for tag in XML_READERS)
         hint = did_you_mean(root.tag, XML_READERS)
-        report.error(f"the root element is <{root.tag}>; XML worlds need one of {known}{hint}", root.at)
+        report.error(f"the root element is <{root.tag}>; XML worlds begin with one of {known}{hint}", root.at)
         return None
     world = read(XmlFile(root, path, shown, roots, report))
     if world is None or not world.models:

@@ -73,7 +73,7 @@ def test_wrong_declarations_are_refused() -> None:
         columns.rows("rotor_speed", ["v/rotor1"])
     with pytest.raises(ValueError, match=r"column 'x': found float32 of shape \(2,\), needs float64 of shape \(1, 3\)"):
         columns.add(Column("x", ("a",), (3,)), np.zeros(2, np.float32))
-    with pytest.raises(ValueError, match="column 'y': what a State keeps needs `put`"):
+    with pytest.raises(ValueError, match="column 'y': a column of state needs `put`"):
         columns.compute(Column("y", ("a",)), lambda: (np.zeros(1),))
     columns.owned_by("engine 'late'").need("rotor_sped")
     with pytest.raises(ValueError, match="engine 'late' reads column 'rotor_sped', which this run lacks; did you mean"):

@@ -1,4 +1,4 @@
-"""From the parse tree to the syntax tree."""
+"""From what the grammar recognises to the syntax tree."""
 
 # ruff: noqa: D102  the methods are the rules of the grammar
 
@@ -16,12 +16,12 @@ from sim_node.world.readers.report import LineColumn
 
 
 def at(token: Token) -> LineColumn:
-    """Return the location of a token."""
+    """Where a token begins."""
     return token.line, token.column
 
 
 class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it without parameters
-    """One method per rule of openplx.lark, which receives the results of its parts."""
+    """One method per rule of openplx.lark; each takes what its parts have become."""
 
     def start(self, children: list[Any]) -> syntax.Document:
         return syntax.Document(tuple(children))
@@ -136,7 +136,7 @@ class Builder(Transformer):  # type: ignore[type-arg]  # lark 0.12 has it withou
         token = children[0]
         if not token.isdecimal():
             return syntax.Number(float(token), at(token))
-        # int() is slow for very many digits.
+        # int() takes its time with very many digits.
         if len(token) > 19 or int(token) > MAX_INT:
             raise SyntaxFault(f"{token[:24]} is out of range; an Int is at most {MAX_INT}", at(token))
         return syntax.Number(int(token), at(token))

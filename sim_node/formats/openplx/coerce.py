@@ -1,4 +1,4 @@
-"""Conversion of values to the types of attributes and arguments."""
+"""Whether a value is of the type that an attribute or an argument takes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO = object()
 
 
 def coerced(value: Any, kinds: tuple[Kind, ...], array: int, place: Place) -> Any:
-    """Return the value as one of some types, or as an array of them. Raises Fault."""
+    """The value as one of some kinds, or as an array of them. Raises Fault."""
     if isinstance(value, Undefined) or value is OPAQUE:
         return value
     if array:
@@ -27,7 +27,7 @@ def coerced(value: Any, kinds: tuple[Kind, ...], array: int, place: Place) -> An
 
 
 def _as(value: Any, kind: Kind) -> Any:
-    """Return the value as a type, or _NO."""
+    """The value as a kind, or _NO."""
     if kind is UNKNOWN or kind == "Blob":
         return value
     if kind == "Real":
@@ -46,7 +46,7 @@ def _as(value: Any, kind: Kind) -> Any:
 
 
 def _from_members(value: Any, kind: type) -> Any:
-    """Convert `{1, 2, 3}` to a value."""
+    """`{1, 2, 3}` as a value."""
     names = members(kind)
     if not isinstance(value, tuple) or len(value) != len(names):
         return _NO

@@ -1,4 +1,4 @@
-"""Evaluation of expressions: names are looked up, operators and functions applied."""
+"""What expressions come to: names looked up, operators and functions applied."""
 
 from __future__ import annotations
 
@@ -154,11 +154,11 @@ def _nowhere(name: syntax.Name, parts: tuple[str, ...], scope: Scope) -> Any:
         return OPAQUE
     hint = did_you_mean(name.name, [] if this is None else this.names()) or nearest(parts, source, models.library)
     if bundle is not None:
-        raise scope.fault(name.at, f"unknown name {'.'.join(parts)}{hint}")
+        raise scope.fault(name.at, f"nothing is called {'.'.join(parts)}{hint}")
     if len(parts) > 1 and not hint and name.name[:1].isupper():
         models.warn_unknown(parts, ".".join(parts), scope.place(name.at), source)
         return OPAQUE
-    raise scope.fault(name.at, f"unknown name {name.name}{hint}")
+    raise scope.fault(name.at, f"nothing is called {name.name}{hint}")
 
 
 def _attribute(value: Any, step: syntax.Attribute, scope: Scope) -> Any:

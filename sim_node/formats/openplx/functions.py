@@ -1,4 +1,4 @@
-"""The functions and methods of the Math bundle. A new one is one entry with the types of its arguments."""
+"""The functions and methods of the Math bundle. A new one is one entry with the types that it takes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _from_to(start: Vec3, end: Vec3) -> Quat:
     """The shortest arc; between opposite directions, about what get_orthogonal_unit_vector gives."""
     a, b = start.normal(), end.normal()
     axis, cosine = a.cross(b), a.dot(b)
-    # For nearly opposite vectors, 1 + cosine is inaccurate, but the length of the cross product is not.
+    # Nearly opposite, 1 + cosine has lost its digits and the length of the cross product has not.
     if cosine < -0.9:
         sine = axis.length()
         about = axis if sine > 1e-12 else orthogonal_unit_vector(a)

@@ -1,4 +1,4 @@
-"""The origin of models: the file that is read, its imports, and bundles on the search path."""
+"""Where models come from: the file that is read, what it imports, and bundles on the search path."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sim_node.world.readers.report import LineColumn, Report
 
 SUFFIX = ".openplx"
 CONFIG = "config.openplx"
-# Folders with bundles, separated as in PATH.
+# Folders that hold bundles, as PATH does commands.
 SEARCH_PATH = "OPENPLX_BUNDLE_PATH"
-# The built-in types of Physics3D, Math and others, as far as they are supported.
+# The types of Physics3D, Math and others that this package knows by itself, as far as it reads them.
 BUILT_IN = Path(__file__).parent / "bundles"
-MAX_IMPORT_DEPTH, MAX_FILES = 32, 5000
+DEEPEST_IMPORTS, MAX_FILES = 32, 5000
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ class Library:
         self._sources[key] = None
         report = self.report.about(str(shown))
         if len(self._sources) > MAX_FILES:
-            report.error(f"too many files; a world may have at most {MAX_FILES}")
+            report.error(f"one file too many; a world has at most {MAX_FILES}")
             return None
         document = _document(path, report)
         if document is None:
@@ -177,12 +177,12 @@ class Library:
         elif isinstance(statement, syntax.Declaration):
             self._define(statement, source, namespace, report)
         elif isinstance(statement, syntax.With):
-            report.error("a trait belongs into a model; indent it below one", statement.at, "with")
+            report.error("traits are taken on in a model; indent it below one", statement.at, "with")
 
     def _define(self, model: syntax.Declaration, source: Source, namespace: Namespace, report: Report) -> None:
         name = str(model.path)
         if len(model.path.parts) > 1:
-            report.error("the name of a model has no dots; indent its contents below it", model.at, name)
+            report.error("a model has a name without dots; what is in a model is indented below it", model.at, name)
         elif model.value is not None and not model.types:
             report.error(
                 "a value outside of a model; indent it below one, or say its type: NAME is TYPE: VALUE", model.at, name
@@ -196,8 +196,8 @@ class Library:
 
     def _import(self, statement: syntax.Import, source: Source, namespace: Namespace, report: Report) -> None:
         key = "import"
-        if len(self._reading) > MAX_IMPORT_DEPTH:
-            report.error(f"imports within imports more than {MAX_IMPORT_DEPTH} deep", statement.at, key)
+        if len(self._reading) > DEEPEST_IMPORTS:
+            report.error(f"imports within imports more than {DEEPEST_IMPORTS} deep", statement.at, key)
             return
         try:
             path, shown = self._imported_file(statement, source)
@@ -220,7 +220,7 @@ class Library:
             return
         for name, definition in imported.definitions.items():
             if namespace.definitions.setdefault(name, definition) is not definition:
-                message = f"{quoted(statement.file)} also has a model {name}; import it `as` another name"
+                message = f"{quoted(statement.file)} has a model {name} too; import it `as` something"
                 report.error(message, statement.at, key)
 
     def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
@@ -275,7 +275,7 @@ def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Defi
         inside = (_within(namespace, parts, anywhere) for namespace in source.scope)
         start = known_bundle(parts, source, library) if len(parts) > 1 else None
         outside = (_within(namespace, parts[1:], anywhere) for namespace in (start,) if namespace is not None)
-        # Searching reads whole folders: start with the one in the name.
+        # To look anywhere reads whole folders: first the one that the name says.
         for found in itertools.chain(outside, inside) if anywhere else itertools.chain(inside, outside):
             if found is not None:
                 return found

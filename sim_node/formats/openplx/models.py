@@ -1,4 +1,4 @@
-"""Models with everything that they inherit: declarations and assignments, the most general first."""
+"""Models with all that they inherit: what they declare and what they assign, the most general first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sim_node.text import did_you_mean
 from sim_node.world.problems import Place
 from sim_node.world.readers.report import LineColumn
 
-MAX_LINEAGE_DEPTH = 60
+DEEPEST_LINEAGE = 60
 MAX_INHERITED = 1_000_000
 
 
 class Fault(Exception):
-    """A fault in a model, and its place."""
+    """A fault in a model, and where it stands."""
 
     def __init__(self, place: Place, message: str) -> None:
         super().__init__(message)
@@ -87,7 +87,7 @@ class Model:
         return name in self.ancestors
 
 
-# A type: the name of a primitive, the class of a value, a model, or unknown.
+# What a type can be: the name of a primitive, the class of a value, a model, or nothing that is known.
 Kind = str | type | Model | UnknownType
 
 
@@ -125,11 +125,11 @@ class Models:
             found = self._models[definition]
             if found is None:
                 raise Fault(asking, f"{definition.name} inherits from itself")
-            if isinstance(found, Fault):  # reported once, however many models inherit from it
+            if isinstance(found, Fault):  # told once, however many models inherit from it
                 raise found
             return found
-        if self._depth >= MAX_LINEAGE_DEPTH:
-            raise Fault(asking, f"inherits from models that inherit, more than {MAX_LINEAGE_DEPTH} deep")
+        if self._depth >= DEEPEST_LINEAGE:
+            raise Fault(asking, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
         self._models[definition] = None
         self._depth += 1
         try:
@@ -163,8 +163,8 @@ class Models:
     def _inherit(self, model: Model, bases: list[Model | None]) -> None:
         lineage: dict[Model, None] = {}
         model.depth += max((base.depth for base in bases if base is not None), default=0)
-        if model.depth > MAX_LINEAGE_DEPTH:
-            raise Fault(model.place, f"inherits from models that inherit, more than {MAX_LINEAGE_DEPTH} deep")
+        if model.depth > DEEPEST_LINEAGE:
+            raise Fault(model.place, f"inherits from models that inherit, more than {DEEPEST_LINEAGE} deep")
         for base in bases:
             if base is None:
                 model.opaque = True
@@ -186,9 +186,7 @@ class Models:
     def _base(self, path: syntax.Path, source: Source, model: Model) -> Model | None:
         kind = self.kind(path, source, model.short_name)
         if isinstance(kind, (str, type)):
-            raise Fault(
-                source.place(path.at, model.short_name), f"{path} is a type of values, which models cannot inherit from"
-            )
+            raise Fault(source.place(path.at, model.short_name), f"{path} is a kind of value; no model is one")
         return None if isinstance(kind, UnknownType) else kind
 
     def _gather(
@@ -204,7 +202,7 @@ class Models:
                 if not path:
                     model.methods.add(line.name)
             elif isinstance(line, syntax.Import):
-                raise Fault(source.place(line.at, "import"), "imports belong at the top of a file, before its models")
+                raise Fault(source.place(line.at, "import"), "imports stand at the top of a file, before its models")
             elif isinstance(line, (syntax.Declaration, syntax.Assignment)):
                 declaration = line if isinstance(line, syntax.Declaration) else None
                 whole, all_places = (*path, *line.path.parts), (*places, *line.path.places)
@@ -212,7 +210,7 @@ class Models:
                 if declaration is not None and not declaration.types:
                     raise Fault(entry.place(), "what type is it? NAME is TYPE")
                 if declaration is None and line.value is None and not line.block:
-                    raise Fault(entry.place(), "a name needs a value or a type: NAME: VALUE, or NAME is TYPE")
+                    raise Fault(entry.place(), "a name by itself says nothing here; NAME: VALUE, or NAME is TYPE")
                 if declaration is not None or line.value is not None:
                     model.own.append(entry)
                 self._gather(model, line.block, source, whole, all_places)
@@ -227,7 +225,7 @@ class Models:
             if definition.name in VALUES:
                 return VALUES[definition.name]
             if definition.statement.value is not None:
-                raise Fault(source.place(path.at, key), f"{path} is a constant, not a type")
+                raise Fault(source.place(path.at, key), f"{path} is a constant, no type")
             return self.of(definition, source.place(path.at, key))
         place = source.place(path.at, key)
         bundle = known_bundle(path.parts, source, self.library)
@@ -245,7 +243,9 @@ class Models:
             return
         self._warned.add(text)
         hint = nearest(parts, source, self.library)
-        message = f"{text} is unknown and ignored{hint or ' (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)'}"
+        message = (
+            f"{text} is not known here and left out{hint or ' (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)'}"
+        )
         self.library.report.about(place.where.file).warning(message, place.where[1:], place.key)
 
     def slot_type(self, entry: Entry) -> SlotType:

@@ -1,4 +1,4 @@
-"""Objects of models, whose attributes are evaluated on demand."""
+"""Models made into objects, whose attributes are worked out when they are asked for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.report import LineColumn
 
 MAX_OBJECTS = 200_000
-MAX_OBJECT_DEPTH, MAX_VALUE_DEPTH = 60, 100
+DEEPEST_OBJECTS, DEEPEST_VALUES = 60, 100
 
-# A line about an object: the line, the object whose model contains it, and the length of the path to the object.
+# A line that concerns an object: itself, the object whose model it is written in, and how much of its path led here.
 Bound = tuple[Entry, "Object", int]
 _PENDING = object()
 
@@ -57,7 +57,7 @@ class Instances:
     def constant(self, definition: Definition, asking: Place) -> Any:
         """The value of a constant, or the one object of a const model."""
         if self._constants.get(definition) is _PENDING:
-            raise Fault(asking, f"{definition.name} refers to itself")
+            raise Fault(asking, f"{definition.name} leads back to itself")
         if definition not in self._constants:
             self._constants[definition] = _PENDING
             try:
@@ -78,8 +78,8 @@ class Instances:
     def evaluated(self, entry: Entry, this: Object | None, type_: SlotType) -> Any:
         """The value of a line, as its type takes it. Raises Fault."""
         assert entry.value is not None
-        if self.depth >= MAX_VALUE_DEPTH:
-            raise Fault(entry.place(), f"values refer to each other more than {MAX_VALUE_DEPTH} levels deep")
+        if self.depth >= DEEPEST_VALUES:
+            raise Fault(entry.place(), f"values that lead to each other more than {DEEPEST_VALUES} deep")
         self.depth += 1
         try:
             value = self.evaluate(entry.value, Scope(self, entry, this))
@@ -171,7 +171,7 @@ class Object:
         """The value of an attribute. Raises Fault where it has none that could be worked out, and for unknown names."""
         found = self._values.get(name)
         if found is _PENDING:
-            raise Fault(self.lines(name)[-1][0].place(), "refers to itself")
+            raise Fault(self.lines(name)[-1][0].place(), "leads back to itself")
         if isinstance(found, Fault):
             raise found
         if found is None:
@@ -253,10 +253,9 @@ class Object:
         model = next((kind for kind in type_.kinds if isinstance(kind, Model)), None)
         if model is None:
             return OPAQUE
-        if self.depth >= MAX_OBJECT_DEPTH:
+        if self.depth >= DEEPEST_OBJECTS:
             raise Fault(
-                type_.entry.place(),
-                f"objects are nested more than {MAX_OBJECT_DEPTH} levels deep; does one contain itself?",
+                type_.entry.place(), f"objects in objects more than {DEEPEST_OBJECTS} deep; does one contain itself?"
             )
         outer: dict[str, list[Bound]] = {}
         for entry, scope, depth in inner:

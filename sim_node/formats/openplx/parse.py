@@ -1,4 +1,4 @@
-"""Parsing of OpenPLX: indentation is converted to tokens, then the grammar is applied."""
+"""Parses OpenPLX: indentation as tokens, then the grammar."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_node.world.readers.report import LineColumn, Report
 if TYPE_CHECKING:
     from lark import Lark
 
-MAX_BLOCK_DEPTH, MAX_BRACKET_DEPTH = 50, 50
+DEEPEST_BLOCKS, DEEPEST_BRACKETS = 50, 50
 TAB = 4
 _OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
 
@@ -60,15 +60,15 @@ class Indentation:
                     else:
                         levels.append(indent)
                         only_annotations = annotation
-                        if len(levels) > MAX_BLOCK_DEPTH:
-                            raise SyntaxFault(f"indented deeper than {MAX_BLOCK_DEPTH} levels", _end(token))
+                        if len(levels) > DEEPEST_BLOCKS:
+                            raise SyntaxFault(f"indented deeper than {DEEPEST_BLOCKS} levels", _end(token))
                         yield _here("_INDENT", token)
                 while indent < levels[-1]:
                     levels.pop()
                     only_annotations = False
                     yield _here("_DEDENT", token)
                 if indent != levels[-1]:
-                    raise SyntaxFault("indentation does not match any line above", _end(token))
+                    raise SyntaxFault("indented as far as no line above it that it could belong to", _end(token))
                 only_annotations = only_annotations and annotation
                 if annotation:
                     yield _here("_ANNOTATION", token)
@@ -76,13 +76,13 @@ class Indentation:
             begun = True
             if kind in _OPENING:
                 brackets.append(_at(token))
-                if len(brackets) > MAX_BRACKET_DEPTH:
-                    raise SyntaxFault(f"brackets nested deeper than {MAX_BRACKET_DEPTH} levels", _at(token))
+                if len(brackets) > DEEPEST_BRACKETS:
+                    raise SyntaxFault(f"brackets nested deeper than {DEEPEST_BRACKETS} levels", _at(token))
             elif kind in _CLOSING and brackets:
                 brackets.pop()
             yield token
         if brackets:
-            raise SyntaxFault("a bracket is not closed", brackets[-1])
+            raise SyntaxFault("a bracket that is never closed", brackets[-1])
         for _ in levels[1:]:
             yield Token.new_borrow_pos("_DEDENT", "", last)  # type: ignore[arg-type]  # a level came from a token
 
@@ -103,7 +103,7 @@ def _end(new_line: Token) -> LineColumn:
 
 MAX_LENGTH = 8 * 1024 * 1024
 GRAMMAR = Path(__file__).with_name("openplx.lark")
-# Names of the grammar's terminals in messages.
+# How messages call the terminals of the grammar.
 _TERMINALS = {
     "NAME": "a name",
     "NUMBER": "a number",
@@ -139,7 +139,7 @@ _BEGIN_VALUES = {
 
 def parse(text: str, report: Report) -> syntax.Document | None:
     """The syntax tree of a text; None, with the fault in `report`, where it has none."""
-    # Imported here, because other formats do not need lark.
+    # Here and not above: worlds in other formats need no lark.
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
     if len(text) > MAX_LENGTH:
@@ -158,13 +158,13 @@ def parse(text: str, report: Report) -> syntax.Document | None:
         token: Token = error.token  # type: ignore[attr-defined]
         at = _end_of_text(text) if token.type == "$END" else (token.line or 1, token.column or 1)
         if token.type == "_INDENT":
-            report.error("unexpected indentation: the line above does not open a block", at)
+            report.error("indented further than the line above it, which opens no block", at)
             return None
         found = _TERMINALS[token.type] if token.type in ("_NL", "_DEDENT", "$END") else quoted(str(token))
         report.error(f"found {found}; allowed here: {_allowed(_expected(error))}", at)
     except UnexpectedCharacters as error:
         char = text[error.pos_in_stream]
-        message = "a string without an end" if char == '"' else f"found {quoted(char)}"
+        message = "a string that does not end" if char == '"' else f"found {quoted(char)}"
         report.error(f"{message}; allowed here: {_allowed(error.allowed or ())}", (error.line, error.column))
     return None
 

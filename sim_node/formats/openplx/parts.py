@@ -17,7 +17,7 @@ from sim_node.world.bodies import Geometry
 from sim_node.world.problems import Place
 from sim_node.world.systems import ContactGeometry, MateConnector, axes_fault
 
-# Cylinders and capsules are along y in OpenPLX, along z in a World.
+# Cylinders and capsules lie along y in OpenPLX, along z in a World.
 ALONG_Y = poses.pose(np.zeros(3), quaternions.from_axis_angle([1.0, 0.0, 0.0], -np.pi / 2))
 
 Shape = Callable[[Object], Geometry]
@@ -25,7 +25,7 @@ SHAPES: Registry[str, Shape] = Registry("shape", shipped=("sim_node.formats.open
 
 
 def shape(name: str) -> Callable[[Shape], Shape]:
-    """Register a function that makes a Geometry, without its pose in the owner, of a type of contact geometry."""
+    """Registers what makes a Geometry, without its pose in the owner, of a type of contact geometry."""
     return SHAPES.add(f"Physics3D.Geometries.{name}")
 
 
@@ -50,7 +50,7 @@ def _capsule(of: Object) -> Geometry:
 
 
 def contact_geometry(of: Object) -> ContactGeometry | None:
-    """Return the shape of a contact geometry, or None for types that are not supported. Raises Fault."""
+    """The shape of a contact geometry; None where it is of no type that has one here. Raises Fault."""
     make = next((SHAPES[model.name] for model in reversed(of.model.lineage) if model.name in SHAPES), None)
     if make is None:
         return None
@@ -67,7 +67,7 @@ def contact_geometry(of: Object) -> ContactGeometry | None:
 
 
 def connector_of(of: Object) -> MateConnector:
-    """Return a connector. Its normal is undefined unless it is set explicitly. Raises Fault."""
+    """Its frame; the normal stays open where nothing but the default says it. Raises Fault."""
     position, axis = (np.array(components(value_of(of, name))) for name in ("position", "main_axis"))
     normal = np.array(components(value_of(of, "normal"))) if of.given("normal") else None
     fault = axes_fault(axis.tolist(), None if normal is None else normal.tolist())
@@ -77,10 +77,10 @@ def connector_of(of: Object) -> MateConnector:
 
 
 def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | None]:
-    """Return mass, centre, and inertia in the body's axes, as far as they are given."""
+    """The mass, the centre and the inertia in the body's axes, as far as they are given."""
     mass = float(value_of(of.value("inertia"), "mass")) if of.given("inertia", "mass") else None
     if mass is not None and mass <= 0.0:
-        raise Fault(line_of(of.value("inertia"), "mass"), f"a mass of {mass:g} kg; it must be above zero")
+        raise Fault(line_of(of.value("inertia"), "mass"), f"a mass of {mass:g} kg; a body's is above zero")
     centre = None
     turn = np.eye(3)
     if of.given("kinematics", "local_cm_transform"):
@@ -94,7 +94,7 @@ def inertial(of: Object) -> tuple[float | None, FloatArray | None, FloatArray | 
 
 
 def initial_speed(of: Object) -> FloatArray | None:
-    """Return the linear and angular velocity (6,) of a body at the start, or None."""
+    """The linear and angular velocity (6,) of a body at the start, as far as they are given."""
     names = ("initial_local_linear_velocity", "initial_local_angular_velocity")
     if not any(of.given("kinematics", name) for name in names):
         return None
@@ -102,7 +102,7 @@ def initial_speed(of: Object) -> FloatArray | None:
 
 
 def pose_of(of: Object, name: str) -> FloatArray | None:
-    """Return a transform as a pose (7,), or None if it is not given. Raises Fault."""
+    """A transform as a pose (7,); None where nothing says it. Raises Fault."""
     if not of.given(name):
         return None
     transform: AffineTransform = value_of(of, name)
@@ -110,13 +110,13 @@ def pose_of(of: Object, name: str) -> FloatArray | None:
 
 
 def value_of(of: Object, name: str) -> Any:
-    """Return a required value with finite numbers. Raises Fault."""
+    """A value that has to be there, of finite numbers. Raises Fault."""
     value = of.value(name)
     if isinstance(value, Undefined):
-        stated = line_of(of, name)
-        raise Fault(stated, f"{name if stated == place_of(of) else value.of} has no value")
+        said = line_of(of, name)
+        raise Fault(said, f"{name if said == place_of(of) else value.of} has no value")
     if value is OPAQUE:
-        raise Fault(line_of(of, name), f"{name} depends on something unknown")
+        raise Fault(line_of(of, name), f"{name} depends on something that is not known here")
     try:
         parts = value.pose().tolist() if isinstance(value, AffineTransform) else [*components(value)] or [value]
     except ValueError as error:  # a rotation of norm zero
@@ -127,14 +127,14 @@ def value_of(of: Object, name: str) -> Any:
 
 
 def line_of(of: Object, *names: str) -> Place:
-    """Return where the first of some attributes is last set, or the place of the object."""
+    """Where the first of some attributes is said last; the object where none is."""
     for name in names:
-        stated: list[Entry] = [entry for entry, _, _ in of.lines(name) if entry.value is not None]
-        if stated:
-            return stated[-1].place()
+        said: list[Entry] = [entry for entry, _, _ in of.lines(name) if entry.value is not None]
+        if said:
+            return said[-1].place()
     return place_of(of)
 
 
 def place_of(of: Object) -> Place:
-    """Return where an object is declared, and its path."""
+    """Where an object is declared, under its path."""
     return Place(of.place.where, of.path or of.name)

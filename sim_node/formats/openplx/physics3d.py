@@ -122,13 +122,13 @@ class _Gathering:
             elif of.is_a(MOTOR):
                 self._motor(of)
             elif of.is_a(INTERACTION) and _acts(of):
-                self._ignore(of, f"{with_article(of.kind)} is not simulated")
+                self._left_out(of, f"{with_article(of.kind)} is not simulated")
 
     def _body(self, of: Object) -> RigidBody:
         owned = list(_owned(of))
         for one in owned:
             if one.is_a(REDIRECTED) or not (one.is_a(GEOMETRY) or one.is_a(CONNECTOR)):
-                self._ignore(one, f"{with_article(one.kind)} cannot be owned by a body")
+                self._left_out(one, f"{with_article(one.kind)} is nothing that a body owns")
         kinematics = of.value("kinematics")
         transform = pose_of(kinematics, "local_transform") if isinstance(kinematics, Object) else None
         mass, centre, inertia = inertial(of)
@@ -149,20 +149,20 @@ class _Gathering:
     def _geometry(self, of: Object) -> list[ContactGeometry]:
         found = contact_geometry(of)
         if found is None and of.kind != GEOMETRY:  # a place for one that a more special model names
-            self._ignore(of, f"{with_article(of.kind)} has no shape here; known: {', '.join(SHAPES)}")
+            self._left_out(of, f"{with_article(of.kind)} has no shape here; known: {', '.join(SHAPES)}")
         return [] if found is None else [found]
 
     def _redirect(self, part: _Part, of: Object) -> None:
         body = of.value("redirected_parent")
         if not isinstance(body, Object):
-            self._ignore(of, f"the redirected_parent of {with_article(of.kind)} is not a body")
+            self._left_out(of, f"the redirected_parent of {with_article(of.kind)} is no body")
             return
         below = _path(body, part.of)
         if below is None or not body.is_a(BODY):
             where = part.of.path or part.of.name
             raise Fault(
                 line_of(of, "redirected_parent"),
-                f"{body.path or body.name} is not a body in {where}, which owns the connector",
+                f"{body.path or body.name} is no body in {where}, which owns the connector",
             )
         plain = connector_of(of)
         part.connectors.append(
@@ -170,7 +170,7 @@ class _Gathering:
         )
 
     def _motor(self, of: Object) -> None:
-        """Use a motor's target as the initial speed of its mate. It is not controlled."""
+        """A motor's target is the speed at which its mate starts; nothing keeps it there."""
         connectors = _objects(of.value("connectors"))
         speed = value_of(of, "target_speed")
         if of.value("enabled") is not False and len(connectors) == 2 and speed:
@@ -181,11 +181,11 @@ class _Gathering:
             (MATES[model.name] for model in reversed(of.model.lineage) if model.name in MATES), ("", ())
         )
         if not kind:
-            self._ignore(of, f"{with_article(of.kind)} does not define a constraint; known: {', '.join(MATES)}")
+            self._left_out(of, f"{with_article(of.kind)} says not what it holds; known: {', '.join(MATES)}")
             return
         given = of.value("connectors")
         if isinstance(given, Undefined) or given is OPAQUE or len(_objects(given)) != len(given):
-            self._ignore(of, f"{with_article(of.kind)} has missing connectors")
+            self._left_out(of, f"{with_article(of.kind)} whose connectors are not all there")
             return
         connectors = _objects(given)
         if len(connectors) != 2:
@@ -226,7 +226,7 @@ class _Gathering:
         if not inside or not connector.is_a(CONNECTOR):
             name = connector.path or connector.name
             raise Fault(
-                line_of(mate, "connectors"), f"{name} is not a connector of a system or body in {self._root.of.name}"
+                line_of(mate, "connectors"), f"{name} is no connector of a system or body in {self._root.of.name}"
             )
         return connector
 
@@ -245,9 +245,9 @@ class _Gathering:
         if len(of.path) > 200:
             raise Fault(place_of(of), f"a path of {len(of.path)} characters is too long for a frame")
 
-    def _ignore(self, of: Object, why: str) -> None:
+    def _left_out(self, of: Object, why: str) -> None:
         place = place_of(of)
-        message = f"{why}; it is ignored"
+        message = f"{why}; left out"
         self._report.about(place.where.file).warning(message, (place.where.line, place.where.column), place.key)
 
 
@@ -278,7 +278,7 @@ def _physical(kinds: tuple[Any, ...]) -> bool:
 
 def _refuse_itself(of: Object) -> None:
     if any(owner.model is of.model for owner in _owners(of) if owner is not of):
-        raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)} is infinitely nested")
+        raise Fault(of.place, f"{with_article(of.kind)} within {with_article(of.kind)}, and so on without end")
 
 
 def _owners(of: Object) -> Iterator[Object]:

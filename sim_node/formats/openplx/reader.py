@@ -1,4 +1,4 @@
-"""Worlds from OpenPLX files: one of their systems, evaluated to an object."""
+"""Worlds from OpenPLX files: one of their systems, made into an object."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENVIRONMENT, UNIFORM_GRAVITY = "Simulation.Environment", "Simulation.UniformGrav
 
 
 def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str | None) -> World | None:
-    """Return the world of a system; see read_openplx."""
+    """As read_openplx, which is registered."""
     objects = read_objects(path, shown, roots, report)
     if objects is None or report.errors:
         return None
@@ -39,7 +39,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
         system = replace(system, parent=FIXED_FRAME, parent_place=system.place)
         physics = _physics(chosen, report)
     except Fault as fault:
-        _report_fault(fault, report)
+        _tell(fault, report)
         return None
     except RecursionError:
         report.error("its models are nested too deep")
@@ -48,7 +48,7 @@ def read_world(path: Path, shown: Path, roots: Roots, report: Report, model: str
 
 
 def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[str, Object] | None:
-    """Return an object of each model in a file, by the model's name, or None if the file cannot be read."""
+    """An object of each model in a file, by the model's name; None where the file cannot be read."""
     library = Library(roots, report)
     source, namespace = library.open(path, shown)
     if source is None or report.errors:
@@ -58,9 +58,9 @@ def read_objects(path: Path, shown: Path, roots: Roots, report: Report) -> dict[
 
 
 def check(own: Iterable[Definition], instances: Instances, report: Report) -> dict[str, Object]:
-    """Return an object of each model by its name, with all of its lines evaluated. Faults are recorded.
+    """An object of each model by its name, with every line of it worked out; faults are told.
 
-    A trait may refer to attributes that only models with the trait have: its lines are evaluated in those models.
+    A trait may speak of what only the models that take it on have: its lines are worked out in those of them.
     """
     objects = {}
     for definition in own:
@@ -70,23 +70,23 @@ def check(own: Iterable[Definition], instances: Instances, report: Report) -> di
                 continue
             model = instances.models.of(definition, definition.place)
         except Fault as fault:
-            _report_fault(fault, report)
+            _tell(fault, report)
             continue
         if not model.trait:
-            objects[definition.statement.path.parts[0]] = _evaluated(instances.root(model), report)
+            objects[definition.statement.path.parts[0]] = _worked_out(instances.root(model), report)
     return objects
 
 
-def _evaluated(of: Object, report: Report) -> Object:
+def _worked_out(of: Object, report: Report) -> Object:
     file = of.place.where.file
     traits = [model for model in of.model.lineage if model.trait and model.place.where.file == file]
     for entry in (entry for model in (*traits, of.model) for entry in model.own):
         try:
             of.at(entry.path)
-        except Fault as fault:  # noqa: PERF203  evaluate each line
-            _report_fault(fault, report)
+        except Fault as fault:  # noqa: PERF203  each line on its own
+            _tell(fault, report)
         except RecursionError:
-            _report_fault(Fault(entry.place(), "values refer to each other too deeply"), report)
+            _tell(Fault(entry.place(), "values that lead to each other too deep"), report)
     return of
 
 
@@ -95,8 +95,8 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
     if name is None and systems:
         return systems[list(systems)[-1]]
     if not systems:
-        report.error(f"it has no {SYSTEM}, so there is nothing to simulate")
-        report.errors.extend(report.warnings)  # an unknown type may be the reason
+        report.error(f"no model in it is a {SYSTEM}, so that there is nothing to simulate")
+        report.errors.extend(report.warnings)  # a type that is not known may be why
     elif name not in systems:
         known = ", ".join(systems)
         report.error(f"no system {quoted(str(name))} in it{did_you_mean(str(name), systems)} (there are: {known})")
@@ -106,7 +106,7 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
 
 
 def _physics(root: Object, report: Report) -> Physics:
-    """Return the physics with the gravity of an Environment, or with the default."""
+    """The gravity of an Environment; that of a World's default elsewhere."""
     field = root.value("gravity") if root.is_a(ENVIRONMENT) else None
     if not isinstance(field, Object):
         return Physics()
@@ -117,11 +117,11 @@ def _physics(root: Object, report: Report) -> Physics:
     if field.kind != "Simulation.GravitationalField":
         where = field.place.where
         report.about(where.file).warning(
-            f"a {field.kind} is not simulated; it is ignored", (where.line, where.column), field.path
+            f"a {field.kind} is not simulated; left out", (where.line, where.column), field.path
         )
     return Physics()
 
 
-def _report_fault(fault: Fault, report: Report) -> None:
+def _tell(fault: Fault, report: Report) -> None:
     where = fault.place.where
     report.about(where.file).error(fault.message, (where.line, where.column), fault.place.key)

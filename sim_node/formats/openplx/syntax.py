@@ -1,4 +1,4 @@
-"""The syntax tree of an OpenPLX file: frozen data with locations."""
+"""The syntax tree of an OpenPLX file: frozen data that knows where it stands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim_node.world.readers.report import LineColumn
 
 
 class SyntaxFault(Exception):
-    """A syntax error, and its location."""
+    """What is wrong with the form of a file, and where."""
 
     def __init__(self, message: str, at: LineColumn) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Values of expressions: numbers, vectors, rotations and transforms, immutable and with operators."""
+"""What expressions come to: numbers, vectors, rotations and transforms as immutable values with operators."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Quat(_Scaled):
         """It with norm one. Raises ValueError for zero."""
         norm = self.norm()
         if not 0.0 < norm < math.inf:
-            raise ValueError(f"a quaternion of norm {norm:g} is not a rotation")
+            raise ValueError(f"a quaternion of norm {norm:g} is no rotation")
         return Quat(*(part / norm for part in components(self)))
 
     def rotate(self, vector: Vec3) -> Vec3:

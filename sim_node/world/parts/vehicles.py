@@ -40,8 +40,10 @@ class Vehicles(Kind[Multirotor]):
 
 
 def _autopilot(autopilot: Autopilot) -> dict[str, Any]:
-    """Without the number that was not chosen."""
+    """Return its keys without an instance that was not chosen, and without what only the built-in one can say."""
     words = words_of(autopilot)
+    if autopilot.type != "mavlink_builtin":
+        del words["like"]
     if words.pop("any_instance"):
         del words["instance"]
     return words

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sim_node.formats.openplx.library import Library
-from sim_node.formats.openplx.models import MAX_INHERITED, MAX_LINEAGE_DEPTH, Fault, Models
+from sim_node.formats.openplx.models import DEEPEST_LINEAGE, MAX_INHERITED, Fault, Models
 from sim_node.world import WorldError, load
 from sim_node.world.readers.files import Roots
 from sim_node.world.readers.report import Report
@@ -57,9 +57,9 @@ def test_a_chain_is_as_deep_as_allowed_in_either_order(backwards: bool, write: W
         parts = chain(count).replace("\n  ", "\0").split("\n")[:-1]
         return "\n".join(reversed(parts) if backwards else parts).replace("\0", "\n  ") + "\n"
 
-    load(write(text(MAX_LINEAGE_DEPTH // 2)))
+    load(write(text(DEEPEST_LINEAGE // 2)))
     lines = faults(write(text(3000)))
-    assert f"more than {MAX_LINEAGE_DEPTH} deep" in lines[0]
+    assert f"more than {DEEPEST_LINEAGE} deep" in lines[0]
     assert backwards or len(lines) == 1
 
 
