@@ -69,7 +69,7 @@ def test_a_damaged_bag_is_told_repaired_and_whole(bag: str, tmp_path: Path, caps
     kept = json.loads(printed(capsys, "info", str(tmp_path / "cut_repaired"), "--json", "--check"))
     assert 100 < kept["count"] < 405
     assert main(["repair", str(tmp_path / "cut.mcap")]) == 2
-    assert "nothing is overwritten" in capsys.readouterr().err
+    assert "exists and is not overwritten" in capsys.readouterr().err
 
 
 def test_diff_ends_with_1_where_bags_differ(bag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
