@@ -99,7 +99,7 @@ def _chosen(objects: dict[str, Object], name: str | None, report: Report) -> Obj
         report.errors.extend(report.warnings)  # an unknown type may be the reason
     elif name not in systems:
         known = ", ".join(systems)
-        report.error(f"no system {quoted(str(name))} in it{did_you_mean(str(name), systems)} (there are: {known})")
+        report.error(f"no system {quoted(str(name))} in it{did_you_mean(str(name), systems)} (known: {known})")
     else:
         return systems[name]
     return None

@@ -10,7 +10,7 @@ from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
 from sim_node.world.vehicle_checks import vehicle_problems
-from sim_node.world.vehicles import Autopilot, Multirotor, Rotor
+from sim_node.world.vehicles import LIKE, Autopilot, Multirotor, Rotor
 from sim_node.world.writers.values import data_of, given
 
 
@@ -43,10 +43,12 @@ class Vehicles(Kind[Multirotor]):
 
 
 def _autopilot(autopilot: Autopilot) -> dict[str, Any]:
-    """Return an autopilot, without an instance that was chosen automatically."""
+    """Return an autopilot, without an instance that was chosen automatically and without a default `like`."""
     data = data_of(autopilot)
     if data.pop("any_instance"):
         del data["instance"]
+    if data["like"] == LIKE[0]:
+        del data["like"]
     return data
 
 

@@ -133,7 +133,7 @@ def test_models_are_chosen_by_name(write: Callable[..., Path]) -> None:
     with pytest.raises(WorldError) as raised:
         load(MODELS / "snap_parent.openplx", model="SnapRodd")
     assert str(raised.value).endswith(
-        "no system 'SnapRodd' in it; did you mean SnapRod? (there are: RodParent, RodParentParent, World, SnapRod, "
+        "no system 'SnapRodd' in it; did you mean SnapRod? (known: RodParent, RodParentParent, World, SnapRod, "
         "SnapRodParent, SnapRodParentParent)"
     )
     with pytest.raises(WorldError, match=r"w.yaml: contains one world; a model can be chosen only from .openplx"):
