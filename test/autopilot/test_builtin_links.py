@@ -353,8 +353,8 @@ def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run])
         lines: list[str] = []
         reader = threading.Thread(target=lambda: lines.extend(iter(second.stdout.readline, "")), daemon=True)  # type: ignore[union-attr]
         reader.start()
-        until(lambda: flown.path(0.1).size and any("is turned away" in line for line in flown.said), "a refusal")
-        assert any("a second one" in line and "is turned away" in line for line in flown.said)
+        until(lambda: flown.path(0.1).size and any("is rejected" in line for line in flown.said), "a refusal")
+        assert any("a second one" in line and "is rejected" in line for line in flown.said)
     finally:
         second.terminate()
         assert second.wait(PATIENCE) == 0

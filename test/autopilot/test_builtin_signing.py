@@ -78,4 +78,4 @@ def test_a_key_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["autopilot", "--world", GUIDED, "--signing-key", str(tmp_path / "key")]) == 2
     assert "--signing-key: " in capsys.readouterr().err
     assert main(["autopilot", "--world", GUIDED, "--signing", "required"]) == 2
-    assert "--signing goes with --signing-key" in capsys.readouterr().err
+    assert "--signing requires --signing-key" in capsys.readouterr().err

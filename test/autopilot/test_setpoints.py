@@ -113,7 +113,7 @@ NAN = math.nan
         (lambda: setpoints.position("map", (0, 0, 1), (0, 0, 0, 0), "map", Limits(), HOME), "norm is 0"),
         (lambda: setpoints.goto("map", (0, 0, 121), AT_REST, "map", Limits(), HOME), "limit_height is 120 m"),
         (lambda: setpoints.goto("map", (900, 900, 1), AT_REST, "map", Limits(), HOME), "limit_distance is 1000 m"),
-        (lambda: setpoints.goto("map", (0, 0, 1), AT_REST, "map", Limits(), None), "no HOME_POSITION yet"),
+        (lambda: setpoints.goto("map", (0, 0, 1), AT_REST, "map", Limits(), None), "no HOME_POSITION received yet"),
         (lambda: setpoints.velocity("map", (20, 20, 0), 0, "map", "base", Limits()), "28.3 m/s; limit_velocity"),
         (lambda: setpoints.velocity("map", (0, 0, 0), NAN, "map", "base", Limits()), "not finite"),
         (lambda: setpoints.acceleration("map", (0, 0, 11), "map", Limits()), "limit_acceleration is 10"),
@@ -175,9 +175,9 @@ def test_an_estimate_that_is_none_is_refused(value: float) -> None:
     for place in range(3):
         pose = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
         pose[place] = value
-        with pytest.raises(SetpointRefused, match="beyond 1e\\+06, or none"):
+        with pytest.raises(SetpointRefused, match="beyond 1e\\+06 or NaN"):
             vision_pose(vehicle(), 0, "map", pose)
-        with pytest.raises(SetpointRefused, match="beyond 1e\\+06, or none"):
+        with pytest.raises(SetpointRefused, match="beyond 1e\\+06 or NaN"):
             odometry(vehicle(), 0, ("map", "base"), pose, [0.0] * 6, np.zeros(36), np.zeros(36))
     huge = np.full(36, 1e300)
     fields = odometry(vehicle(), 0, ("map", "base"), [0.0] * 6 + [1.0], [0.0] * 6, huge, huge).fields

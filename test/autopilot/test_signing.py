@@ -152,7 +152,7 @@ def test_a_restart_that_ended_well_loses_no_frame(tmp_path: Path) -> None:
 def test_a_file_of_timestamps_that_is_none_is_a_fault(text: str, tmp_path: Path) -> None:
     kept = tmp_path / "key.timestamp"
     kept.write_text(text)
-    with pytest.raises(SigningFault, match=r"cannot be read.*delete it to continue"):
+    with pytest.raises(SigningFault, match=r"the file is invalid.*delete it to continue"):
         signing(file=kept)
 
 
@@ -190,7 +190,7 @@ def test_a_key_file_is_checked(tmp_path: Path) -> None:
         read_key(key)
     key.write_text(KEY.hex() + "\n")
     key.chmod(0o644)
-    with pytest.raises(SigningFault, match="others may read it"):
+    with pytest.raises(SigningFault, match="other users can read it"):
         read_key(key)
     key.chmod(0o600)
     assert read_key(key) == KEY

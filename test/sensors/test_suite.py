@@ -182,7 +182,7 @@ NOISE = (
         (
             "type: imu, rate: 250",
             "250",
-            "rate: 250 Hz exceeds the world's 100 steps per second; "
+            "rate: 250 Hz is more than the world's 100 steps per second; "
             "a rate up to 100, or time.step up to 0.004, is needed",
         ),
         (

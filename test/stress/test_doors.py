@@ -27,14 +27,15 @@ SHARE = {
     "tf": 4000,
     "sensors": 1000,
     "bridge": 4000,
-    "builtin_ground": 2000,
+    "builtin_ground": 1000,
+    "builtin_ground_px4": 1000,
     "builtin_simulator": 2000,
     "px4": 6000,
     "ardupilot": 10_000,
     "viewer": 2000,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
-SENT = {"bridge", "builtin_ground", "builtin_simulator", "px4", "ardupilot"}
+SENT = {"bridge", "builtin_ground", "builtin_ground_px4", "builtin_simulator", "px4", "ardupilot"}
 
 
 def test_each_door_has_a_share() -> None:
