@@ -23,7 +23,7 @@ assert tuple(TANGENTS) == CURVED
 
 @engine("keyframes")
 def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEngine | None:
-    """The engine of a world's motions."""
+    """Return the engine of a world's motions, or None where there are none."""
     if not layout.moving:
         return None
     names = [layout.frames.names[row] for row, _ in layout.moving]
@@ -32,7 +32,15 @@ def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEn
 
 
 class KeyframeEngine:
-    """Moves frames as their motions say, whatever step it is; others may ask where they are at any instant."""
+    """Moves frames along their keyframes. Poses are functions of time, so any instant can be evaluated.
+
+    Args:
+        names: The frames, in the order of `motions`.
+        motions: The motion of each frame.
+        start_ns: Simulation time at the start of the run, ns.
+        step_ns: Length of a step, ns.
+        columns: The columns of the run, in which the frames' rows of `pose` are claimed.
+    """
 
     def __init__(
         self, names: Sequence[str], motions: Sequence[Motion], start_ns: int, step_ns: int, columns: Columns
@@ -45,19 +53,19 @@ class KeyframeEngine:
         columns.compute(time, lambda: (np.array([self._time_ns]),), self._put_time)
 
     def reset(self, seed: int) -> None:
-        """Goes back to the start; keyframes draw nothing at random."""
+        """Go back to the start; keyframes draw no random numbers."""
         self._time_ns = self._start_ns
 
     def step(self, steps: int) -> None:
-        """Advances time by whole steps."""
+        """Advance time by whole steps."""
         self._time_ns += steps * self._step_ns
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes the pose of every motion at the present time, plus ahead_ns, to its row of poses (N, 7)."""
+        """Write the pose of every motion at the present time, plus `ahead_ns`, to its row of poses (N, 7)."""
         poses[self._rows] = self._all.at(np.array([self._time_ns + ahead_ns]))[0]
 
     def _instants(self, places: IntArray) -> AtInstants:
-        """What tells where some motions are at any instants; it evaluates no others."""
+        """Return the function for the poses of some motions at any instants; it evaluates only those."""
         if len(places) == len(self._motions) and (np.diff(places) == 1).all():
             return self._all.at
         return Motions([self._motions[place] for place in places.tolist()]).at

@@ -34,7 +34,7 @@ IN_ONE_GO = 1000
 
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
-    """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
+    """Return the engine of a world's bodies. Raises WorldError if MuJoCo is missing or refuses the world."""
     shaped = any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
@@ -53,8 +53,19 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
 class RigidBodyEngine:
     """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
 
-    model, data: MuJoCo's own, for what this class does not show; data's positions of bodies are those of the last
-    evaluation of the dynamics, not of the state. wind: the air around them.
+    Args:
+        compiled: MuJoCo's model of the world, with the rows of its links and frames.
+        world: The world, assembled.
+        layout: The layout of its frames.
+        columns: The columns of the run, in which the state is declared and the links' rows of `pose` are claimed.
+
+    Attributes:
+        model: The `mujoco.MjModel`, for what this class does not offer.
+        data: The `mujoco.MjData`. Its body poses are those of the last evaluation of the dynamics, not of the state.
+        wind: The air around the bodies.
+        bodies: Records of the bodies by name, for handles.
+        joints: Records of the joints by name, for handles.
+        vehicles: Records of the vehicles by name, for handles.
     """
 
     def __init__(self, compiled: Compiled, world: World, layout: Layout, columns: Columns) -> None:
@@ -102,7 +113,7 @@ class RigidBodyEngine:
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
-        """Goes back to the initial state; bodies themselves draw nothing at random."""
+        """Go back to the initial state. Wind and force elements draw their random numbers from `seed`."""
         # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
@@ -118,7 +129,7 @@ class RigidBodyEngine:
                 force_element.reset(seed)
 
     def step(self, steps: int) -> None:
-        """Advances by whole steps of the world, without the interpreter's lock."""
+        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
         if not self._moves:
             self._evaluated = None
             self._pass(steps)
@@ -154,11 +165,20 @@ class RigidBodyEngine:
 
     @property
     def carried(self) -> IntArray:
-        """The bodies, and the frames that are fixed to them."""
+        """The rows (K,) of the bodies and of the frames that are fixed to them."""
         return np.flatnonzero(self._compiled.carriers > 0)
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """A function that evaluates the dynamics of the present step, and writes how frames move."""
+        """Return a function that evaluates the dynamics of the present step and writes the motion of frames.
+
+        Args:
+            rows: Rows (K,) of the frames, all of them in `carried`.
+            state: The state to write to, in the fixed frame.
+            places: The rows (K,) of `state` to write, in the order of `rows`.
+
+        Returns:
+            The function; it takes no arguments and writes pose, twist and acceleration.
+        """
         from sim_node.physics.kinematics import write_frame_motion
 
         carriers = self._compiled.carriers[rows]
@@ -176,13 +196,13 @@ class RigidBodyEngine:
         return observe
 
     def environment(self) -> Environment:
-        """Its bodies and shapes, as they are at the present step."""
+        """Return the shapes, wind, contacts and joints that sensors perceive at the present step."""
         from sim_node.physics.environment import BodyEnvironment
 
         return BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
 
     def energy(self) -> float:
-        """Kinetic and potential energy of all bodies, springs included, in J."""
+        """Return the kinetic and potential energy of all bodies, including springs, J."""
         now = self._now()
         self._mujoco.mj_forward(self.model, now)
         self._mujoco.mj_energyPos(self.model, now)
