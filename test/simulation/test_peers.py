@@ -25,7 +25,7 @@ class Diary:
         self.interrupted = self.closed = False
 
     def send(self, step: int, time_ns: int) -> None:
-        reported = None if self.subscribe is None else self.subscribe.newest(step)
+        reported = None if self.subscribe is None else self.subscribe.latest(step)
         self.log.append((self.rate, step, time_ns // MS, None if reported is None else reported.tolist()))
 
     def receive(self) -> None:
