@@ -175,7 +175,9 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
         ("def messages", "def mesages", "check", "TypeError: Can't instantiate abstract class Thermometer"),
     ],
 )
-def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str, command: str, reported: str) -> None:
+def test_its_mistakes_are_reported_as_its_own(
+    installed: Install, old: str, new: str, command: str, reported: str
+) -> None:
     """The package, its version, the sensor and the line; without a traceback; the run failed, not the user."""
     assert old in THERMOMETER
     code = THERMOMETER.replace(old, new)

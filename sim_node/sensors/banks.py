@@ -13,7 +13,7 @@ import numpy.typing as npt
 from sim_node.columns import Array, Column
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors.camera import CameraType, Drawn
+from sim_node.sensors.camera import CameraType, ReadyExposure
 from sim_node.sensors.context import Exposure, SensorContext
 from sim_node.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
@@ -227,16 +227,16 @@ class CameraBank:
         published: list[tuple[int, npt.NDArray[Any]]] = []
         while self._due and (wait or self._due[0][1].done()):
             stamp, exposure = self._due.popleft()
-            pictures = exposure.take()
-            if pictures is None:
+            images = exposure.result()
+            if images is None:
                 self.dropped += len(self._group.names)
             else:
-                published.append((stamp, pictures))
+                published.append((stamp, images))
         return batch_of(self._group.kind, self._group.names, published) if published else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""
-        dropped = Column(f"sensor/{label}/dropped", ("pictures",), dtype=np.int64, meaning="images that were dropped")
+        dropped = Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")
         return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
 
     def save(self, published: Batch) -> Sequence[Array]:
@@ -244,8 +244,8 @@ class CameraBank:
         count, held = self.schedule.state()
         waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
-        done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
-        kept = [(step, time_ns, pictures) for step, time_ns, pictures in done if pictures is not None]
+        done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in waiting]
+        kept = [(step, time_ns, images) for step, time_ns, images in done if images is not None]
         queued = _queued(count, kept, published, self._row, self._nothing.values.dtype)
         return (*queued, np.array([self.dropped]))
 
@@ -253,6 +253,6 @@ class CameraBank:
         """Continue from the result of `save`; return the measurements published last."""
         count, steps, stamps, values, last_stamps, last_values, dropped = saved
         held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
-        self.schedule.restore((int(count[0]), tuple((s, (ns, Drawn(pictures))) for s, ns, pictures in held)))
+        self.schedule.restore((int(count[0]), tuple((s, (ns, ReadyExposure(images))) for s, ns, images in held)))
         self.dropped = int(dropped[0])
         return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))

@@ -21,23 +21,23 @@ from sim_node.sensors.truth import FrameState
 from sim_node.world.problems import WorldWarning
 
 MAX_PIXELS = 8192
-# Begins the pictures of S cameras from the state of their frames, waiting or not; None where that is not possible.
+# Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
 Expose = Callable[[FrameState, bool], "Exposure | None"]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ReadyExposure:
     """An Exposure that is ready."""
 
-    pictures: npt.NDArray[Any]
+    images: npt.NDArray[Any]
 
     def done(self) -> bool:
         """Return True."""
         return True
 
-    def take(self) -> npt.NDArray[Any]:
+    def result(self) -> npt.NDArray[Any]:
         """Return the images."""
-        return self.pictures
+        return self.images
 
 
 class CameraType(SensorType):
@@ -76,8 +76,8 @@ class CameraType(SensorType):
         """Return an Image and a CameraInfo without distortion: P is K with a column of zeros."""
         lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
         size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
-        pictures = np.zeros(lens.shape, lens.dtype)
-        image = {"encoding": self.encoding, "step": pictures[0].nbytes, "data": Channels(..., within=pictures)}
+        images = np.zeros(lens.shape, lens.dtype)
+        image = {"encoding": self.encoding, "step": images[0].nbytes, "data": Channels(..., within=images)}
         projection = np.column_stack([matrix, np.zeros(3)])
         camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
         return (
@@ -88,16 +88,16 @@ class CameraType(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Any], context: SensorContext) -> NoReturn:
         """Raise TypeError: images are not available at once, see `expose`."""
-        raise TypeError("pictures are exposed, not measured")
+        raise TypeError("images are exposed, not measured")
 
     @classmethod
     def expose(cls, sensors: Sequence[CameraType], context: SensorContext) -> Expose:
         """Return the function that starts rendering images."""
         cameras = context.environment.cameras([each.lens() for each in sensors])
         if cameras is None:
-            warnings.warn(f"{', '.join(context.frames)}: no pictures, the world has no shapes", WorldWarning, 2)
+            warnings.warn(f"{', '.join(context.frames)}: no images, the world has no shapes", WorldWarning, 2)
             return lambda state, wait: None
-        return lambda state, wait: cameras.shoot(state.pose, wait=wait)
+        return lambda state, wait: cameras.render(state.pose, wait=wait)
 
 
 @sensor("camera")

@@ -49,16 +49,16 @@ class Exposure(Protocol):
     """Images that are being rendered."""
 
     def done(self) -> bool:
-        """Return whether `take` returns at once."""
+        """Return whether `result` returns at once."""
 
-    def take(self) -> npt.NDArray[Any] | None:
+    def result(self) -> npt.NDArray[Any] | None:
         """Wait for the images (S, *shape of their lenses) and return them; None if they were lost."""
 
 
 class Cameras(Protocol):
     """Cameras with lenses of one shape, whose images are rendered together."""
 
-    def shoot(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
+    def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
         """Start rendering from poses (S, 7), FLU axes, at the present step; None where that is not possible.
 
         If too many images are being rendered it waits, or, with `wait` False, returns None. A failure that makes images

@@ -72,7 +72,7 @@ def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining() -> N
     assert all(ms == 4 * step for _, step, ms, _ in log)
 
 
-def test_all_are_told_before_any_is_waited_for() -> None:
+def test_all_are_reported_before_any_is_waited_for() -> None:
     """Two that answer only once both were told: one after the other, the first would be waited for in vain."""
     run, both = simulation(), threading.Barrier(2)
     waited = []
@@ -117,13 +117,13 @@ def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_ste
 
 
 def test_a_peer_that_only_listens_changes_nothing() -> None:
-    alone, heard = simulation(), simulation()
-    heard.attach(Diary(50.0, subscribe=heard.subscribe("drone/GPS")))
-    heard.observer(["drone/base_link"])()
-    for run in (alone, heard):
+    alone, received = simulation(), simulation()
+    received.attach(Diary(50.0, subscribe=received.subscribe("drone/GPS")))
+    received.observer(["drone/base_link"])()
+    for run in (alone, received):
         run.run(3.0)
-    np.testing.assert_array_equal(alone.snapshot().poses, heard.snapshot().poses)
-    assert alone.state == heard.state
+    np.testing.assert_array_equal(alone.snapshot().poses, received.snapshot().poses)
+    assert alone.state == received.state
 
 
 def test_an_unknown_sensor_is_named() -> None:

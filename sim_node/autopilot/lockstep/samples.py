@@ -183,7 +183,7 @@ class OnboardSensors:
         if imu is None:
             return None
         state = self._truth()
-        field, pressure, fix = self._magnetometer.latest(step), self._barometer.newest(step), self._gps.newest(step)
+        field, pressure, fix = self._magnetometer.latest(step), self._barometer.latest(step), self._gps.latest(step)
         tube = None if self._tube is None else self._tube.latest(step)
         if pressure is not None or self._temperature is None:
             # Updated as often as a barometer measures it.
