@@ -1,4 +1,4 @@
-"""Peers of a run: when they exchange, what has been read by then, and how waiting for them ends."""
+"""Co-simulators of a run: when they exchange, what has been measured by then, and how waiting for them ends."""
 
 from __future__ import annotations
 
