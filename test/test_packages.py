@@ -105,7 +105,7 @@ def test_keys_are_those_of_package_xml() -> None:
     assert all(f"<exec_depend>{key}</exec_depend>" in text for key in ROSDEP_KEYS.values())
 
 
-def test_another_fault_of_an_import_is_told_as_it_is() -> None:
+def test_another_fault_of_an_import_is_reported_as_it_is() -> None:
     assert how_to_install(ImportError("cannot import name 'x' from 'math'", name="math")) == (
         "cannot import name 'x' from 'math'"
     )

@@ -65,7 +65,7 @@ class BagView:
         self._stream = Stream(len(self._frames.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
-        """Start to play, or stand at the start."""
+        """Start to play, or pause at the start."""
         self._player.start()
         if paused:
             self._player.pause()
@@ -101,11 +101,11 @@ class BagView:
         return self._speed
 
     def play(self) -> None:
-        """Goes on."""
+        """Continue to play."""
         self._player.resume()
 
     def pause(self) -> None:
-        """Stops."""
+        """Pause."""
         self._player.pause()
 
     def step(self) -> None:
