@@ -102,7 +102,9 @@ class BridgeNode(LoopNode):
         """
         system = vehicle.system
         frames = vehicle.telemetry.frames
-        self._topics[system] = VehiclePublishers(self._outlet, self.naming.name(system), self._graph_ns)
+        self._topics[system] = VehiclePublishers(
+            self._outlet, self.naming.name(system), self.naming.sensors, self._graph_ns
+        )
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.publish_static(self._graph_ns())

@@ -15,7 +15,7 @@ from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.autopilot.tlog import Playback
-from sim_node.autopilot.topics import FrameNames
+from sim_node.autopilot.topics import FrameNames, is_namespace
 from sim_node.nodes.parameters import RECORD, ParameterFault, ParameterSpec
 
 TF_PARENTS = ("map", "odom", "none")
@@ -32,6 +32,11 @@ SPECS: dict[str, ParameterSpec] = {
     "component_id": ParameterSpec(191, "Our own MAVLink component id.", fixed=True, low=1, high=255),
     "vehicle_name": ParameterSpec("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id.", fixed=True),
     "vehicle_names": ParameterSpec("", "Names of individual system ids, as in 1=drone,2=tower.", fixed=True),
+    "sensor_namespace": ParameterSpec(
+        "",
+        "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names.",
+        fixed=True,
+    ),
     "map_frame": ParameterSpec("map", "Frame of local positions; {name} is the vehicle's name.", fixed=True),
     "odom_frame": ParameterSpec("{name}/odom", "Frame of odometry without a known heading.", fixed=True),
     "base_frame": ParameterSpec("{name}/base_link", "Frame of the vehicle.", fixed=True),
@@ -85,6 +90,7 @@ class Naming:
     map: str
     odom: str
     base: str
+    sensors: str
     special: Mapping[int, str]
 
     def name(self, system: int) -> str:
@@ -99,10 +105,14 @@ class Naming:
         )
 
 
+_NAMES = ("vehicle_name", "map_frame", "odom_frame", "base_frame", "sensor_namespace")
+
+
 def naming(values: Mapping[str, Any]) -> Naming:
     """Make the names from the parameters. Raises ParameterFault for invalid ones."""
     special = _special(values["vehicle_names"])
-    result = Naming(values["vehicle_name"], values["map_frame"], values["odom_frame"], values["base_frame"], special)
+    vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
+    result = Naming(vehicle, map_, odom, base, sensors, special)
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
         why = names.fault(name)
@@ -112,13 +122,9 @@ def naming(values: Mapping[str, Any]) -> Naming:
         raise ParameterFault(
             f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
         )
+    if not is_namespace(sensors):
+        raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
     return result
-
-
-def is_namespace(name: str) -> bool:
-    """Return whether a name is a valid namespace. The empty name is valid."""
-    plain = name.replace("/", "").replace("_", "")
-    return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())
 
 
 def _special(text: str) -> dict[int, str]:

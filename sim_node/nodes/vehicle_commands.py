@@ -21,14 +21,13 @@ from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_pl
 from sim_node.autopilot.mission.plan import as_messages, fence_messages, from_messages, rally_messages
 from sim_node.autopilot.mission.transfer import FENCE, RALLY
 from sim_node.autopilot.setpoints import SetpointRefused
-from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.topics import RESULTS, WAYPOINTS, Profile
 from sim_node.autopilot.transaction import Refusal, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.publishers import profile
 from sim_node.world import WorldError
 
-RESULT = "command_result"
 GOTO = "goto"
 
 # Makes a transaction; called in the bridge's thread.
@@ -44,7 +43,7 @@ class VehicleCommands:
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
         self._node, self._bridge, self._vehicle = node, bridge, vehicle
         self._prefix = f"{name}/" if name else ""
-        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, profile(Profile.RELIABLE.value))
+        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
         telemetry = vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
         self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
@@ -147,7 +146,7 @@ class VehicleMissions:
     def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
         prefix = f"{name}/" if name else ""
-        self._waypoints = node.create_publisher(String, prefix + "mission/waypoints", profile(Profile.LATCHED.value))
+        self._waypoints = node.create_publisher(String, prefix + WAYPOINTS, profile(Profile.LATCHED.value))
         commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
         commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
         commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))

@@ -16,17 +16,20 @@ from sim_node.wire.topic import Outlet, Send
 
 
 class VehiclePublishers:
-    """Publishes serialised messages on the topics below a vehicle's name. now_ns: the graph's clock."""
+    """Publishes serialised messages on the topics below a vehicle's name.
 
-    def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
-        self._outlet, self._name, self._now_ns = outlet, name, now_ns
+    sensors: namespace of measurements below that. now_ns: the graph's clock.
+    """
+
+    def __init__(self, outlet: Outlet, name: str, sensors: str, now_ns: Callable[[], int]) -> None:
+        self._outlet, self._name, self._sensors, self._now_ns = outlet, name, sensors, now_ns
         self._sends: dict[Topic, Send] = {}
 
     def send(self, topic: Topic, data: bytes) -> None:
         """Publish a message."""
         send = self._sends.get(topic)
         if send is None:
-            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name))
+            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name, self._sensors))
         send(self._now_ns(), data)
 
 

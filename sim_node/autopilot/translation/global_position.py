@@ -48,6 +48,7 @@ RAW_FIX = topic(
     "base_link",
     "the receiver's fix, with covariance (m², ENU) from its accuracy, else from its dilution of precision",
     lambda frames: wire.receiver_fix(frames.base),
+    measured=True,
 )
 RAW_VELOCITY = topic(
     "global_position/raw/gps_vel",
@@ -56,6 +57,7 @@ RAW_VELOCITY = topic(
     "map",
     "the receiver's speed over ground along its course, ENU (m/s)",
     lambda frames: wire.twist(frames.map),
+    measured=True,
 )
 
 

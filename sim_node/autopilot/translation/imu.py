@@ -29,6 +29,7 @@ DATA_RAW = topic(
     "base_link",
     "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
     lambda frames: wire.imu_raw(frames.base),
+    measured=True,
 )
 MAG = topic(
     "imu/mag",
@@ -37,6 +38,7 @@ MAG = topic(
     "base_link",
     "magnetic field (T)",
     lambda frames: wire.magnetic_field(frames.base),
+    measured=True,
 )
 STATIC_PRESSURE = topic(
     "imu/static_pressure",
@@ -45,6 +47,7 @@ STATIC_PRESSURE = topic(
     "base_link",
     "static pressure (Pa)",
     lambda frames: wire.fluid_pressure(frames.base),
+    measured=True,
 )
 DIFF_PRESSURE = topic(
     "imu/diff_pressure",
@@ -53,6 +56,7 @@ DIFF_PRESSURE = topic(
     "base_link",
     "differential pressure of an airspeed tube (Pa)",
     lambda frames: wire.fluid_pressure(frames.base),
+    measured=True,
 )
 TEMPERATURE = topic(
     "imu/temperature_baro",
@@ -61,6 +65,7 @@ TEMPERATURE = topic(
     "base_link",
     "temperature of the barometer (°C)",
     lambda frames: wire.temperature(frames.base),
+    measured=True,
 )
 
 

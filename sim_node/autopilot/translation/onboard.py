@@ -94,6 +94,7 @@ DISTANCE = topic(
     "base_link",
     "range (m) of the sensor that looks down",
     lambda frames: wire.distance(frames.base),
+    measured=True,
 )
 _DOWN = 25  # MAV_SENSOR_ROTATION_PITCH_270
 
