@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ from sim_node.autopilot.axes import Quaternion, Vector
 from sim_node.autopilot.pose_stream import PoseStream
 from sim_node.autopilot.timesync import BootClock
 from sim_node.autopilot.topics import FrameNames, Topic
-from sim_node.frames import GeoidUnavailable, InvalidCoordinates, geoid_undulation
+from sim_node.frames import InvalidCoordinates, geoid_undulation
 from sim_node.wire.encoding import encode
 from sim_node.wire.layout import Pack
 
@@ -70,9 +71,7 @@ class Telemetry:
         self.force: Vector = (0.0, 0.0, 0.0)
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
-        self.geoid_missing = False
         self.texts: dict[int, list[str]] = {}
-        self._gps_undulation: float | None = None
         self._undulations: dict[tuple[int, int], float] = {}
         self._writers: dict[Topic | tuple[Topic | str | int, ...], Pack] = {}
         self._sources: dict[str, tuple[int, int]] = {}
@@ -124,15 +123,6 @@ class Telemetry:
         self._sources[quantity] = rank, stamp_ns
         return True
 
-    def learn_undulation(self, altitude_msl: float, altitude_ellipsoid: float) -> None:
-        """Store the difference of both altitudes from a receiver, for use without a geoid grid.
-
-        Args:
-            altitude_msl: Metres above mean sea level.
-            altitude_ellipsoid: Metres above the ellipsoid.
-        """
-        self._gps_undulation = altitude_ellipsoid - altitude_msl
-
     def ellipsoid_altitude(self, altitude_msl: float, latitude: float, longitude: float) -> float:
         """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.
 
@@ -142,24 +132,16 @@ class Telemetry:
             longitude: Degrees.
 
         Returns:
-            Metres above the ellipsoid; NaN if neither a geoid grid nor the receiver gives the difference.
+            Metres above the ellipsoid; NaN for a place that is not on Earth.
         """
         cell = round(latitude / _UNDULATION_CELL), round(longitude / _UNDULATION_CELL)
         undulation = self._undulations.get(cell)
         if undulation is None:
-            undulation = self._undulation(latitude, longitude)
+            try:
+                undulation = float(geoid_undulation(latitude, longitude))
+            except InvalidCoordinates:
+                return math.nan
             if len(self._undulations) > 1000:
                 self._undulations.clear()
-            if not self.geoid_missing:
-                self._undulations[cell] = undulation
+            self._undulations[cell] = undulation
         return altitude_msl + undulation
-
-    def _undulation(self, latitude: float, longitude: float) -> float:
-        if not self.geoid_missing:
-            try:
-                return float(geoid_undulation(latitude, longitude))
-            except GeoidUnavailable:
-                self.geoid_missing = True
-            except InvalidCoordinates:
-                return float("nan")
-        return float("nan") if self._gps_undulation is None else self._gps_undulation

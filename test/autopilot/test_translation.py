@@ -207,7 +207,7 @@ def gps(**what: int) -> Any:
 
 
 def test_altitudes_are_above_the_ellipsoid() -> None:
-    """What the receiver says of the ellipsoid is believed, and serves where no geoid grid is installed."""
+    """What the receiver says of the ellipsoid is believed; the estimator's altitude is converted with EGM96."""
     heard = Heard()
     fix = heard.give(gps(alt_ellipsoid=535_200))["global_position/raw/fix"][0]
     assert fix.altitude == pytest.approx(535.2)

@@ -84,7 +84,6 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
         latitude = longitude = altitude = math.nan
     elif fields.alt_ellipsoid:
         altitude = fields.alt_ellipsoid * 1e-3
-        vehicle.learn_undulation(fields.alt * 1e-3, altitude)
     else:
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
     variances, kind = _variances(fields) if status != NO_FIX else ((0.0, 0.0), UNKNOWN)
