@@ -234,7 +234,11 @@ class Bridge:
             )
             return None
         telemetry = Telemetry(
-            system, self._settings.frames(system), lambda topic, data: self._listener.publish(system, topic, data)
+            system,
+            self._settings.frames(system),
+            lambda topic, data: self._listener.publish(system, topic, data),
+            lambda child, rotation: self._listener.static_frame(system, child, rotation),
+            self._settings.deviations,
         )
         vehicle = self.vehicles[system] = Vehicle(
             telemetry,

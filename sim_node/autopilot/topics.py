@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
@@ -46,6 +47,22 @@ class FrameNames:
     def base_frd(self) -> str:
         """The body in the autopilot's convention."""
         return self.base + "_frd"
+
+
+class Deviations(NamedTuple):
+    """Standard deviations of each axis of what an autopilot's sensors measured, which MAVLink does not carry.
+
+    Attributes:
+        orientation: Of the estimated orientation (rad); 0 if unknown, as for all.
+        rate: Of angular rates (rad/s).
+        force: Of specific forces (m/s²).
+        field: Of the magnetic field (T).
+    """
+
+    orientation: float = 0.0
+    rate: float = 0.0
+    force: float = 0.0
+    field: float = 0.0
 
 
 class Profile(Enum):

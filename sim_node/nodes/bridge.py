@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Identity
-from sim_node.autopilot.topics import Topic
+from sim_node.autopilot.topics import Deviations, Topic
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
-from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
+from sim_node.nodes.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
 from sim_node.nodes.parameters import SPECS as SIMULATION
 from sim_node.nodes.parameters import declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers
@@ -62,6 +63,7 @@ class BridgeNode(LoopNode):
             timesync=values["timesync"],
             heartbeat_timeout=values["heartbeat_timeout"],
             max_vehicles=values["max_vehicles"],
+            deviations=Deviations(*(values[name] for name in DEVIATIONS)),
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns
@@ -123,6 +125,16 @@ class BridgeNode(LoopNode):
             data: The message as CDR.
         """
         self._topics[system].send(topic, data)
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Publish a frame that is fixed to a vehicle's.
+
+        Args:
+            system: The vehicle's system id.
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
+        """
+        self._tf[system].publish_fixed(child, rotation, self._graph_ns())
 
     def warn(self, text: str) -> None:
         """Log a warning.

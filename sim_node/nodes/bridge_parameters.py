@@ -54,6 +54,18 @@ SPECS: dict[str, ParameterSpec] = {
     "stream_rate": ParameterSpec(
         50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", fixed=True, low=0.0, high=400.0
     ),
+    "orientation_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/data's orientation (rad); 0.0: unknown.", True, 0.0, 10.0
+    ),
+    "angular_velocity_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of angular rates in imu (rad/s); 0.0: unknown.", True, 0.0, 100.0
+    ),
+    "linear_acceleration_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of specific forces in imu (m/s²); 0.0: unknown.", True, 0.0, 1000.0
+    ),
+    "magnetic_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/mag's field (T); 0.0: unknown.", True, 0.0, 1.0
+    ),
     "timesync": ParameterSpec(True, "Request the time of autopilots, ten times a second.", fixed=True),
     "heartbeat_timeout": ParameterSpec(
         3.0, "A vehicle that sends nothing for this long is not connected (s).", fixed=True, low=0.1, high=60.0
@@ -80,6 +92,8 @@ SPECS: dict[str, ParameterSpec] = {
     ),
 }
 SPECS |= RECORD
+# In the order of autopilot.topics.Deviations.
+DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleration_stdev", "magnetic_stdev")
 
 
 @dataclass(frozen=True)

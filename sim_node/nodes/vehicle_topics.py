@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Topic
 from sim_node.frames import Frame
 from sim_node.frames.axes import rotation
 from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.tf_sink import TF, TF_STATIC, serialised
+from sim_node.wire.tf_sink import TF, TF_STATIC, SendPoses, serialised
 from sim_node.wire.topic import Outlet, Send
 
 
@@ -48,7 +49,9 @@ class VehicleTf:
             parents.append(frames.odom)
             children.append(frames.odom + "_ned")
             turns.append(turns[0])
-        advertise = serialised(outlet)
+        self._advertise = advertise = serialised(outlet)
+        self._base = frames.base
+        self._fixed: dict[str, SendPoses] = {}
         self._still = advertise(TF_STATIC, parents, children)
         self._still_poses: FloatArray = np.zeros((len(parents), 7))
         self._still_poses[:, 3:] = turns
@@ -59,6 +62,13 @@ class VehicleTf:
     def publish_static(self, stamp_ns: int) -> None:
         """Publish the static frames."""
         self._still(stamp_ns, self._still_poses)
+
+    def publish_fixed(self, child: str, rotation: Quaternion, stamp_ns: int) -> None:
+        """Publish a frame that is fixed to base_link. A publisher of its own latches it beside the others."""
+        send = self._fixed.get(child)
+        if send is None:
+            send = self._fixed[child] = self._advertise(TF_STATIC, [self._base], [child])
+        send(stamp_ns, np.array([[0.0, 0.0, 0.0, *rotation]]))
 
     def stream(self, at_ns: int, ahead_ns: int) -> None:
         """Publish the pose at a time, if telemetry is available and it has not been published."""

@@ -15,6 +15,8 @@ from geometry_msgs.msg import (
     TwistStamped,
     TwistWithCovarianceStamped,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from pymavlink.dialects.v20 import all as mavlink
 from rclpy.serialization import deserialize_message
@@ -34,7 +36,7 @@ from std_msgs.msg import Bool, Float64, String, UInt16, UInt16MultiArray
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
-from sim_node.autopilot.topics import TOPICS, FrameNames
+from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
 from sim_node.nodes.publishers import message_class
 
@@ -57,9 +59,10 @@ TYPES = {
 class Heard:
     """A vehicle, and the messages that came of what it was given."""
 
-    def __init__(self, autopilot: int = ARDUPILOT) -> None:
+    def __init__(self, autopilot: int = ARDUPILOT, deviations: Deviations | None = None) -> None:
         self.messages: dict[str, list[Any]] = {}
-        self.vehicle = Telemetry(1, FrameNames(), self._send)
+        self.frames: dict[str, Any] = {}
+        self.vehicle = Telemetry(1, FrameNames(), self._send, self.frames.__setitem__, deviations)
         self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
         self.vehicle.arrival_ns = ARRIVAL
 
@@ -141,6 +144,107 @@ def test_a_better_source_silences_the_others_while_it_speaks() -> None:
     heard.vehicle.arrival_ns += 3_000_000_000
     later = mavlink.MAVLink_scaled_imu_message(4001, 0, 0, -1000, 0, 0, 0, 1, 1, 1)
     assert "imu/data_raw" in heard.give(later)
+
+
+def test_a_late_message_of_another_source_does_not_overtake() -> None:
+    """PX4's SCALED_PRESSURE waits longer than its HIGHRES_IMU: stamps went back by up to 76 ms."""
+    heard = Heard(PX4)
+    assert "imu/static_pressure" in heard.give(highres(time_usec=1_100_000))
+    late = mavlink.MAVLink_scaled_pressure_message(1024, 955.0, 0.0, 2000)
+    assert not heard.give(late)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 1, 2]), st.integers(0, 3_000_000_000), st.integers(0, 500_000_000)), max_size=60
+    )
+)
+def test_stamps_of_a_quantity_never_go_back(sent: list[tuple[int, int, int]]) -> None:
+    """Messages come at increasing times, each with a delay of its source's; only a clock that is set back goes back."""
+    vehicle, now, latest = Heard().vehicle, 10**12, [0, 0, 0]
+    published: list[int] = []
+    for rank, pause, delay in sent:
+        now += pause
+        stamp = latest[rank] = max(latest[rank], now - delay)  # each source's own messages are in order
+        if vehicle.best_source("imu", rank, stamp):
+            published.append(stamp)
+    assert published == sorted(published)
+
+
+def test_a_clock_that_is_set_back_is_followed() -> None:
+    vehicle = Heard().vehicle
+    assert vehicle.best_source("imu", 0, 10**12)
+    assert vehicle.best_source("imu", 1, 10**12 - 60 * 10**9)
+
+
+def test_deviations_become_covariances_and_unknown_ones_stay_zero() -> None:
+    """sensor_msgs/Imu: zeros are unknown, -1 in the orientation's first entry is no orientation."""
+    heard = Heard(deviations=Deviations(orientation=0.1, rate=0.02, force=0.3, field=4e-7))
+    got = heard.give(highres(xmag=0.2))
+    np.testing.assert_allclose(got["imu/data_raw"][0].angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+    np.testing.assert_allclose(got["imu/data_raw"][0].linear_acceleration_covariance, 0.09 * np.eye(3).ravel())
+    assert got["imu/data_raw"][0].orientation_covariance[0] == -1.0
+    np.testing.assert_allclose(got["imu/mag"][0].magnetic_field_covariance, 1.6e-13 * np.eye(3).ravel())
+    data = heard.give(mavlink.MAVLink_attitude_quaternion_message(1000, 1.0, 0, 0, 0, 0, 0, 0))["imu/data"][0]
+    np.testing.assert_allclose(data.orientation_covariance, 0.01 * np.eye(3).ravel())
+    np.testing.assert_allclose(data.angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+    np.testing.assert_allclose(data.linear_acceleration_covariance, 0.09 * np.eye(3).ravel())
+    assert not Heard().give(highres(xmag=0.2))["imu/mag"][0].magnetic_field_covariance.any()
+
+
+def distance(orientation: int, sensor: int = 0, quaternion: Any = (0.0, 0.0, 0.0, 0.0)) -> Any:
+    return mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, sensor, orientation, 0, 0.1, 0.1, quaternion)
+
+
+@pytest.mark.parametrize(
+    ("orientation", "name", "along"),
+    [(0, "forward", (1, 0, 0)), (2, "right", (0, -1, 0)), (4, "back", (-1, 0, 0)), (6, "left", (0, 1, 0)),
+     (24, "up", (0, 0, 1)), (25, "down", (0, 0, -1)), (1, "yaw_45", (0.5**0.5, -(0.5**0.5), 0)),
+     (39, "pitch_315", (0.5**0.5, 0, -(0.5**0.5)))],
+)  # fmt: skip
+def test_a_distance_sensor_looks_along_x_of_its_own_frame(
+    orientation: int, name: str, along: tuple[float, float, float]
+) -> None:
+    """Yaw is clockwise and pitch up in MAVLink; x forward, y left, z up in ROS (REP 103, REP 117)."""
+    heard = Heard()
+    [got] = heard.give(distance(orientation))["distance_sensor"]
+    assert got.range == pytest.approx(1.5)
+    assert got.header.frame_id == f"base_link_distance_{name}"
+    np.testing.assert_allclose(
+        Rotation.from_quat(heard.frames[got.header.frame_id]).apply([1.0, 0.0, 0.0]), along, atol=1e-7
+    )
+
+
+def test_every_orientation_of_mavlink_has_its_frame() -> None:
+    """scipy's intrinsic ZYX is the oracle; FRD and FLU differ by half a turn about x."""
+    half = Rotation.from_euler("x", 180, degrees=True)
+    names = set()
+    for number, entry in mavlink.enums["MAV_SENSOR_ORIENTATION"].items():
+        if number >= 100:
+            continue
+        words = entry.name.removeprefix("MAV_SENSOR_ROTATION_").split("_")
+        angles = {axis: float(angle) for axis, angle in zip(words[::2], words[1::2], strict=False)}
+        frd = Rotation.from_euler("ZYX", [angles.get(axis, 0.0) for axis in ("YAW", "PITCH", "ROLL")], degrees=True)
+        heard = Heard()
+        [got] = heard.give(distance(number))["distance_sensor"]
+        names.add(got.header.frame_id)
+        found = Rotation.from_quat(heard.frames[got.header.frame_id])
+        assert (found.inv() * (half * frd * half)).magnitude() < 1e-7, entry.name
+    assert len(names) == 41
+
+
+def test_a_distance_sensor_may_state_its_own_orientation() -> None:
+    heard = Heard()
+    x, y, z, w = Rotation.from_euler("y", -30, degrees=True).as_quat()  # 30 degrees down, FRD
+    heard.give(distance(100, 3, (w, x, y, z)))
+    looks = Rotation.from_quat(heard.frames["base_link_distance_custom_3"]).apply([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(looks, [math.cos(math.radians(30)), 0.0, -0.5], atol=1e-6)
+
+
+@pytest.mark.parametrize("message", [distance(57), distance(100), distance(100, 0, (math.nan, 0.0, 0.0, 0.0))])
+def test_a_distance_in_no_direction_is_refused(message: Any) -> None:
+    with pytest.raises(ValueError, match=r"orientation 57 is not in|is not a rotation"):
+        Heard().give(message)
 
 
 def test_velocities_say_which_frame_they_are_in() -> None:
@@ -289,8 +393,6 @@ def test_pulses_texts_and_times() -> None:
     assert (text.level, text.name, text.message) == (DiagnosticStatus.ERROR, "critical", "PreArm: Compass")
     time = heard.give(mavlink.MAVLink_system_time_message(1_700_000_000_500_000, 1000))["time_reference"][0]
     assert (time.time_ref.sec, time.time_ref.nanosec) == (1_700_000_000, 500_000_000)
-    down = mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, 0, 25, 0)
-    assert heard.give(down)["distance_sensor"][0].range == pytest.approx(1.5)
 
 
 def test_a_long_text_is_put_together() -> None:

@@ -23,6 +23,7 @@ from processes import SIM_NODE, Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from recordings import DATA, EXCERPT
 from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import Imu, Range
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -192,6 +193,33 @@ def test_a_recording_on_tf_is_where_the_truth_is() -> None:
 def matrix(transform: Any) -> np.ndarray:
     q = transform.transform.rotation
     return np.asarray(Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_distance_sensor_is_in_the_tree_and_imu_has_its_deviations() -> None:
+    with flying("--ros-args", "-p", "angular_velocity_stdev:=0.02") as (_, ears, autopilot):
+        ranges = ears.subscribe(Range, "/vehicle1/distance_sensor", SENSOR)
+        imu = ears.subscribe(Imu, "/vehicle1/imu/data", SENSOR)
+        ears.call(SetBool, "/vehicle1/cmd/arming", SetBool.Request(data=False))
+
+        def arrived() -> bool:
+            autopilot.send(autopilot.mav.distance_sensor_encode(autopilot.boot_ms(), 20, 4000, 150, 0, 0, 25, 0))
+            return bool(ranges and imu)
+
+        ears.spin_until(arrived, what="a range")
+        assert ranges[0][1].header.frame_id == "vehicle1/base_link_distance_down"
+        np.testing.assert_allclose(imu[0][1].angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+        # Latched: for those who come later, too.
+        static = ears.subscribe(TFMessage, "/tf_static", STATIC)
+        children = {"vehicle1/base_link_frd", "vehicle1/base_link_distance_down"}
+
+        def found() -> dict[str, Any]:
+            return {each.child_frame_id: each for _, message in static for each in message.transforms}
+
+        ears.spin_until(lambda: children <= found().keys(), what="static frames")
+        down = found()["vehicle1/base_link_distance_down"]
+        assert down.header.frame_id == "vehicle1/base_link"
+        np.testing.assert_allclose(matrix(down) @ [1.0, 0.0, 0.0], [0.0, 0.0, -1.0], atol=1e-9)
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -28,7 +28,7 @@ DATA_RAW = topic(
     Profile.SENSOR,
     "base_link",
     "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
-    lambda frames: wire.imu_raw(frames.base),
+    lambda frames, rate, force: wire.imu_raw(frames.base, rate, force),
     measured=True,
 )
 MAG = topic(
@@ -37,7 +37,7 @@ MAG = topic(
     Profile.SENSOR,
     "base_link",
     "magnetic field (T)",
-    lambda frames: wire.magnetic_field(frames.base),
+    lambda frames, deviation: wire.magnetic_field(frames.base, deviation),
     measured=True,
 )
 STATIC_PRESSURE = topic(
@@ -129,13 +129,14 @@ def _inertial(
 ) -> None:
     if vehicle.best_source("imu", rank, stamp_ns):
         vehicle.force = force
-        vehicle.pack(DATA_RAW, stamp_ns, rates + force)
+        deviations = vehicle.deviations
+        vehicle.pack(DATA_RAW, stamp_ns, rates + force, deviations.rate, deviations.force)
 
 
 def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: tuple[float, float, float], scale: float) -> None:
     if vehicle.best_source("mag", rank, stamp_ns):
         x, y, z = frd_flu(*field)
-        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale))
+        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations.field)
 
 
 def _pressure(vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None) -> None:
