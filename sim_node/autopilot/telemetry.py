@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import Quaternion, Vector
 from sim_node.autopilot.pose_stream import PoseStream
+from sim_node.autopilot.status_texts import StatusTexts
 from sim_node.autopilot.timesync import BootClock
 from sim_node.autopilot.topics import Deviations, FrameNames, Topic
 from sim_node.frames import InvalidCoordinates, geoid_undulation
@@ -92,7 +93,10 @@ class Telemetry:
         self.force: Vector = (0.0, 0.0, 0.0)
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
-        self.texts: dict[int, list[str]] = {}
+        self.texts = StatusTexts()
+        # The item of the mission that is flown, and the one that was reached last.
+        self.mission_item: int | None = None
+        self.reached_item: int | None = None
         self._undulations: dict[tuple[int, int], float] = {}
         self._writers: dict[Topic | tuple[Topic | str | float, ...], Pack] = {}
         self._sources: dict[str, _Source] = {}

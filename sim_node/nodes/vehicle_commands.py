@@ -15,7 +15,7 @@ from std_srvs.srv import SetBool, Trigger
 
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.commands import set_mode_for
+from sim_node.autopilot.commands import start_mission
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.autopilot.mission.plan import as_messages, fence_messages, from_messages, rally_messages
@@ -149,7 +149,7 @@ class VehicleMissions:
         self._waypoints = node.create_publisher(String, prefix + WAYPOINTS, profile(Profile.LATCHED.value))
         commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
         commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
-        commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))
+        commands.serve(Trigger, "mission/start", lambda request: start_mission(vehicle.telemetry))
         commands.subscribe(
             String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True
         )

@@ -38,6 +38,7 @@ from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
 from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.autopilot.translation.state import publish_overdue_texts
 from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
@@ -402,6 +403,64 @@ def test_a_long_text_is_put_together() -> None:
     got = heard.give(mavlink.MAVLink_statustext_message(4, second.encode(), 7, 1))["statustext/recv"][0]
     assert got.message == first + second
     assert got.level == DiagnosticStatus.WARN
+
+
+def chunk(text: str, number: int, seq: int) -> Any:
+    return mavlink.MAVLink_statustext_message(4, text.encode(), number, seq)
+
+
+def test_texts_end_without_a_tab_and_come_once() -> None:
+    heard = Heard(PX4)
+    assert heard.give(chunk("Takeoff detected\t", 0, 0))["statustext/recv"][0].message == "Takeoff detected"
+    assert not heard.give(chunk("x" * 50, 9, 0))
+    assert not heard.give(chunk("x" * 50, 9, 0)), "it arrived twice"
+    assert heard.give(chunk("y\t", 9, 1))["statustext/recv"][0].message == "x" * 50 + "y"
+
+
+def test_a_text_whose_end_is_lost_is_published_as_far_as_it_arrived() -> None:
+    heard = Heard()
+    heard.give(chunk("x" * 50, 7, 0))
+    publish_overdue_texts(heard.vehicle, ARRIVAL + 900_000_000)
+    assert not heard.messages
+    publish_overdue_texts(heard.vehicle, ARRIVAL + 1_100_000_000)
+    assert heard.messages["statustext/recv"][0].message == "x" * 50 + "..."
+
+
+def test_a_text_whose_middle_is_lost_says_so() -> None:
+    heard = Heard()
+    heard.give(chunk("x" * 50, 7, 0))
+    assert heard.give(chunk("end", 7, 2))["statustext/recv"][0].message == "x" * 50 + "...end"
+
+
+def test_an_item_is_reached_once() -> None:
+    """PX4 sends MISSION_ITEM_REACHED eleven times (mavlink_mission.cpp, send)."""
+    heard = Heard(PX4)
+    reached: list[int] = []
+
+    def give(message: Any) -> None:
+        reached.extend(each.data for each in heard.give(message).get("mission/reached", []))
+
+    def arrive(seq: int) -> None:
+        for _ in range(11):
+            give(mavlink.MAVLink_mission_item_reached_message(seq))
+
+    give(heartbeat(PX4, 0, 1 | 128))
+    for seq in (0, 1, 2):
+        give(mavlink.MAVLink_mission_current_message(seq))
+        arrive(seq)
+    assert reached == [0, 1, 2]
+    give(mavlink.MAVLink_mission_current_message(1))  # DO_JUMP
+    arrive(1)
+    give(mavlink.MAVLink_mission_current_message(1))
+    arrive(1)
+    assert reached == [0, 1, 2, 1]
+    give(heartbeat(PX4, 0, 1))
+    give(heartbeat(PX4, 0, 1 | 128))
+    arrive(1)
+    assert reached == [0, 1, 2, 1, 1], "the next flight"
+    give(mavlink.MAVLink_mission_ack_message(255, 191, 0))
+    arrive(1)
+    assert reached == [0, 1, 2, 1, 1, 1], "another mission"
 
 
 def heartbeat(autopilot: int, custom: int, base: int = 1, type: int = 2) -> Any:
