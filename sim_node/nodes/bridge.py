@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 from collections import deque
@@ -15,18 +16,20 @@ from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Identity
-from sim_node.autopilot.topics import Deviations, Topic
+from sim_node.autopilot.prepare import prepare
+from sim_node.autopilot.topics import TOPICS, Deviations, Topic
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
 from sim_node.nodes.parameters import SPECS as SIMULATION
 from sim_node.nodes.parameters import declare, refuse_unknown
-from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.publishers import Publishers, load_type_support, message_class
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
-from sim_node.nodes.vehicle_commands import VehicleCommands, VehicleMissions
+from sim_node.nodes.vehicle_commands import SERVICE_TYPES, VehicleCommands, VehicleMissions
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
 from sim_node.nodes.vehicle_topics import VehiclePublishers, VehicleTf
+from sim_node.wire.tf_sink import TF
 from sim_node.wire.topic import Outlet, Tee
 
 if TYPE_CHECKING:
@@ -76,6 +79,12 @@ class BridgeNode(LoopNode):
             graph_ns=self._graph_ns,
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
+        # Not in the loop, which must never wait for a disk.
+        prepare()
+        load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
+        load_type_support(SERVICE_TYPES)
+        # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
+        inspect.getmodule(inspect.currentframe())
         graph = Publishers(self)
         recorder = recorder_of(self, values) if values["record"] else None
         self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)

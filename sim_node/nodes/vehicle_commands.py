@@ -29,8 +29,9 @@ from sim_node.nodes.publishers import profile
 from sim_node.world import WorldError
 
 GOTO = "goto"
+SERVICE_TYPES = (SetBool, Trigger)
 
-# Makes a transaction; called in the bridge's thread.
+# Makes a transaction; called in the executor's thread, because reading a mission may take a while.
 Make = Callable[[], Transaction]
 
 
@@ -74,12 +75,14 @@ class VehicleCommands:
             if not engages:
                 self._vehicle.stream.stop()
                 self._vehicle.cancel(Goto.key, "cancelled by another command", now_ns)
-            transaction = make()
-            if transaction.result is None and transaction.key == Goto.key:
+            if isinstance(transaction, Goto):
                 self._vehicle.cancel(Goto.key, "cancelled by another goto", now_ns)
-            transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
+                if self._vehicle.route.accepts_commands:
+                    self._vehicle.stream.set(transaction.setpoint, GOTO)
             self._vehicle.begin(transaction, ended, now_ns)
 
+        transaction = make()
+        transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
         self._bridge.post(act)
         return future
 
@@ -113,7 +116,7 @@ class VehicleCommands:
         return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
 
     def _goto(self, message: PoseStamped) -> Transaction:
-        telemetry, vehicle = self._vehicle.telemetry, self._vehicle
+        telemetry = self._vehicle.telemetry
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)
         if not any(rotation):
@@ -129,8 +132,6 @@ class VehicleCommands:
             )
         except SetpointRefused as refusal:
             return Refusal(GOTO, str(refusal))
-        if vehicle.route.accepts_commands:
-            vehicle.stream.set(setpoint, GOTO)
         return Goto(setpoint, telemetry, self._value("goto_tolerance"))
 
     def _value(self, name: str) -> Any:
