@@ -146,7 +146,7 @@ class ReplayNode(LoopNode):
             why = self.target.add(row, topic, offer(topic))
             if why:
                 skipped_topics[why].append(topic.name)
-        skipped = [f"{why}: skipping {', '.join(names)}" for why, names in skipped_topics.items()]
+        skipped = [f"{why.rstrip(':')}: skipping {', '.join(names)}" for why, names in skipped_topics.items()]
         if not self.target.sends:
             raise ParameterFault("\n  ".join([f"{values['bag']}: there is nothing to play", *skipped]))
         played = [bag.topics[row].name for row in self.target.sends]

@@ -116,7 +116,9 @@ def test_setpoints_go_with_their_last_publisher_and_are_refused_with_a_reason() 
             ears.spin_until(lambda: len(targets()) > 5)
             ears.spin_until(lambda: len(targets()) > 40)
             assert (targets()[-1].vx, targets()[-1].vy) == (0.0, 1.5)
-        ears.spin_until(lambda: any("nobody publishes it" in result.message for _, result in results), what="the end")
+        ears.spin_until(
+            lambda: any("has no publisher any more" in result.message for _, result in results), what="the end"
+        )
         # Comes to the autopilot behind all that was on its way.
         assert call(ears, "cmd/guided").success
         since = time.monotonic()

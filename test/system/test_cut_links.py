@@ -20,7 +20,6 @@ from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from processes import Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from std_srvs.srv import Trigger
 from waiting import PATIENCE
 
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
@@ -224,8 +223,6 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
             return float(np.linalg.norm(vehicle.place - [told.x, told.y, told.z]))
 
         vehicle.until(lambda: off() < 1.0, "telemetry that is true")
-        guided = vehicle.ears.call(Trigger, f"/{vehicle.name}/cmd/guided", Trigger.Request())
-        assert guided.success, guided.message
         results = vehicle.ears.subscribe(DiagnosticStatus, f"/{vehicle.name}/command_result", RELIABLE)
         goal = PoseStamped()
         goal.header.frame_id = "map"

@@ -156,10 +156,10 @@ def test_a_live_graph_is_recorded_as_it_is(tmp_path: Path) -> None:
     with listener("talker") as ears:
         ears.node.create_publisher(String, "/map_name", LATCHED).publish(String(data="yard"))
         with program(sim_node("record", folder, "--live", "--exclude", "/rosout", "/parameter_events")) as node:
-            node.wait_for("records /map_name")
+            node.wait_for("recording /map_name")
             profile = ros_qos.QoSProfile(depth=50, reliability=ros_qos.ReliabilityPolicy.BEST_EFFORT)
             numbers = ears.node.create_publisher(Int64, "/later/number", profile)
-            node.wait_for("records /later/number")
+            node.wait_for("recording /later/number")
             count = itertools.count()
             ears.node.create_timer(0.01, lambda: numbers.publish(Int64(data=next(count))))
             ears.spin_until(lambda: len(numbers_on_disk(folder)) >= 20, what=node.output)
@@ -208,7 +208,7 @@ def test_each_publisher_of_a_live_topic_counts(tmp_path: Path) -> None:
     with listener("talker") as ears:
         publishers = [ears.node.create_publisher(Int64, "/numbers", RELIABLE)]
         with program(sim_node("record", folder, "--live", "/numbers")) as node:
-            node.wait_for("records /numbers")
+            node.wait_for("recording /numbers")
             publishers.append(ears.node.create_publisher(Int64, "/numbers", effort))
 
             def publish() -> None:

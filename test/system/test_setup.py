@@ -41,7 +41,7 @@ KEYS = {
 }
 # What makes do without, and rosdep does not know.
 OPTIONAL = {"egm96", "fastcrc", "pygeomag"}
-OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "rich", "viser", "websockets"}
+OPTIONAL |= {"lz4", "mcap", "pyarrow", "zstandard"} | {"av", "msgspec", "rich", "viser", "websockets"}
 
 
 def loaded(path: Path) -> ModuleType:
