@@ -242,10 +242,19 @@ def test_a_distance_sensor_may_state_its_own_orientation() -> None:
     np.testing.assert_allclose(looks, [math.cos(math.radians(30)), 0.0, -0.5], atol=1e-6)
 
 
-@pytest.mark.parametrize("message", [distance(57), distance(100), distance(100, 0, (math.nan, 0.0, 0.0, 0.0))])
-def test_a_distance_in_no_direction_is_refused(message: Any) -> None:
-    with pytest.raises(ValueError, match=r"orientation 57 is not in|is not a rotation"):
-        Heard().give(message)
+@pytest.mark.parametrize(
+    ("message", "frame"),
+    [
+        (distance(57), "base_link_distance_57"),
+        (distance(100), "base_link_distance_custom_0"),
+        (distance(100, 2, (math.nan, 0.0, 0.0, 0.0)), "base_link_distance_custom_2"),
+    ],
+)
+def test_a_distance_in_an_unknown_direction_has_a_frame_without_a_place(message: Any, frame: str) -> None:
+    heard = Heard()
+    [got] = heard.give(message)["distance_sensor"]
+    assert got.header.frame_id == frame
+    assert not heard.frames
 
 
 def test_velocities_say_which_frame_they_are_in() -> None:

@@ -116,12 +116,12 @@ DISTANCE = topic(
 def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
     """Translate centimetres, in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
 
-    Raises:
-        ValueError: The orientation is not known.
+    A frame whose orientation is not known has no place in the tree.
     """
     name, rotation = _custom(fields) if fields.orientation == _CUSTOM else _orientation(fields.orientation)
     frame = f"{vehicle.frames.base}_distance_{name}"
-    vehicle.fix_frame(frame, rotation)
+    if rotation is not None:
+        vehicle.fix_frame(frame, rotation)
     kind = _ULTRASOUND if fields.type == 1 else _INFRARED
     limits = fields.min_distance * 1e-2, fields.max_distance * 1e-2
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
@@ -129,8 +129,10 @@ def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
 
 
 @cache
-def _orientation(number: int) -> tuple[str, Quaternion]:
+def _orientation(number: int) -> tuple[str, Quaternion | None]:
     """Return the name of a MAV_SENSOR_ORIENTATION, and the sensor's orientation [x, y, z, w] in the vehicle (FLU).
+
+    An unknown one is called by its number, without an orientation.
 
     The entries are named by their angles: ROLL_90_PITCH_68_YAW_293 is Rz(293°) Ry(68°) Rx(90°) in FRD.
     """
@@ -138,16 +140,16 @@ def _orientation(number: int) -> tuple[str, Quaternion]:
     words = entry.split("_") if entry != "NONE" else []
     angles = dict(zip(words[::2], words[1::2], strict=False))
     if not angles.keys() <= {"ROLL", "PITCH", "YAW"} or (number and not angles):
-        raise ValueError(f"orientation {number} is not in {_ENUM}")
+        return str(number), None
     roll, pitch, yaw = (math.radians(float(angles.get(axis, 0.0))) for axis in ("ROLL", "PITCH", "YAW"))
     return _DIRECTIONS.get(entry, entry.lower()), _flu(quaternion_from_rpy(roll, pitch, yaw))
 
 
-def _custom(fields: Any) -> tuple[str, Quaternion]:
-    """Return the name of a sensor whose message contains its orientation, and that orientation."""
-    norm = math.sqrt(sum(number * number for number in fields.quaternion))
+def _custom(fields: Any) -> tuple[str, Quaternion | None]:
+    """Return the name of a sensor whose message contains its orientation, and that orientation if it is a rotation."""
+    norm = math.hypot(*fields.quaternion)
     if not 0.9 < norm < 1.1:  # also False for NaN
-        raise ValueError(f"quaternion {fields.quaternion} is not a rotation")
+        return f"custom_{fields.id}", None
     w, x, y, z = (number / norm for number in fields.quaternion)
     return f"custom_{fields.id}", _flu((w, x, y, z))
 
