@@ -79,12 +79,12 @@ def test_calibrated_sensors_are_the_default_and_worn_ones_an_option(tmp_path: Pa
 def test_errors_of_a_calibrated_receiver_are_those_that_its_file_states(tmp_path: Path, model: str) -> None:
     gps, _ = sensors_of(tmp_path, model)
     errors = position_errors(gps, 60.0)
-    deviation = np.array([math.hypot(0.2, 0.3)] * 2 + [math.hypot(0.3, 0.5)])
+    deviation = np.array([math.hypot(0.1, 0.15)] * 2 + [math.hypot(0.15, 0.2)])
     np.testing.assert_allclose(np.std(errors[-1], axis=0), deviation, rtol=0.12)
     # In 10 s: white noise of both ends, and 2 s² (1 - exp(-10 / T)) of the bias.
     kept = -math.expm1(-10.0 / 600.0)
     moved = np.std(errors[round(10 * gps.rate) :] - errors[: -round(10 * gps.rate)], axis=(0, 1))
-    expected = np.sqrt(2.0 * np.array([0.2**2 + 0.3**2 * kept] * 2 + [0.3**2 + 0.5**2 * kept]))
+    expected = np.sqrt(2.0 * np.array([0.1**2 + 0.15**2 * kept] * 2 + [0.15**2 + 0.2**2 * kept]))
     np.testing.assert_allclose(moved, expected, rtol=0.03)
 
 
@@ -95,11 +95,20 @@ def test_a_calibrated_receiver_drifts_less_than_autopilots_allow_before_arming(t
     rates = drift_rates(position_errors(gps, 60.0), gps.rate)
     settled = rates[round(3 * DRIFT_FILTER * gps.rate) :]
     np.testing.assert_allclose(np.std(settled, axis=(0, 1)), [horizontal, horizontal, vertical], rtol=0.05)
-    # Rayleigh for the two horizontal axes: less than once in 10^5 fixes; 6 deviations for the vertical one.
-    assert math.exp(-0.5 * (HORIZONTAL_DRIFT / horizontal) ** 2) < 1e-5
-    assert VERTICAL_DRIFT / vertical > 6.0
-    beyond = (np.hypot(rates[..., 0], rates[..., 1]) > HORIZONTAL_DRIFT) | (np.abs(rates[..., 2]) > VERTICAL_DRIFT)
-    assert np.mean(beyond) < 1e-4
+    # Rayleigh for the two horizontal axes. After a landing the filter starts at zero with the first fix, whose white
+    # noise then counts as well: the rate has up to twice the variance for some seconds.
+    assert math.exp(-0.5 * (HORIZONTAL_DRIFT / horizontal) ** 2 / 2.0) < 1e-9
+    assert VERTICAL_DRIFT / (math.sqrt(2.0) * vertical) > 6.0
+    assert np.all(np.hypot(rates[..., 0], rates[..., 1]) < HORIZONTAL_DRIFT)
+    assert np.all(np.abs(rates[..., 2]) < VERTICAL_DRIFT)
+
+
+@pytest.mark.parametrize("model", shipped_vehicles())
+def test_a_calibrated_receiver_finds_the_same_place_ten_minutes_later(tmp_path: Path, model: str) -> None:
+    """Within half a metre, in 98 of 100 runs (Rayleigh)."""
+    gps, _ = sensors_of(tmp_path, model)
+    moved = gps.horizontal.bias_instability * math.sqrt(-2.0 * math.expm1(-600.0 / gps.horizontal.correlation_time))
+    assert math.exp(-0.5 * (0.5 / moved) ** 2) < 0.02
 
 
 def test_worn_receivers_drift_too_fast_to_arm_much_of_the_time(tmp_path: Path) -> None:
