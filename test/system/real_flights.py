@@ -257,8 +257,8 @@ class Flight:
                 command, east, north, up = items[asked.seq]
                 latitude, longitude = degrees(east, north)
                 self._link.mav.mission_item_int_send(
-                    self._system, 1, asked.seq, mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, command, int(asked.seq == 0), 1,
-                    0.0, 0.0, 0.0, math.nan, round(latitude * 1e7), round(longitude * 1e7), up,
+                    self._system, 1, asked.seq, mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, command,
+                    int(asked.seq == 0), 1, 0.0, 0.0, 0.0, math.nan, round(latitude * 1e7), round(longitude * 1e7), up,
                 )  # fmt: skip
         assert self.latest["MISSION_ACK"].type == mavlink.MAV_MISSION_ACCEPTED
 
