@@ -70,7 +70,7 @@ setup(
         # Bags: recording, replay and what reads them.
         "recording": ["mcap>=1.2", "rosbags>=0.11.2"],
         # The browser viewer, plots, films.
-        "view": ["viser>=1.0", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
+        "view": ["viser>=1.0", "msgspec>=0.18", "trimesh>=4", "pillow>=10.1", "matplotlib>=3.8", "av>=12"],
         # Heights above mean sea level without a geoid file of GeographicLib's.
         "geoid": ["egm96>=0.2; python_version >= '3.12'"],
         "test": [

@@ -1,4 +1,4 @@
-"""Sensors: what is read of a moving world, when, and with what noise. One file for each type."""
+"""Sensors: their measurements of a moving world, their rates, latencies and noise. One file per type."""
 
 from sim_node.sensors.air_data import Airspeed, Barometer
 from sim_node.sensors.banks import Group

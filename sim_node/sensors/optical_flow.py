@@ -22,34 +22,41 @@ _AHEAD = np.array([[1.0, 0.0, 0.0]])
 @sensor("optical_flow")
 @dataclass(frozen=True)
 class OpticalFlow(SensorType):
-    """Reads the optical flow (rad/s) about its frame's y and z axes, of what it sees along x.
+    """Measures the optical flow (rad/s) about its frame's y and z axes, of what it sees along x.
 
-    It is the rate at which the sensor would have to turn for the same motion of the picture, so that a turn reads as
-    itself. At a distance d, a velocity v across x adds x * v / d (a cross product). What it sees is taken to stand
-    still. Without anything in range it reads nan. The defaults are those of a PMW3901MB (PixArt, data sheet: from
-    0.08 m on, up to 7.4 rad/s).
+    It is the rate at which the sensor would have to turn for the same motion of the picture: a rotation reads as
+    itself, and a velocity v at a distance d adds x * v / d (cross product), where x is the axis. What it sees is taken
+    to stand still. The measurement is NaN where nothing is in range. The defaults are those of a PMW3901MB (PixArt,
+    data sheet: from 0.08 m on, up to 7.4 rad/s).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        range_min: Minimum range, m.
+        range_max: Maximum range, m.
+        noise: Noise of the flow, rad/s.
     """
 
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
-    range_min: float = parameter(0.08, "m", "nearest that it sees", low=0.0, high=1e6)
-    range_max: float = parameter(30.0, "m", "farthest that it sees", above=0.0, high=1e6)
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    range_min: float = parameter(0.08, "m", "minimum range", low=0.0, high=1e6)
+    range_max: float = parameter(30.0, "m", "maximum range", above=0.0, high=1e6)
     noise: Noise = group(Noise(deviation=0.05, saturation=7.4), "rad/s", "flow")
 
     channels: ClassVar = ("flow_y", "flow_z")
 
     def quantities(self) -> Quantities:
-        """The flow about two axes."""
+        """Return the flow about two axes."""
         return ((self.noise, 2),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """geometry_msgs/Vector3Stamped: ROS has no message of its own for it."""
+        """Return a geometry_msgs/Vector3Stamped, because ROS has no message for optical flow."""
         fields = {"vector.y": channels(0), "vector.z": channels(1)}
         return (Message("flow", "geometry_msgs/msg/Vector3Stamped", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[OpticalFlow], context: SensorContext) -> Measure:
-        """The flow at the point that the axes of the sensors meet."""
+        """Return the function for the flow at the points where the axes of the sensors meet something."""
         reach = np.array([each.range_max for each in sensors])
         nearest = np.array([each.range_min for each in sensors])
         cast = caster(np.tile(_AHEAD, (len(sensors), 1, 1)), float(np.max(reach)), context)

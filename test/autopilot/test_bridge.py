@@ -479,7 +479,7 @@ def test_made_up_system_ids_cost_nothing_until_they_repeat_and_little_after() ->
             attacker.sendto(heartbeat(system), ("127.0.0.1", port))
         bridge.wait_for(lambda: bridge.complaints, "a complaint")
         assert "system 3 at" in bridge.complaints[0]
-        assert "3 vehicles already (parameter max_vehicles)" in bridge.complaints[0]
+        assert "3 vehicles are the limit (parameter max_vehicles)" in bridge.complaints[0]
         sent = last.sent
         last.wait_for(lambda: last.sent > sent + 10, what="the vehicle that is there goes on")
         bridge.wait_for(lambda: len(bridge.bridge.vehicles) == 3)

@@ -171,7 +171,7 @@ sys.exit(code or sender.returncode)
     assert (both.returncode, out, err) == (0, "all\n", "")
 
 
-def test_what_a_live_recording_misses_is_told_by_topic(ros_domain: int, tmp_path: Path) -> None:
+def test_what_a_live_recording_misses_is_reported_by_topic(ros_domain: int, tmp_path: Path) -> None:
     """With the 0.5 MB that Fast DDS takes by itself, pictures are lost: that is what the profiles are for."""
     folder = share(PACKAGE)
     assert folder is not None

@@ -32,14 +32,14 @@ MAP = Topic("map", "std_msgs/msg/String", LATCHED)
 
 
 def recorder(folder: Path, **settings: Any) -> tuple[Recorder, list[str]]:
-    told: list[str] = []
-    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), warn=told.append)
-    return made, told
+    reported: list[str] = []
+    made = Recorder(folder, Settings(**{"spare_bytes": 0, **settings}), warn=reported.append)
+    return made, reported
 
 
 def filled(folder: Path, times_ns: Sequence[int] | range, size: int = 100, **settings: Any) -> list[str]:
     """A bag of a latched message and one number at each time."""
-    made, told = recorder(folder, **settings)
+    made, reported = recorder(folder, **settings)
     send_map, send = made.advertise(MAP), made.advertise(NUMBERS)
     made.open()
     for row, time_ns in enumerate(times_ns):
@@ -48,7 +48,7 @@ def filled(folder: Path, times_ns: Sequence[int] | range, size: int = 100, **set
             send_map(time_ns, b"the map")
         made.commit(time_ns)
     made.close()
-    return told
+    return reported
 
 
 def test_each_file_begins_with_what_is_latched(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_each_file_begins_with_what_is_latched(tmp_path: Path) -> None:
     assert numbers == list(range(0, 10 * SECOND, SECOND // 10))
 
 
-def test_each_publisher_of_a_latched_topic_is_heard_in_each_file(tmp_path: Path) -> None:
+def test_each_publisher_of_a_latched_topic_is_received_in_each_file(tmp_path: Path) -> None:
     """As /tf_static of several vehicles: one topic, depth 1 each."""
     made, _ = recorder(tmp_path / "bag", split_ns=SECOND)
     sends = [made.advertise(MAP) for _ in range(3)]
@@ -140,8 +140,10 @@ def test_a_full_disk_stops_before_it_begins(tmp_path: Path) -> None:
 def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
     """It stops before the limit, says so once, and is a bag like any other; the run goes on."""
     folder = tmp_path / "bag"
-    told = filled(folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2)
-    assert told == ["recording stopped: the bag has reached its limit of 1000000 bytes (max_bytes)"]
+    reported = filled(
+        folder, range(0, 100 * SECOND, SECOND // 100), size=400, max_bytes=1_000_000, split_ns=SECOND // 2
+    )
+    assert reported == ["recording stopped: the bag has reached its limit of 1000000 bytes (max_bytes)"]
     used = sum(path.stat().st_size for path in folder.iterdir())
     assert 800_000 < used <= 1_000_000
     with Reader(folder) as reader:
@@ -151,14 +153,14 @@ def test_a_bag_keeps_to_its_size_and_is_whole(tmp_path: Path) -> None:
 
 def test_of_a_batch_that_is_too_large_the_beginning_is_kept(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
-    made, told = recorder(folder, max_bytes=200_000, compression="none")
+    made, reported = recorder(folder, max_bytes=200_000, compression="none")
     send = made.advertise(NUMBERS)
     made.open()
     for time_ns in range(50):
         send(time_ns, bytes(10_000))
     made.commit(50)
     made.close()
-    assert len(told) == 1
+    assert len(reported) == 1
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 200_000
     kept = [message.time_ns for message in messages(files(folder)[0])]
     assert kept == list(range(len(kept)))
@@ -181,7 +183,7 @@ def test_a_run_may_end_with_its_recording(tmp_path: Path) -> None:
     assert messages(files(tmp_path / "bag")[0]) == []
 
 
-def test_a_disk_that_fails_is_told_and_the_bag_stays_readable(tmp_path: Path) -> None:
+def test_a_disk_that_fails_is_reported_and_the_bag_stays_readable(tmp_path: Path) -> None:
     """A file system of 1 MB, made full by others."""
     mount = tmp_path / "small"
     mount.mkdir()
@@ -249,7 +251,7 @@ def test_topics_that_are_left_out_are_not_there(tmp_path: Path) -> None:
     assert {message.topic for message in messages(files(tmp_path / "bag")[0])} == {"/tf"}
 
 
-def test_times_before_zero_are_told(tmp_path: Path) -> None:
+def test_times_before_zero_are_reported(tmp_path: Path) -> None:
     [line] = filled(tmp_path / "bag", [-SECOND])
     assert line.endswith("bag times must not be negative, found -1 s")
 

@@ -71,12 +71,14 @@ def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:
         assert again == world
 
 
-def test_a_world_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_world_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     world = World(
         "w",
         bodies=(Body("b", "map", anchor=np.array([1.0, 0.0, 0.0])),),
         frames=(StaticFrame("a", "b", np.array([0.0] * 6 + [1.0])),),
     )
-    with pytest.warns(WorldWarning, match=r"world 'w' is not recorded: bodies\[0\]\.anchor: a world file has no words"):
+    with pytest.warns(
+        WorldWarning, match=r"world 'w' is not recorded: bodies\[0\]\.anchor: a world file cannot express anchor"
+    ):
         (about,) = attachments_of(world, 0, False)
     assert json.loads(about.data)["unwritten"] == ["bodies[0].anchor: a world file cannot express anchor"]

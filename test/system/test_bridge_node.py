@@ -110,7 +110,9 @@ def test_setpoints_go_with_their_last_publisher_and_are_refused_with_a_reason() 
             ears.spin_until(lambda: len(targets()) > 5)
             ears.spin_until(lambda: len(targets()) > 40)
             assert (targets()[-1].vx, targets()[-1].vy) == (0.0, 1.5)
-        ears.spin_until(lambda: any("nobody publishes it" in result.message for _, result in results), what="the end")
+        ears.spin_until(
+            lambda: any("has no publisher any more" in result.message for _, result in results), what="the end"
+        )
         # Comes to the autopilot behind all that was on its way.
         assert call(ears, "cmd/guided").success
         since = time.monotonic()
@@ -213,10 +215,10 @@ def test_several_vehicles_have_namespaces_and_frames_of_their_own() -> None:
 @pytest.mark.usefixtures("ros_domain")
 def test_diagnostics_tell_of_links_and_vehicles() -> None:
     with flying() as (_, ears, autopilot):
-        heard = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
+        received = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
 
         def statuses() -> dict[str, DiagnosticStatus]:
-            return {status.name.partition(": ")[2]: status for _, array in heard[-1:] for status in array.status}
+            return {status.name.partition(": ")[2]: status for _, array in received[-1:] for status in array.status}
 
         ears.spin_until(
             lambda: any(key.value == "by TIMESYNC" for key in statuses().get("vehicle 1", DiagnosticStatus()).values)

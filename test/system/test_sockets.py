@@ -205,6 +205,6 @@ def test_every_command_is_on_the_page() -> None:
     assert {name for names in COMMANDS.values() for name in names} - {"none"} == SOCKETS.keys()
 
 
-def test_a_bridge_listens_on_the_port_of_instance_0_unless_told_otherwise() -> None:
+def test_a_bridge_listens_on_the_port_of_instance_0_unless_reported_otherwise() -> None:
     _, address, port = SOCKETS["bridge"]
     assert SPECS["urls"].default == [f"udpin:{address}:{port.removesuffix(' + N')}"]

@@ -238,7 +238,7 @@ def test_a_node_takes_parameters_alone(node: str) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_a_broken_world_is_told_with_its_places(tmp_path: Path) -> None:
+def test_a_broken_world_is_reported_with_its_places(tmp_path: Path) -> None:
     world = tmp_path / "yard.yaml"
     world.write_text(
         "world: yard\nframes:\n  - {name: a, parant: map}\n  - {name: b, pose: {quaternion: [0, 0, 0, 0]}}\n"
@@ -292,5 +292,5 @@ def test_a_world_starts_nothing_by_itself(tmp_path: Path) -> None:
     world.write_text("world: yard\nprocesses: {p: {command: [touch, made]}}\n")
     with program(sim_node("run", world, "--no-ros", "--duration", "0.1")) as node:
         assert node.wait() == 0
-        assert "not asked to start p: touch made" in node.output
+        assert "not starting p: touch made" in node.output
     assert not (tmp_path / "made").exists()

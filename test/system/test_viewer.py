@@ -203,7 +203,7 @@ def test_pages_come_and_go_and_ctrl_c_ends_all(world: Path, browser: Any) -> Non
         port.bind(("127.0.0.1", int(url.rpartition(":")[2])))
 
 
-def test_a_taken_port_is_told_in_one_line_and_nothing_is_started(world: Path) -> None:
+def test_a_taken_port_is_reported_in_one_line_and_nothing_is_started(world: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()

@@ -122,7 +122,7 @@ class GroundTruthSource:
         from sim_node.sensors.kernels import rate_and_force
 
         for index, finder in enumerate(self._finders):
-            reported = finder.newest(step)
+            reported = finder.latest(step)
             if reported is not None:
                 self._ranges[index] = float(np.clip(reported[0], 0.0, _TOO_FAR))
         state = self._truth()
@@ -188,12 +188,12 @@ class OnboardSensors:
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
         """Return the measurements of the sensors since the last sample; None if the imu has no new one."""
-        imu = self._imu.newest(step)
+        imu = self._imu.latest(step)
         if imu is None:
             return None
         state = self._truth()
-        field, pressure, fix = self._magnetometer.newest(step), self._barometer.newest(step), self._gps.newest(step)
-        tube = None if self._tube is None else self._tube.newest(step)
+        field, pressure, fix = self._magnetometer.latest(step), self._barometer.latest(step), self._gps.latest(step)
+        tube = None if self._tube is None else self._tube.latest(step)
         if pressure is not None or self._temperature is None:
             # Updated as often as a barometer measures it.
             self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS

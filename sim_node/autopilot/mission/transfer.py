@@ -10,16 +10,16 @@ from sim_node.autopilot.transaction import Outgoing, Transaction
 
 RETRY_NS = 1_500_000_000
 MAX_TRIES = 5
-# The autopilot asks for items; when it stops for so long, it has given up.
+# The autopilot requests items; if none is requested for this long, the upload has failed.
 SILENCE_NS = 8_000_000_000
 ACCEPTED = 0  # MAV_MISSION_RESULT
 MISSION, FENCE, RALLY = 0, 1, 2  # MAV_MISSION_TYPE
-# From what an autopilot announces, not from what memory holds.
+# A limit on the count that an autopilot announces.
 MAX_ITEMS = 5000
 
 
 class Transfer(Transaction):
-    """One at a time: requests are repeated, and a MISSION_ACK with an error ends it."""
+    """A mission transfer, one at a time: requests are repeated, and a MISSION_ACK with an error ends it."""
 
     key = "mission"
 
@@ -29,12 +29,12 @@ class Transfer(Transaction):
         self._last: list[Outgoing] = []
 
     def request(self, outgoing: Outgoing, now_ns: int) -> list[Outgoing]:
-        """Send something that has to be answered."""
+        """Send a message that must be answered."""
         self._last, self._sent_ns, self._tries = [outgoing], now_ns, 1
         return self._last
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Send it again, or give up."""
+        """Repeat the request, or give up."""
         if now_ns - self._sent_ns < RETRY_NS:
             return []
         if self._tries >= MAX_TRIES:
@@ -43,7 +43,7 @@ class Transfer(Transaction):
         return self._last
 
     def refused(self, message: Message) -> bool:
-        """Whether the autopilot refused; the result is set then."""
+        """Return whether the autopilot refused, and set the result if so."""
         if message.fields.type == ACCEPTED:
             return False
         why = enum_name("MAV_MISSION_RESULT", message.fields.type).removeprefix("MAV_MISSION_").lower()
@@ -52,9 +52,11 @@ class Transfer(Transaction):
 
 
 class Upload(Transfer):
-    """Sends items, the fields of MISSION_ITEM_INT, as the autopilot requests them.
+    """Uploads a mission: sends items as the autopilot requests them.
 
-    items: the mission. others: further lists by their MAV_MISSION_TYPE, such as a geofence, sent after it.
+    Args:
+        items: The mission: the fields of its MISSION_ITEM_INTs.
+        others: Further lists by their MAV_MISSION_TYPE, such as a geofence, sent after the mission.
     """
 
     name = "mission upload"
@@ -68,13 +70,28 @@ class Upload(Transfer):
         self._asked = -1
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Announce how many items there are."""
+        """Announce the number of items.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         self._received_ns, self._asked = now_ns, -1
         kind, items = self._lists[0]
         return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Send the item that is requested, be it for the second time; then the next list."""
+        """Send the requested item, again if it is requested again; after an acknowledgement, the next list.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         kind, items = self._lists[0]
         if getattr(message.fields, "mission_type", MISSION) != kind:
             return []
@@ -93,7 +110,14 @@ class Upload(Transfer):
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Announce again until the first item is requested; then it is the autopilot that repeats."""
+        """Repeat the announcement until the first item is requested; from then on the autopilot repeats its requests.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         if self._asked < 0:
             return super().tick(now_ns)
         if now_ns - self._received_ns > SILENCE_NS:
@@ -103,7 +127,7 @@ class Upload(Transfer):
 
 
 class Download(Transfer):
-    """Asks for items one after the other; value: their fields."""
+    """Downloads the mission, item by item. The value of its result: the fields of the MISSION_ITEM_INTs."""
 
     name = "mission download"
 
@@ -113,11 +137,26 @@ class Download(Transfer):
         self._items: list[Any] = []
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """How many are there?"""
+        """Request the number of items.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         return self.request(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """The count, then each item in its order."""
+        """Request the first item after the count, and the next one after each item.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         fields = message.fields
         if message.name == "MISSION_COUNT" and fields.mission_type == MISSION and self._count < 0:
             if fields.count > MAX_ITEMS:
@@ -140,16 +179,31 @@ class Download(Transfer):
 
 
 class Clear(Transfer):
-    """Takes the mission away."""
+    """Deletes the autopilot's mission."""
 
     name = "mission clear"
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """The request."""
+        """Request the deletion.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         return self.request(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Its acknowledgement."""
+        """End when the deletion is acknowledged.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         if message.name == "MISSION_ACK" and not self.refused(message):
             self.end(True, "cleared")
         return []

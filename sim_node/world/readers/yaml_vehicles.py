@@ -70,7 +70,7 @@ def read_vehicles(value: Value, context: Context) -> None:
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
-        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"))
+        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
         model = _model(table.get("model"), context, models)
         sensors = _sensors(table.get("sensors"), model)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
@@ -111,7 +111,7 @@ def _read_on_body(entry: Value, context: Context) -> None:
         rotors,
         *drags,
         read_pilot(table.get("pilot")),
-        read_autopilot(table.get("autopilot")),
+        read_autopilot(table.get("autopilot"), context),
         entry.place,
     )
     if len(entry.report.errors) == errors:
