@@ -62,12 +62,12 @@ class Rangefinders:
             constants = (kind.range_min, kind.range_max, kind.field_of_view, deviation, attitude)
             self._sensors.append((number, simulation.subscribe(name), constants))
 
-    def newest(self, step: int) -> tuple[Distance, ...]:
+    def latest(self, step: int) -> tuple[Distance, ...]:
         """Return the measurements since the last call, at most one of each sensor."""
         if not self._sensors:
             return ()
-        newest = ((number, subscribed.newest(step), constants) for number, subscribed, constants in self._sensors)
-        return tuple(Distance(number, float(v[0]), *constants) for number, v, constants in newest if v is not None)
+        latest = ((number, subscribed.latest(step), constants) for number, subscribed, constants in self._sensors)
+        return tuple(Distance(number, float(v[0]), *constants) for number, v, constants in latest if v is not None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +105,7 @@ class FlowSensor:
                     self._seconds = 1.0 / types[sensor.name].rate
                     self._subscribed = simulation.subscribe(sensor.name)
 
-    def newest(self, step: int, rate: FloatArray) -> Flow | None:
+    def latest(self, step: int, rate: FloatArray) -> Flow | None:
         """Return the measurement since the last call, or None.
 
         Args:
@@ -115,5 +115,5 @@ class FlowSensor:
         Returns:
             The flow along the axes of the body.
         """
-        measured = None if self._subscribed is None else self._subscribed.newest(step)
+        measured = None if self._subscribed is None else self._subscribed.latest(step)
         return None if measured is None else Flow(self._seconds, self._to_body @ measured, rate)

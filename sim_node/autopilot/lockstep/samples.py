@@ -209,7 +209,7 @@ class OnboardSensors:
             altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),
             temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
-            distances=self._rangefinders.newest(step),
-            flow=self._flow.newest(step, rate),
+            distances=self._rangefinders.latest(step),
+            flow=self._flow.latest(step, rate),
             fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._deviations),
         )
