@@ -146,9 +146,9 @@ def fleet(vehicles: list[Flown], folder: Path) -> Iterator[tuple[Listener, Progr
         assert "is gone" not in simulation.output
 
 
-# Where the mission ends, m east and north; the largest errors in truth, m.
+# Where the mission ends, m east and north of home; the largest errors in truth, m.
 LANDING = (0.0, 15.0)
-GOTO_ERROR, LANDING_ERROR = 1.0, 0.7
+GOTO_ERROR, LANDING_ERROR = 1.0, 1.0
 # PX4 listens there for ground stations.
 GROUND_LINK = "udpout://127.0.0.1:18570"
 
@@ -279,7 +279,10 @@ def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, in
             print(f"{pilot.one.name}: goto {target} ended {pilot.missed(target):.2f} m from there")
             assert pilot.missed(target) < GOTO_ERROR
             assert abs(attitude_yaw(pilot.odometry[-1][1]) - 0.0) < math.radians(8.0), "looks east, as asked"
+        # A mission counts from home, which PX4 moves to where it has landed: here it is the same place.
         for pilot in pilots:
+            pilot.goto((0.0, 0.0, 10.0))
+            pilot.come_to_rest()
             assert pilot.call("cmd/land").success
         for pilot in pilots:
             pilot.landed()
@@ -298,7 +301,8 @@ def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, in
         for pilot in pilots:
             pilot.landed()
             missed_by = pilot.missed(LANDING)
-            print(f"{pilot.one.name}: mission ended {missed_by:.2f} m from where it was to land")
+            there = pilot.one.moved().round(2)
+            print(f"{pilot.one.name}: mission ended at {there}, {missed_by:.2f} m from where it was to land")
             assert missed_by < LANDING_ERROR
         pace = [s for _, array in diagnostics for s in array.status if s.name == "/simulation: pace"][-1]
         print({value.key: value.value for value in pace.values})
