@@ -165,7 +165,7 @@ NOISE = (
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
             "(known: airspeed, barometer, camera, contact, depth_camera, force_torque, gps, ground_truth, imu, "
-            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, rangefinder)",
+            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, optical_flow, rangefinder)",
         ),
         (
             "type: imu, rat: 5",

@@ -16,7 +16,7 @@ from sim_node.sensors.parameters import spec_of
 from sim_node.world import Origin, World
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))
-RAYS = ("rangefinder", "lidar_2d", "lidar_3d")
+RAYS = ("rangefinder", "lidar_2d", "lidar_3d", "optical_flow")
 HALF = math.sqrt(0.5)
 
 
