@@ -3,7 +3,7 @@
 Run from the repository, on a machine with nothing else to do: python -m bench.bridge_silence [--rounds 3]
 
 The loop turns at least every 10 ms. What is measured is the longest time from one turn to the next, in a bridge node of
-its own process, whose autopilot and graph are here. Exit code 1 above 20 ms, except for the first messages of a vehicle:
+its own process, whose autopilot and graph are here. Exit code 1 above 20 ms, but for the first messages of a vehicle:
 its publishers and services are created then, and nothing is sent to it yet that it would miss.
 """
 
