@@ -70,10 +70,10 @@ def main() -> int:
             rounds=7,
         )
     pairs.save(arguments.out)
-    took = pairs.rows[0]["seconds"]["ours"]
-    if took >= MAX_S:
-        print(f"{FRAMES:,} frames took {took:.3g} s, the target is under {MAX_S:g} s")
-    return 1 if pairs.missed or took >= MAX_S else 0
+    elapsed = pairs.rows[0]["seconds"]["ours"]
+    if elapsed >= MAX_S:
+        print(f"{FRAMES:,} frames took {elapsed:.3g} s, the target is under {MAX_S:g} s")
+    return 1 if pairs.missed or elapsed >= MAX_S else 0
 
 
 def write_frames(folder: Path) -> Path:

@@ -68,14 +68,14 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
     try:
         simulation.run(5.0)
         answered, steps = peer.wait.answered, round(seconds * RATE)
-        took = np.empty(steps)
+        elapsed = np.empty(steps)
         (child,) = psutil.Process().children()
         autopilot_cpu, cpu = sum(child.cpu_times()[:2]), time.process_time()
         began = time.perf_counter()
         for step in range(steps):
             before = time.perf_counter()
             simulation.step()
-            took[step] = time.perf_counter() - before
+            elapsed[step] = time.perf_counter() - before
         wall = time.perf_counter() - began
         cpu = (time.process_time() - cpu) / steps
         autopilot_cpu = (sum(child.cpu_times()[:2]) - autopilot_cpu) / steps
@@ -83,7 +83,7 @@ def measure(simulation: Simulation, seconds: float) -> dict[str, float]:
         assert height > 1.0, "it flies"
     finally:
         simulation.close()
-    p50, p99 = np.percentile(took, [50, 99]).tolist()
+    p50, p99 = np.percentile(elapsed, [50, 99]).tolist()
     missed = steps - (peer.wait.answered - answered)
     return {
         "real time factor": seconds / wall,

@@ -83,8 +83,8 @@ class Pairs:
 def _calls_in(contestant: Callable[[], object], turn_s: float, clock: Clock) -> int:
     contestant()
     calls = 1
-    while (took := _seconds(contestant, calls, clock) * calls) < turn_s / 2:
-        calls = max(2 * calls, int(calls * turn_s / max(took, 1e-9) / 2))
+    while (elapsed := _seconds(contestant, calls, clock) * calls) < turn_s / 2:
+        calls = max(2 * calls, int(calls * turn_s / max(elapsed, 1e-9) / 2))
     return calls
 
 

@@ -100,11 +100,11 @@ def starts_and_ends(report: Report, folder: Path, rounds: int) -> None:
 
 def start_and_end(words: list[str], ready: str) -> tuple[float, float]:
     """Seconds until it says a word, and from SIGINT until it is gone."""
-    with started(words, ready) as (process, took):
+    with started(words, ready) as (process, elapsed):
         asked = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(60.0)
-        return took, time.monotonic() - asked
+        return elapsed, time.monotonic() - asked
 
 
 @contextmanager
@@ -116,16 +116,16 @@ def started(words: list[str], ready: str) -> Iterator[tuple[subprocess.Popen[str
     )
     assert process.stdout is not None
     try:
-        heard: list[str] = []
+        received: list[str] = []
         for line in process.stdout:
-            heard.append(line)
+            received.append(line)
             if ready in line:
                 break
         else:
-            raise RuntimeError(f"{words} ended without {ready!r}: {heard}")
-        took = time.monotonic() - began
+            raise RuntimeError(f"{words} ended without {ready!r}: {received}")
+        elapsed = time.monotonic() - began
         threading.Thread(target=process.stdout.read, daemon=True).start()
-        yield process, took
+        yield process, elapsed
     finally:
         process.kill()
         process.wait()
@@ -142,14 +142,14 @@ def late_joiners(report: Report) -> None:
             node = rclpy.create_node(f"late_{number}", context=context)
             executor = SingleThreadedExecutor(context=context)
             executor.add_node(node)
-            heard: list[float] = []
+            received: list[float] = []
             began = time.monotonic()
             node.create_subscription(
-                TFMessage, "/tf_static", lambda _, heard=heard: heard.append(time.monotonic()), STATIC
+                TFMessage, "/tf_static", lambda _, received=received: received.append(time.monotonic()), STATIC
             )
-            while not heard:
+            while not received:
                 executor.spin_once(timeout_sec=0.05)
-            waits.append(heard[0] - began)
+            waits.append(received[0] - began)
             executor.shutdown()
             node.destroy_node()
             rclpy.shutdown(context=context)
@@ -211,12 +211,12 @@ class Silent:
 
 def setpoint_stream(report: Report) -> None:
     """A bridge's setpoints to an autopilot: how far their rate is from 20 a second."""
-    identity, audience = Identity(), Silent()
+    identity, listener = Identity(), Silent()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as autopilot:
         autopilot.bind(("127.0.0.1", 0))
         bridge = Bridge(
             [Connection(endpoint_of(f"udpout:127.0.0.1:{autopilot.getsockname()[1]}"), identity, None)],
-            audience, None, identity,
+            listener, None, identity,
         )  # fmt: skip
         running = threading.Thread(target=bridge.run)
         running.start()
@@ -224,7 +224,7 @@ def setpoint_stream(report: Report) -> None:
         _, address = autopilot.recvfrom(2048)
         beat = {"type": 2, "autopilot": 3, "base_mode": 1, "system_status": 4, "mavlink_version": 3}
         autopilot.sendto(frame_bytes("HEARTBEAT", beat, 1, 1, 0), address)
-        audience.found.wait()
+        listener.found.wait()
         velocity = setpoints.velocity("map", (1.0, 2.0, 3.0), 0.5, "map", "base_link", Limits())
         bridge.post(lambda now_ns: bridge.vehicles[1].stream.set(velocity, "bench"))
         while len(arrivals) < 5 * SETPOINT_RATE:

@@ -216,7 +216,9 @@ def publishing_share(node: Node, seconds: float) -> dict[str, Figure]:
     over.wait()
     loop.stop()
     share = sum(timed.seconds[1:]) / seconds
-    return {"publishing": told(f"publishing {COUNTS[-1]} frames at {RATE:g} Hz, share", share, PUBLISHING_SHARE, "")}
+    return {
+        "publishing": reported(f"publishing {COUNTS[-1]} frames at {RATE:g} Hz, share", share, PUBLISHING_SHARE, "")
+    }
 
 
 def start_up() -> dict[str, Figure]:
@@ -230,8 +232,8 @@ def start_up() -> dict[str, Figure]:
                 seconds.append(listener.arrivals[0][0] - began)
     warm = seconds[1:]
     return {
-        "start-up": told(f"start-up to first transform, median of {STARTS}", statistics.median(warm), START_S, "s"),
-        "slowest start-up": told("  slowest", max(warm), 0.0, "s"),
+        "start-up": reported(f"start-up to first transform, median of {STARTS}", statistics.median(warm), START_S, "s"),
+        "slowest start-up": reported("  slowest", max(warm), 0.0, "s"),
     }
 
 
@@ -245,21 +247,21 @@ def steady(seconds: float) -> dict[str, Figure]:
             first, before, began = len(listener.arrivals), cpu(process), time.monotonic()
             wanted = first + round(seconds * RATE)
             listener.wait_until(lambda: len(listener.arrivals) >= wanted, seconds + 30.0)
-            took, after = time.monotonic() - began, cpu(process)
+            elapsed, after = time.monotonic() - began, cpu(process)
             resident = process.memory_info().rss / 1e6
             arrivals = np.array(listener.arrivals[first:wanted])
             p50, p99 = np.median(np.array(listener.lateness), axis=0)
     late = arrivals[:, 0] - arrivals[:, 1] * 1e-9
     late_p50, late_p99 = np.percentile((late - late.min()) * 1e3, (50, 99))
-    share = sum(after[thread] - before.get(thread, 0.0) for thread in after) / took
+    share = sum(after[thread] - before.get(thread, 0.0) for thread in after) / elapsed
     print(f"the node with {COUNTS[-1]} frames at {RATE:g} Hz")
     return {
-        "CPU share": told("  whole process, share of a core", share, 0.0, ""),
-        "lateness p50": told("  lateness p50, its own figure", p50, 0.0, "ms"),
-        "lateness p99": told("  lateness p99, its own figure", p99, 0.0, "ms"),
-        "arrival p50": told("  arrival after the earliest, p50", late_p50, 0.0, "ms"),
-        "arrival p99": told("  arrival after the earliest, p99", late_p99, 0.0, "ms"),
-        "resident memory": told("  resident memory", resident, RESIDENT_MB, "MB"),
+        "CPU share": reported("  whole process, share of a core", share, 0.0, ""),
+        "lateness p50": reported("  lateness p50, its own figure", p50, 0.0, "ms"),
+        "lateness p99": reported("  lateness p99, its own figure", p99, 0.0, "ms"),
+        "arrival p50": reported("  arrival after the earliest, p50", late_p50, 0.0, "ms"),
+        "arrival p99": reported("  arrival after the earliest, p99", late_p99, 0.0, "ms"),
+        "resident memory": reported("  resident memory", resident, RESIDENT_MB, "MB"),
     }
 
 
@@ -268,7 +270,7 @@ def cpu(process: psutil.Process) -> dict[int, float]:
     return {thread.id: thread.user_time + thread.system_time for thread in process.threads()}
 
 
-def told(name: str, figure: float, limit: float, unit: str) -> Figure:
+def reported(name: str, figure: float, limit: float, unit: str) -> Figure:
     """Prints a figure and its limit, and returns them."""
     aim = f"   (target {limit:g}{', MISSED' if figure > limit else ''})" if limit else ""
     print(f"{name:<44}{figure:>10.3f} {unit:<2}{aim}", flush=True)

@@ -46,7 +46,7 @@ def clouds(pairs: Pairs, room: World) -> None:
     [message] = scanner.messages(lidar.name, room.fixed_frame)
     write = writer(message, scanner.shape(), lidar.name)
 
-    def told() -> bytes:
+    def reported() -> bytes:
         simulation.step()
         return write(simulation.time_ns, simulation.present().measurements[lidar.name].values[0])
 
@@ -60,7 +60,7 @@ def clouds(pairs: Pairs, room: World) -> None:
         model, data = engine.model, engine.data
         mujoco.mj_multiRay(model, data, at, fan, SHOWN, 1, body, hits, distances, None, rays, 100.0)
 
-    pairs.measure(f"cloud of {RINGS} x {SAMPLES}", told, {"mj_multiRay": bare})
+    pairs.measure(f"cloud of {RINGS} x {SAMPLES}", reported, {"mj_multiRay": bare})
 
 
 def pictures(pairs: Pairs, room: World) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 
 # Modules whose packages rosdep knows; package.xml lists them.
 ROSDEP_KEYS = {
@@ -14,6 +15,11 @@ ROSDEP_KEYS = {
 }
 # Packages whose pip name differs from the module's, or that need a minimum version.
 _PIP_NAMES = {"serial": "pyserial", "PIL": "pillow", "mcap": "'mcap>=1.2'", "fastcrc": "'fastcrc>=0.3'"}
+# Packages of ROS 2 whose names do not show it.
+_ROS = ("ament_index_python", "launch", "launch_ros", "rclpy", "tf2_py", "tf2_ros")
+_ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
+# Programs whose package has another name.
+_PROGRAM_PACKAGES = {"ros2": "ros2cli"}
 _ROSDEP = "rosdep install --from-paths src --ignore-src -y"
 
 
@@ -22,10 +28,21 @@ def how_to_install(error: ImportError) -> str:
     module = (error.name or "").partition(".")[0]
     if not module or importlib.util.find_spec(module) is not None:
         return str(error)
-    if module.startswith("rcl") or module.endswith(("_msgs", "_srvs", "_interfaces")) or module == "ament_index_python":
+    return missing_message(module)
+
+
+def missing_message(module: str) -> str:
+    """Return that a module is not installed, and the command that installs it."""
+    if module in _ROS or module.endswith(_ROS_ENDINGS):
         return f"{module} is not installed: source a ROS 2 that has it; in a workspace run: {_ROSDEP}"
     # Required by the system's Python (PEP 668).
     pip = f"PIP_BREAK_SYSTEM_PACKAGES=1 python3 -m pip install {_PIP_NAMES.get(module, module)}"
     if module in ROSDEP_KEYS:
         return f"{module} is not installed: in a workspace run: {_ROSDEP}; elsewhere: {pip}"
     return f"{module} is not installed, and rosdep does not know it; run: {pip}"
+
+
+def missing_program(program: str) -> str:
+    """Return that a program of ROS 2 is not installed, and the command that installs it on Debian and Ubuntu."""
+    distro = os.environ.get("ROS_DISTRO") or "jazzy"
+    return f"{program} is not installed: sudo apt install ros-{distro}-{_PROGRAM_PACKAGES.get(program, program)}"

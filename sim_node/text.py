@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+# Longest text from outside in a message, in characters.
+MAX_SHOWN = 100
+# Longest message that quotes such text more than once, or unseen: of an error, of a log.
+MAX_LINE = 2000
 # Shorter prefixes are ambiguous.
 MIN_PREFIX = 3
 
@@ -13,10 +17,34 @@ def printable(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def shown(text: str, limit: int = MAX_SHOWN) -> str:
+    """Return a name from a file or a peer for a message: printable, and cut to a limit.
+
+    Args:
+        text: The name.
+        limit: Most characters to return.
+
+    Returns:
+        The name on one line, with escapes for control characters, line ends and marks of writing direction. A long one
+        ends in `...`.
+    """
+    line = printable(text[: limit + 1])
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def shown_chain(names: Sequence[str], limit: int = 10) -> str:
+    """Return names from outside joined by arrows; of many, the first and the last ones."""
+    if len(names) > limit:
+        first, last = names[: limit // 2], names[-(limit // 2) :]
+        left_out = f"({len(names) - len(first) - len(last)} more)"
+        return " -> ".join((*map(shown, first), left_out, *map(shown, last)))
+    return " -> ".join(map(shown, names))
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `; did you mean NAME?` for the nearest known name, or an empty string."""
     found = nearest(name, known)
-    return f"; did you mean {found[0]}?" if found else ""
+    return f"; did you mean {shown(found[0])}?" if found else ""
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 1) -> tuple[str, ...]:

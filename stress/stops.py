@@ -171,7 +171,9 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
 
-def stop_often(name: str, stops: int, seed: int, domain: int, signals: Sequence[int] | None = None) -> Tally:
+def stop_often(
+    name: str, stops: int, seed: int, domain: int, signals: Sequence[int] | None = None, bag_s: float = 6.0
+) -> Tally:
     """Start and stop a command: as often by each signal.
 
     Args:
@@ -180,12 +182,13 @@ def stop_often(name: str, stops: int, seed: int, domain: int, signals: Sequence[
         seed: Of the moments.
         domain: A DDS domain that nobody else is in.
         signals: SIGINT and SIGKILL, unless given.
+        bag_s: Duration of the bag that a command reads (s).
     """
     command, tally, moments = COMMANDS[name], Tally(), random.Random(f"{name}/{seed}")
     with tempfile.TemporaryDirectory(prefix="sim_node_stops_", ignore_cleanup_errors=True) as root:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
         environment |= {"ROS_LOG_DIR": str(Path(root, "log")), "PYTHONUNBUFFERED": "1"}
-        _prepare(Path(root), command.words, environment)
+        _prepare(Path(root), command.words, environment, bag_s)
         with _running(command.beside, environment):
             for number in range(stops):
                 for number_of_signal in signals or (signal.SIGINT, signal.SIGKILL):
@@ -201,11 +204,11 @@ def stop_often(name: str, stops: int, seed: int, domain: int, signals: Sequence[
     return tally
 
 
-def _prepare(root: Path, words: str, environment: dict[str, str]) -> None:
+def _prepare(root: Path, words: str, environment: dict[str, str], bag_s: float) -> None:
     """Record a bag where one is needed, and export it once to its end."""
     if "BAG" not in words.split():
         return
-    run = f"run survey --no-ros --speed max --duration 6 --record {root}/source"
+    run = f"run survey --no-ros --speed max --duration {bag_s:g} --record {root}/source"
     subprocess.run([*SIM_NODE, *run.split()], check=True, capture_output=True, env=environment)
     if words.startswith("export"):
         export = f"export {root}/source --csv {root}/whole"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE
 
-from sim_node.packages import ROSDEP_KEYS, how_to_install
+from sim_node.packages import ROSDEP_KEYS, how_to_install, missing_message, missing_program
 
 ROOT = Path(__file__).parents[1]
 # Runs a node's executable where importing a module fails as if its package were not there.
@@ -23,9 +23,10 @@ sys.meta_path.insert(0, Gone())
 import importlib.util
 found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name == {module!r} else found(name, package)
-from sim_node.nodes import executables
-sys.exit(executables.{node}(["node"]))
+{call}
 """
+NODE = "from sim_node.nodes import executables\nsys.exit(executables.{node}(['node']))"
+COMMAND = "from sim_node.cli.main import main\nsys.exit(main({words!r}))"
 
 
 @pytest.mark.parametrize(
@@ -38,17 +39,65 @@ sys.exit(executables.{node}(["node"]))
     ],
 )
 def test_a_node_names_what_is_missing(node: str, module: str, line: str) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT.format(node=node, module=module)],
+    ran = _run_without(module, NODE.format(node=node))
+    assert ran.returncode == 1
+    assert f"{module} is not installed" in ran.stderr
+    assert line in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("module", ["mujoco", "PIL", "av"])
+def test_rendering_names_what_is_missing(module: str, tmp_path: Path) -> None:
+    ran = _run_without(module, COMMAND.format(words=["render", "orbit", "-o", str(tmp_path / "picture.png")]))
+    assert ran.returncode == 2
+    assert missing_message(module) in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [["replay", "bag"], ["tree", "--live"], ["view", "--live"], ["run", "orbit"]])
+def test_commands_of_the_graph_name_what_is_missing(words: list[str]) -> None:
+    ran = _run_without("rclpy", COMMAND.format(words=words))
+    assert ran.returncode == 2
+    assert missing_message("rclpy") in ran.stderr
+    assert len(ran.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("module", "code"), [("pymavlink", 0), ("geometry_msgs", 1), ("launch_ros", 0)])
+def test_doctor_names_what_is_missing(module: str, code: int) -> None:
+    ran = _run_without(module, COMMAND.format(words=["doctor"]))
+    assert ran.returncode == code
+    assert ran.stdout.count(missing_message(module)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("tf2_ros", "source a ROS 2 that has it"),
+        ("launch_ros", "source a ROS 2 that has it"),
+        ("PIL", "pip install pillow"),
+        ("mujoco", "rosdep install --from-paths src --ignore-src -y"),
+    ],
+)
+def test_what_installs_a_module(module: str, line: str) -> None:
+    message = missing_message(module)
+    assert message.startswith(f"{module} is not installed")
+    assert line in message
+
+
+def test_what_installs_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROS_DISTRO", "kilted")
+    assert missing_program("rviz2") == "rviz2 is not installed: sudo apt install ros-kilted-rviz2"
+    assert missing_program("ros2") == "ros2 is not installed: sudo apt install ros-kilted-ros2cli"
+
+
+def _run_without(module: str, call: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT.format(module=module, call=call)],
         capture_output=True,
         text=True,
         timeout=PATIENCE,
         check=False,
     )
-    assert ran.returncode == 1
-    assert f"{module} is not installed" in ran.stderr
-    assert line in ran.stderr
-    assert len(ran.stderr.splitlines()) == 1
 
 
 def test_keys_are_those_of_package_xml() -> None:
@@ -56,7 +105,7 @@ def test_keys_are_those_of_package_xml() -> None:
     assert all(f"<exec_depend>{key}</exec_depend>" in text for key in ROSDEP_KEYS.values())
 
 
-def test_another_fault_of_an_import_is_told_as_it_is() -> None:
+def test_another_fault_of_an_import_is_reported_as_it_is() -> None:
     assert how_to_install(ImportError("cannot import name 'x' from 'math'", name="math")) == (
         "cannot import name 'x' from 'math'"
     )

@@ -137,7 +137,7 @@ def _talk(listening: socket.socket) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("door", RAISED)
-def test_what_raises_is_told_with_its_line(door: str, tmp_path: Path) -> None:
+def test_what_raises_is_reported_with_its_line(door: str, tmp_path: Path) -> None:
     file, old, new, words = RAISED[door]
     path, line = with_mistake(tmp_path, file, old, new)
     code, error = reported(tmp_path, words)
@@ -150,7 +150,7 @@ def test_what_raises_is_told_with_its_line(door: str, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("door", NONSENSE)
-def test_nonsense_is_told_with_the_line_of_what_gave_it(door: str, tmp_path: Path) -> None:
+def test_nonsense_is_reported_with_the_line_of_what_gave_it(door: str, tmp_path: Path) -> None:
     file, old, new, words, message = NONSENSE[door]
     path, _ = with_mistake(tmp_path, file, old, new)
     code, error = reported(tmp_path, words)

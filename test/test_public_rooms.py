@@ -21,18 +21,6 @@ ROOMS = tuple(sorted(f"sim_node.{path.parent.name}" for path in ROOT.glob("*/__i
 PACKAGES = tuple(
     sorted(".".join(("sim_node", *path.parent.relative_to(ROOT).parts)) for path in ROOT.rglob("__init__.py"))
 )
-# Rooms that do not list their public names yet, packages that do not document them yet, and class names that
-# still stand for two things. Remove entries; never add any.
-UNLISTED: tuple[str, ...] = ()
-UNDOCUMENTED = (
-    "sim_node.assembly",
-    "sim_node.autopilot.links",
-    "sim_node.autopilot.mission",
-    "sim_node.control",
-    "sim_node.physics",
-    "sim_node.sensors",
-)
-AMBIGUOUS = ("Body",)
 SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):$")
 
 
@@ -44,7 +32,7 @@ def listed() -> Iterator[ModuleType]:
             yield module
 
 
-@pytest.mark.parametrize("room", sorted({*ROOMS} - {*UNLISTED}))
+@pytest.mark.parametrize("room", ROOMS)
 def test_every_room_lists_its_public_names(room: str) -> None:
     assert hasattr(importlib.import_module(room), "__all__")
 
@@ -87,8 +75,7 @@ def test_no_class_name_stands_for_two_things() -> None:
             value = getattr(module, name)
             if inspect.isclass(value):
                 classes.setdefault(name, {})[id(value)] = f"{value.__module__}.{value.__qualname__}"
-    ambiguous = {name: sorted(found.values()) for name, found in classes.items() if len(found) > 1}
-    assert {name: found for name, found in ambiguous.items() if name not in AMBIGUOUS} == {}
+    assert {name: sorted(found.values()) for name, found in classes.items() if len(found) > 1} == {}
 
 
 def sections(text: str) -> dict[str, str]:
@@ -131,7 +118,7 @@ def faults_of_function(where: str, function: Callable[..., Any], text: str | Non
 
 
 def faults_of_class(where: str, kind: type, declared: dict[str, set[str]]) -> Iterator[str]:
-    """declared: methods of public protocols, with their parameters; elsewhere a summary is enough for them."""
+    """declared: methods of public interfaces, with their parameters; elsewhere a summary is enough for them."""
     text = inspect.getdoc(kind)
     if not kind.__doc__ or text is None:
         yield f"{where}: no docstring"
@@ -147,7 +134,7 @@ def faults_of_class(where: str, kind: type, declared: dict[str, set[str]]) -> It
         if name.startswith("_") or name in fields or not (inspect.isfunction(function) or isinstance(member, property)):
             continue
         full, documentation = f"{where}.{name}", inspect.getdoc(getattr(kind, name))
-        is_declared = not is_protocol and not isinstance(member, property)
+        is_declared = not is_interface(kind) and not isinstance(member, property)
         if isinstance(member, property) or (is_declared and set(parameters(function)) <= declared.get(name, set())):
             if not documentation:
                 yield f"{full}: no docstring"
@@ -155,18 +142,23 @@ def faults_of_class(where: str, kind: type, declared: dict[str, set[str]]) -> It
             yield from faults_of_function(full, function, documentation)
 
 
+def is_interface(kind: type) -> bool:
+    return getattr(kind, "_is_protocol", False) or inspect.isabstract(kind)
+
+
 def declared_methods() -> dict[str, set[str]]:
-    """The methods of public protocols, with their parameters."""
+    """The methods of public protocols and abstract classes, with their parameters."""
     found: dict[str, set[str]] = {}
     for module in listed():
         for kind in (getattr(module, name) for name in module.__all__):
-            for method, member in vars(kind).items() if getattr(kind, "_is_protocol", False) else ():
-                if inspect.isfunction(member) and not method.startswith("_"):
-                    found.setdefault(method, set()).update(parameters(member))
+            for method, member in vars(kind).items() if is_interface(kind) else ():
+                function = getattr(member, "__func__", member)
+                if inspect.isfunction(function) and not method.startswith("_"):
+                    found.setdefault(method, set()).update(parameters(function))
     return found
 
 
-@pytest.mark.parametrize("package", sorted({*PACKAGES} - {*UNDOCUMENTED, "sim_node"}))
+@pytest.mark.parametrize("package", [package for package in PACKAGES if package != "sim_node"])
 def test_every_public_name_is_documented(package: str) -> None:
     """A summary, each parameter under Args or Attributes, and what is returned under Returns or Yields."""
     module = importlib.import_module(package)

@@ -27,8 +27,8 @@ from sim_node.sensors.parameters import group, parameter
 class Thermometer(SensorType):
     """Air that gets colder by 6.5 mK for each metre."""
 
-    rate: float = parameter(10.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0)
+    rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0)
     ground: float = parameter(15.0, "degrees", "temperature at height 0", low=-90.0, high=60.0)
     noise: Noise = group(Noise(), "degrees", "temperature")
 
@@ -42,7 +42,7 @@ class Thermometer(SensorType):
         return (Message("temperature", "sensor_msgs/msg/Temperature", fields),)
 
     @classmethod
-    def measure(cls, sensors, setting):
+    def measure(cls, sensors, context):
         ground = np.array([each.ground for each in sensors])
         return lambda state: (ground - 0.0065 * state.pose[:, 2])[:, None]
 '''
@@ -175,7 +175,9 @@ def test_an_unknown_type_is_answered_with_its_name(installed: Install) -> None:
         ("def messages", "def mesages", "check", "TypeError: Can't instantiate abstract class Thermometer"),
     ],
 )
-def test_its_mistakes_are_told_as_its_own(installed: Install, old: str, new: str, command: str, reported: str) -> None:
+def test_its_mistakes_are_reported_as_its_own(
+    installed: Install, old: str, new: str, command: str, reported: str
+) -> None:
     """The package, its version, the sensor and the line; without a traceback; the run failed, not the user."""
     assert old in THERMOMETER
     code = THERMOMETER.replace(old, new)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import string
+import unicodedata
 from functools import cache
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sim_node.text import did_you_mean, edits, nearest
+from sim_node.text import did_you_mean, edits, nearest, shown
 
+# Unicode categories: control, format (among them marks of writing direction), surrogate, private, unassigned, and the
+# separators of lines and paragraphs.
+UNSAFE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 WORDS = st.text(string.ascii_lowercase + "_", min_size=4, max_size=16)
 
 
@@ -86,3 +90,15 @@ def test_which_is_meant(typed: str, known: list[str], meant: str) -> None:
 
 def test_the_nearest_comes_first_and_each_once() -> None:
     assert nearest("camera_1", ["camera_12", "camera_2", "camera_2", "Camera_1"], limit=2) == ("Camera_1", "camera_12")
+
+
+@given(st.text(max_size=300), st.integers(10, 200))
+def test_what_is_shown_cannot_move_a_terminal_and_has_a_limit(text: str, limit: int) -> None:
+    line = shown(text, limit)
+    assert len(line) <= limit
+    assert not any(unicodedata.category(letter) in UNSAFE for letter in line)
+
+
+@given(st.text(string.ascii_letters + string.digits + "_/-. äλ雪", max_size=100))
+def test_an_ordinary_name_is_shown_as_it_is(name: str) -> None:
+    assert shown(name) == name

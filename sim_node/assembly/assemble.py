@@ -1,4 +1,4 @@
-"""A world without systems from one with them: the one place where what is left open is filled in."""
+"""Assembling a world: systems and mates become frames, bodies on joints and loop closures."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from sim_node.world.problems import Problem, Where, WorldError, WorldWarning, sh
 
 
 def assembly_of(world: World) -> Assembly:
-    """The assembly of a world's systems: what mates gave, what they could not. Raises WorldError.
+    """Assemble a world's systems and report the result, including mates that cannot be met.
 
-    That is for names and parents that are not sound and references that lead nowhere.
+    Args:
+        world: A world, with systems or without.
+
+    Returns:
+        The assembly, by the SNAP algorithm of OpenPLX's Physics3D. Conflicts are among its steps; they are not raised.
+
+    Raises:
+        WorldError: Names or parents are invalid, or a mate refers to a connector that does not exist.
     """
     # Here and not above: worlds without systems start without compiled kernels.
     from sim_node.assembly.snap import snap
@@ -32,10 +39,18 @@ def assembly_of(world: World) -> Assembly:
 
 
 def assemble(world: World) -> World:
-    """The world with its systems assembled: frames, bodies on joints, loop closures, under their hierarchical names.
+    """Replace a world's systems by frames, bodies on joints and loop closures, under their hierarchical names.
 
-    A world without systems is returned as it is. Raises WorldError for mates that cannot be met, with what is left of
-    them; warns WorldWarning of poses that no mate determines, which become the identity.
+    Warns with WorldWarning about poses that no mate determines; they become the identity.
+
+    Args:
+        world: A world, with systems or without.
+
+    Returns:
+        A world without systems; `world` itself if it has none.
+
+    Raises:
+        WorldError: As in `assembly_of`; also mates that cannot be met, with the distance and angle that remain.
     """
     if not world.systems and not world.attachments:
         return world

@@ -1,4 +1,4 @@
-"""What the assembly did, step by step, and what it came to: frozen records, to be printed or written as JSON."""
+"""The assembly's result and its steps: frozen records, to be printed or written as JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,28 @@ from sim_node.geometry.arrays import FloatArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One step. kind:
+    """One step of the assembly.
 
-    solved     mate gave frame its pose, by formula
-    identity   more than one frame was open for mate; this one was put where its owner is
-    held       what mate leaves free stays at value, so that a loop is determined
-    moved      what mate leaves free went to value, its positions, so that a loop is closed
-    closed     mate, between frames that stood already, is met; value is its positions
-    conflict   mate cannot be met: distance (m) and angle (rad) are left
-    ignored    mate says nothing: both of its connectors stand still in the world
-    apart      mate is between frames that move against each other in the world
+    Kinds:
+
+    solved     the mate determined the frame's pose, by the formula
+    identity   more than one frame was open for the mate; this one was placed at its owner's origin
+    held       a free position of the mate stays at value, so that a loop is determined
+    moved      free positions of the mate changed to value, so that a loop is closed
+    closed     the mate, between frames that were placed already, is met; value is its positions
+    conflict   the mate cannot be met: distance and angle remain
+    ignored    the mate has no effect: both of its connectors are fixed in the world
+    apart      the mate is between frames that move relative to each other in the world
+
+    Attributes:
+        kind: One of the kinds above.
+        mate: Name of the mate.
+        frame: Name of the frame that was placed, if any.
+        formula: The product of poses that gave the frame's pose, in names.
+        pose: Pose (7,) [x y z qx qy qz qw] of the frame in its parent, m.
+        value: Positions of the mate, m and rad; empty where the kind has none.
+        distance: Remaining distance between the connectors, m.
+        angle: Remaining angle between the connectors, rad.
     """
 
     kind: str
@@ -52,7 +64,7 @@ class Step:
         return f"{self.mate}: not assembled, its connectors are on frames that move against each other"
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields, those that say something."""
+        """Return the fields that the step's kind uses, as JSON types."""
         fields: dict[str, Any] = {"kind": self.kind, "mate": self.mate}
         if self.frame:
             fields["frame"] = self.frame
@@ -69,13 +81,20 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """An assembled table.
+    """The result of an assembly. Rows are those of its table: N frames, M mates.
 
-    poses (N, 7): every frame in its parent, the identity where it is not determined; in_roots (N, 7): in the root
-    of its tree; solved (N,): given by a mate or forced; undefined: rows that nothing determines. values: the positions
-    of each mate that placed a frame, by its row; tree: those rows, in order; loops: the rows of mates between frames
-    that stood already; degrees_of_freedom: how many are left over all, loops closed; rates: at the
-    start, of mates in loops that begin in motion.
+    Attributes:
+        table: The frames, connectors and mates that were assembled.
+        poses: Poses (N, 7) [x y z qx qy qz qw] of all frames in their parents, m; the identity if undetermined.
+        in_roots: The same poses in the root of each frame's tree (N, 7).
+        solved: Rows of the frames whose pose a mate determined, or that became the identity for one; in order.
+        undefined: Rows of the frames whose pose nothing determines.
+        values: Positions of each mate that was used, by its row, m and rad.
+        tree: Rows of the mates that placed a frame, in order.
+        loops: Rows of the mates between frames that were placed already.
+        degrees_of_freedom: Degrees of freedom that remain in all, with loops closed.
+        rates: Initial velocities of the mates in loops that start in motion, by row, m/s and rad/s.
+        steps: What was done, in order.
     """
 
     table: Table
@@ -97,12 +116,12 @@ class Assembly:
 
 
 def as_json(pose: FloatArray) -> dict[str, list[float]]:
-    """A pose as `sim_node snap --json` says it."""
+    """Return a pose (7,) as in the output of `sim_node snap --json`."""
     return {"position": (pose[:3] + 0.0).tolist(), "quaternion": (pose[3:] + 0.0).tolist()}
 
 
 def shown(pose: FloatArray | None) -> str:
-    """A pose (7,) in a line of text."""
+    """Return a pose (7,) as text; empty for None."""
     if pose is None:
         return ""
     return f"position [{_numbers(pose[:3])}] quaternion [{_numbers(pose[3:])}]"

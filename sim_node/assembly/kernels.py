@@ -1,4 +1,4 @@
-"""The compiled inner loops: a pose along a chain, and how far a cycle of poses and motions is from closing."""
+"""The compiled inner loops: a pose along a chain, and the residual of a cycle of poses and motions."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's, inferred.
@@ -15,12 +15,12 @@ CONSTANT, SLIDE, HINGE = 0, 1, 2
 
 @kernel()
 def solve(poses, nodes, upper, lower, target, end, motion, out):
-    """Writes S = N^-1 A P^-1 to out (7,): the pose that closes a chain, as a unit quaternion.
+    """Write S = N^-1 A P^-1 to out (7,): the pose that closes a chain, as a unit quaternion.
 
-    poses (N, 7): local; nodes (K,): the two chains, each from a connector's owner up. upper, lower: the first and
-    last (exclusive) entries of the moved chain above and below the node that is solved, N and P without its
-    connector; target: those of the other chain. end (2, 7): the connectors in their owners, the target's first.
-    motion (7,): from the target's connector to the other.
+    poses (N, 7): local; nodes (K,): the two chains, each from a connector's owner up. upper, lower: the first and last
+    (exclusive) entries of the moved chain above and below the node that is solved, N and P without its connector;
+    target: those of the other chain. end (2, 7): the connectors in their owners, the target's first. motion (7,): from
+    the target's connector to the other.
     """
     above = _along(poses, nodes, upper[0], upper[1])
     goal = compose(_along(poses, nodes, target[0], target[1]), compose(as_pose(end[0]), as_pose(motion)))
@@ -33,7 +33,7 @@ def solve(poses, nodes, upper, lower, target, end, motion, out):
 
 @kernel()
 def gap(poses, nodes, first, second, ends, out):
-    """Writes the pose of the second connector in the first to out (7,); arguments as of `solve`."""
+    """Write the pose of the second connector in the first to out (7,); arguments as in `solve`."""
     a = compose(_along(poses, nodes, first[0], first[1]), as_pose(ends[0]))
     b = compose(_along(poses, nodes, second[0], second[1]), as_pose(ends[1]))
     out[:] = compose(invert(a), b)
@@ -41,7 +41,7 @@ def gap(poses, nodes, first, second, ends, out):
 
 @kernel()
 def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
-    """Writes how far a cycle is from closing: residual (6,), m and rad, and jacobian (6, U), of all unknowns.
+    """Write the residual (6,) of a cycle, m and rad, and its jacobian (6, U) by all unknowns.
 
     Element e is a pose data[e] (kinds CONSTANT) or a motion along or about the axis data[e, :3] by signs[e] times
     values[unknowns[e]]. The residual is the product's position and twice its quaternion's vector part: its rotation
@@ -66,7 +66,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
         else:
             sine, cosine = math.sin(0.5 * values[u] * sign), math.cos(0.5 * values[u])
             step = (0.0, 0.0, 0.0, data[e, 0] * sine, data[e, 1] * sine, data[e, 2] * sine, cosine)
-            # For now the velocity at the origin: that at the end is known when the end is.
+            # First the velocity at the origin: that at the end follows when the end is known.
             jacobian[0, u] -= ay * total[2] - az * total[1]
             jacobian[1, u] -= az * total[0] - ax * total[2]
             jacobian[2, u] -= ax * total[1] - ay * total[0]
@@ -89,7 +89,7 @@ def cycle(kinds, data, unknowns, signs, values, residual, jacobian):
 
 @kernel()
 def _along(poses, nodes, begin, end):
-    """The product of the poses of a chain's nodes, which are listed from the lowest up."""
+    """Return the product of the poses of a chain's nodes, which are listed from the lowest up."""
     total = IDENTITY
     for k in range(end - 1, begin - 1, -1):
         total = compose(total, as_pose(poses[nodes[k]]))

@@ -1,4 +1,4 @@
-"""Closing loops: mates between frames that stand already, met by moving what other mates have left free."""
+"""Closing loops: mates between placed frames, met by moving what other mates leave free."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sim_node.geometry.arrays import FloatArray
 
 
 class Closing(NamedTuple):
-    """What closing loops came to.
+    """The result of closing loops.
 
-    moved: whether any position changed; steps: what was done; degrees_of_freedom: how many are left in all; rates: of
-    mates in loops of which some have a speed at the start, for each of their parts' degrees of freedom.
+    moved: whether any position changed; steps: what was done; degrees_of_freedom: how many remain in all; rates: of
+    mates in loops of which some have an initial speed, for each of their parts' degrees of freedom.
     """
 
     moved: bool
@@ -31,9 +31,9 @@ def close_loops(
     values: dict[int, FloatArray],
     loops: Sequence[int],
 ) -> Closing:
-    """Moves `values` until the mates in `loops` are met.
+    """Move `values` until the mates in `loops` are met.
 
-    poses (N, 7): local, at `values`; solved_by: the mate of each frame that one gave its pose.
+    poses (N, 7): local, at `values`; solved_by: the mate of each frame that a mate placed.
     """
     left = sum(table.mates[m].type.translations + table.mates[m].type.rotations for m in solved_by.values())
     steps: list[Step] = []
@@ -52,7 +52,7 @@ def close_loops(
 
 
 def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Iterator[Path]:
-    """The way from the first to the second connector's owner of each loop, over mates that placed frames."""
+    """Return the path from the first to the second connector's owner of each loop, over mates that placed frames."""
     neighbours: list[list[tuple[int, str, int, bool]]] = [[] for _ in table.names]
     for row, parent in enumerate(table.parents.tolist()):
         if row in solved_by:
@@ -63,7 +63,7 @@ def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Ite
         elif parent >= 0:
             neighbours[row].append((parent, "frame", row, True))
             neighbours[parent].append((row, "frame", row, False))
-    # Rooted anew: over each row the edge to the one that it was come from, as it is walked upwards.
+    # Re-rooted: for each row the edge to the row that it was reached from, on the way up.
     above: list[tuple[int, str, int, bool] | None] = [None] * len(table.names)
     depth = [-1] * len(table.names)
     for root in range(len(table.names)):
@@ -97,7 +97,7 @@ def _paths(table: Table, solved_by: dict[int, int], loops: Sequence[int]) -> Ite
 
 
 def _groups(loops: Sequence[int], paths: dict[int, Path]) -> list[list[int]]:
-    """Loops that share a mate, together; the rest alone."""
+    """Return groups of loops that share a mate."""
     group_of: dict[int, int] = {}
 
     def find(item: int) -> int:

@@ -24,9 +24,9 @@ def _cylinder(r: float, length: float) -> tuple[float, float, float]:
 
 
 def _capsule(r: float, length: float) -> tuple[float, float, float]:
-    caps = 4.0 * r / (4.0 * r + 3.0 * length)  # their part of the mass
+    caps = 4.0 * r / (4.0 * r + 3.0 * length)  # their fraction of the mass
     along = (1.0 - caps) * r * r / 2.0 + caps * 0.4 * r * r
-    # A half ball's centre is 3/8 r from its flat side.
+    # The centre of a hemisphere is 3/8 r from its flat side.
     across = (1.0 - caps) * (3.0 * r * r + length * length) / 12.0
     across += caps * (0.4 * r * r + length * length / 4.0 + 3.0 / 8.0 * length * r)
     return across, across, along
@@ -43,7 +43,7 @@ _MOMENTS: dict[str, Callable[..., tuple[float, float, float]]] = {
 
 
 def with_mass(part: ContactGeometry) -> Geometry:
-    """Its shape with its mass: its own if it has one, else from its density; none where it does not count."""
+    """Return the shape with its mass: its own if it has one, else by its density; None if it does not count."""
     shape = part.geometry
     if not part.massive or shape.shape in SHAPES_WITHOUT_MASS:
         return replace(shape, mass=0.0)
@@ -51,7 +51,7 @@ def with_mass(part: ContactGeometry) -> Geometry:
 
 
 def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
-    """Mass, centre and inertia of shapes that are fixed together; zeros for none that has mass."""
+    """Return mass, centre and inertia of shapes that are fixed together; zeros if none has mass."""
     heavy = [shape for shape in shapes if shape.mass > 0.0]
     mass = sum(shape.mass for shape in heavy)
     if not heavy:
@@ -66,10 +66,10 @@ def mass_properties(shapes: Iterable[Geometry]) -> Inertial:
 
 
 def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
-    """The shapes of a body with their masses, and what is to be said beside them.
+    """Return the shapes of a body with their masses, and the inertial properties of the body itself, if any.
 
-    A mass of the body's own is spread over its shapes as their masses were, so that the inertia grows with it; a
-    centre or an inertia of its own goes before theirs, which then show and touch but do not weigh.
+    A mass of the body is distributed over its shapes in proportion to theirs, so that the inertia scales with it. A
+    centre or an inertia of the body overrides theirs; the shapes then are visible and collide but have no mass.
     """
     shapes = tuple(map(with_mass, body.geometries))
     total = sum(shape.mass for shape in shapes)
@@ -86,5 +86,5 @@ def masses_of(body: RigidBody) -> tuple[tuple[Geometry, ...], Inertial | None]:
 
 
 def _steiner(offset: FloatArray) -> FloatArray:
-    """The inertia of 1 kg at an offset (3,): Huygens and Steiner's theorem."""
+    """Return the inertia of 1 kg at an offset (3,), by the parallel axis theorem."""
     return np.asarray(float(offset @ offset) * np.eye(3) - np.outer(offset, offset))

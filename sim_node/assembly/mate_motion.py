@@ -1,4 +1,4 @@
-"""The pose that a mate's motion comes to, and the motion that comes to a pose."""
+"""The pose of a mate at its positions, and the positions of a pose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.world.systems import Mate
 
 
 def at_rest(mate: Mate) -> FloatArray:
-    """Its positions (q_size,), the slides' and hinges' at their initial values, or near, or zero."""
+    """Return a mate's positions (q_size,): initial values of slides and hinges, or `near`, or zero."""
     q = as_joint(mate.type).neutral()
     offsets = part_offsets(mate.type)
     for k, value, near in zip(mate.type.valued, given_values(mate), mate.near or [None] * 9, strict=False):
@@ -23,31 +23,31 @@ def at_rest(mate: Mate) -> FloatArray:
 
 
 def given_values(mate: Mate) -> tuple[float | None, ...]:
-    """Its initial values; a distance that is not given is 0."""
+    """Return a mate's initial values; a distance that is not given is 0."""
     values = mate.values or (None,) * len(mate.type.values)
     return tuple(value or 0.0 for value in values) if mate.type.distance else values
 
 
 def free_parts(mate: Mate) -> tuple[int, ...]:
-    """Which of its parts the assembly may move: those without an initial value."""
+    """Return the parts that the assembly may move: those without an initial value."""
     held = {k for k, value in zip(mate.type.valued, given_values(mate), strict=True) if value is not None}
     return tuple(k for k in range(len(mate.type.parts)) if k not in held)
 
 
 def part_offsets(mate: MateType) -> list[int]:
-    """Where in its positions each part's begin."""
+    """Return the index of the first position of each part."""
     sizes = [part.q_size for part in mate.parts]
     return [sum(sizes[:k]) for k in range(len(sizes))]
 
 
 def motion_pose(mate: MateType, q: FloatArray) -> FloatArray:
-    """The pose (7,) of the second connector in the first at positions q."""
+    """Return the pose (7,) of the second connector in the first at positions q."""
     joints = _joints(mate)
     return link_pose(poses.IDENTITY, joints, by_joint(joints, q))
 
 
 def as_joint(mate: MateType) -> JointType:
-    """Its parts as a joint from the first connector's frame to the second's."""
+    """Return a mate's parts as a joint from the first connector's frame to the second's."""
     return JointType(mate.name, mate.parts)
 
 
@@ -57,9 +57,9 @@ def _joints(mate: MateType) -> tuple[LinkJoint, ...]:
 
 
 def positions_of(mate: MateType, pose: FloatArray) -> FloatArray:
-    """The positions q at which a mate comes nearest to a pose (7,) of its second connector in its first.
+    """Return the positions q at which a mate is nearest to a pose (7,) of its second connector in its first.
 
-    Exact where it can come there. Slides come before hinges, hinges are about Z: all but a distance's, which has none.
+    Exact if the mate can reach the pose. Slides come before hinges, and hinges are about Z, except for a distance.
     """
     q: list[float] = []
     for part in mate.parts:

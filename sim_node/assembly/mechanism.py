@@ -1,4 +1,4 @@
-"""A mechanism: loops that move together, and the solvers that close them."""
+"""A mechanism: loops with common mates, and the solvers that close them."""
 
 from __future__ import annotations
 
@@ -18,25 +18,27 @@ from sim_node.geometry import poses as pose_math
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray, IntArray
 
-# A loop is closed where its residual (m, rad) is below; Newton's method goes on to the last digits.
+# A loop is closed if its residual (m, rad) is below; Newton's method continues to machine precision.
 CLOSED, LAST_DIGITS = 1e-10, 1e-14
 MAX_NEWTON_STEPS = 40
-# Directions that move a loop by less, relative to the one that moves it most, do not move it.
+# Directions that move a loop by less, relative to the one that moves it most, are neglected.
 RANK = 1e-8
-# Starts away from rest, and how far away: rad, and m. Linkages that lie folded at rest do not tell which way to go.
+# Offsets of further starts from rest, rad and m: linkages that are folded at rest have no preferred direction.
 STARTS, SPREAD, STARTS_TO_APPROACH = 40, 1.5, 8
 
-Unknown = tuple[int, int]  # a mate, and which of its positions; of a ball, of the three angles from where it stands
-# Of a cycle: its kind, a pose or an axis, the index of an unknown and the sign that it goes by.
+Unknown = tuple[
+    int, int
+]  # a mate and one of its positions; for a ball, one of three angles from its present orientation
+# An element of a cycle: its kind, a pose or an axis, the index of an unknown and its sign.
 _Element = tuple[int, FloatArray, int, float]
 _Mask = npt.NDArray[np.bool_]
-# The way between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
+# A step of the path between two frames: ("frame", row, towards the parent) or ("mate", row, from its first connector).
 Path = list[tuple[str, int, bool]]
 
 
 @dataclass(frozen=True, eq=False)
 class _Cycle:
-    """A loop as `kernels.cycle` takes it: to the second connector over what stands, and back over its own mate."""
+    """The arguments of `kernels.cycle` for a loop: over placed frames to the second connector, back over its mate."""
 
     kinds: IntArray
     data: FloatArray
@@ -45,7 +47,7 @@ class _Cycle:
 
 
 class Mechanism:
-    """Loops that move together, and the positions that their mates leave free."""
+    """Loops with common mates, and the positions that their mates leave free."""
 
     def __init__(
         self,
@@ -70,21 +72,21 @@ class Mechanism:
         self._kinds = [(unknown, self._is_ball(*unknown)) for unknown in self._unknowns]
         self._balls = any(ball for _, ball in self._kinds)
         self.constraints = 0
-        # Where what is sought begins, and what stays free stays.
+        # Initial values of the unknowns; those that remain free keep them.
         self._rest = {m: np.array(values[m]) for m in mates}
         self._cycles = {m: self._cycle(m) for m in self._loops}
         self._settle()
 
     def close(self) -> bool:
-        """Closes what can be closed; says whether anything moved."""
+        """Close what can be closed; return whether any position changed."""
         moves = self._worst(self._loops, self._start) > CLOSED
         closed = self._solve_all() if moves else self._loops
         self._count(closed)
-        self._tell(closed)
+        self._log(closed)
         return moves
 
     def rates(self) -> dict[int, FloatArray]:
-        """The rates of all mates at the speeds that some are given: loops stay closed. None where no speed is given."""
+        """Return the rates of all mates from the given speeds, with loops closed. None if no speed is given."""
         mates = list(self._rest)
         given = {m: speeds for m in mates if (speeds := self._table.mates[m].speeds) is not None}
         if not any(any(speeds) for speeds in given.values()):
@@ -102,7 +104,7 @@ class Mechanism:
         return {m: rates[[k for k, (mate, _) in enumerate(self._unknowns) if mate == m]] for m in mates}
 
     def _solve_all(self) -> list[int]:
-        """Closes all loops at once or, where that cannot be, one after the other as far as it goes."""
+        """Close all loops at once or, if that is impossible, one after the other as far as possible."""
         if self._solve(self._loops, self._free):
             self._determine(self._loops)
             return self._loops
@@ -115,7 +117,7 @@ class Mechanism:
         return closed
 
     def _determine(self, loops: list[int]) -> None:
-        """Where more is free than the loops take, the first free motions stay at rest, as long as loops close so."""
+        """If the loops leave freedom, hold the first free motions at rest, as long as loops close."""
         free = np.array(self._free)
         matrix = self._jacobian(loops)
         spare = int(free.sum()) - _rank(matrix[:, free])
@@ -134,7 +136,7 @@ class Mechanism:
                 self.steps.append(Step("held", self._table.mate_names[m], value=(value,)))
 
     def _solve(self, loops: list[int], free: _Mask, *, from_rest: bool = False) -> bool:
-        """Moves free positions from where they stand, or from rest, until loops are closed; else leaves them."""
+        """Move free positions, from the present ones or from rest, until loops are closed; else leave them."""
         before = {m: np.array(self._values[m]) for m in self._rest}
         if from_rest:
             self._restore(self._rest)
@@ -159,7 +161,7 @@ class Mechanism:
             yield start
 
     def _newton(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
-        """Gauss-Newton, the shortest step each time: the nearest of several solutions."""
+        """Gauss-Newton with the shortest step each time, which finds the nearest of several solutions."""
         x = np.array(start)
         residual, matrix = self._evaluate(loops, x)
         worst = float(np.abs(residual).max())
@@ -167,7 +169,7 @@ class Mechanism:
             if worst <= LAST_DIGITS or not free.any():
                 break
             step = np.linalg.lstsq(matrix[:, free], -residual, rcond=RANK)[0]
-            # Farther than this the tangent says little.
+            # Beyond this the linearisation is useless.
             step *= min(1.0, 0.5 / max(float(np.abs(step).max()), 1e-300))
             there = np.array(x)
             there[free] += step
@@ -179,14 +181,14 @@ class Mechanism:
         return x if worst <= CLOSED else None
 
     def _trust_region(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
-        """The least squares of scipy, then Newton's last digits."""
+        """Solve with scipy's least squares, and refine by Newton's method."""
         x = self._least_squares(loops, free, start)
         return self._newton(loops, free, x) if x is not None and self._worst(loops, x) < 1e-3 else None
 
     def _least_squares(self, loops: list[int], free: _Mask, start: FloatArray) -> FloatArray | None:
         if not free.any():
             return None
-        from scipy.optimize import least_squares  # here: most assemblies need none of it
+        from scipy.optimize import least_squares  # imported here: most assemblies do not need it
 
         x = np.array(start)
 
@@ -206,7 +208,7 @@ class Mechanism:
         return np.array(at(found.x))
 
     def _approach(self, loops: list[int]) -> None:
-        """Brings what cannot be closed as near as it comes, in the sense of least squares."""
+        """Minimise the residual of loops that cannot be closed, in the least-squares sense."""
         best, least = None, math.inf
         for start in itertools.islice(self._starts(self._free), STARTS_TO_APPROACH):
             x = self._least_squares(loops, self._free, start)
@@ -215,10 +217,10 @@ class Mechanism:
         if best is not None:
             self._take(best)
 
-    # The unknowns: their indices, what they are at, what the loops are then
+    # The unknowns: their indices, their values, and the residual of the loops
 
     def _positions(self, m: int) -> Iterable[int]:
-        """Which of a mate's positions are unknowns: of a ball three, of a distance not the distance."""
+        """Return which of a mate's positions are unknowns: of a ball three, of a distance all but the distance."""
         mate = self._table.mates[m].type
         for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
             if not (mate.distance and k in mate.valued):
@@ -229,7 +231,7 @@ class Mechanism:
         return max(k for k, offset in enumerate(offsets) if offset <= at)
 
     def _meet_halfway(self, m: int) -> None:
-        """A loop's own mate takes on what is between its connectors, as far as its parts can and are free."""
+        """Move a loop's own mate to the pose between its connectors, as far as its parts can and are free."""
         table = self._table
         between = np.empty(7)
         first, second = table.ends[m]
@@ -244,8 +246,8 @@ class Mechanism:
             q[at : at + size] = nearest[at : at + size]
 
     def _settle(self) -> None:
-        """Counts from the present positions on."""
-        if self._balls:  # whose angles are from where they stand
+        """Count unknowns from the present positions on."""
+        if self._balls:  # whose angles are from their present orientation
             self._cycles = {m: self._cycle(m) for m in self._loops}
         self._start = np.array([0.0 if ball else self._values[m][at] for (m, at), ball in self._kinds])
 
@@ -271,7 +273,7 @@ class Mechanism:
         return _Cycle(np.array(kinds), np.array(data), np.array(unknowns), np.array(signs))
 
     def _motion(self, m: int, *, forward: bool) -> list[_Element]:
-        """A mate's motion as elements, from its first connector to its second or back."""
+        """Return a mate's motion as elements, from its first connector to its second or back."""
         mate = self._table.mates[m].type
         elements: list[_Element] = []
         for k, (part, at) in enumerate(zip(mate.parts, part_offsets(mate), strict=True)):
@@ -287,7 +289,7 @@ class Mechanism:
         return elements if forward else [_backwards(element) for element in reversed(elements)]
 
     def _evaluate(self, loops: list[int], x: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The residual (6 L,) of loops and its derivative (6 L, U) by all unknowns."""
+        """Return the residual (6 L,) of loops and its derivative (6 L, U) by all unknowns."""
         residual, matrix = np.empty(6 * len(loops)), np.empty((6 * len(loops), len(x)))
         for k, m in enumerate(loops):
             c, rows = self._cycles[m], slice(6 * k, 6 * k + 6)
@@ -301,7 +303,7 @@ class Mechanism:
         return self._evaluate(loops, np.array(self._start))[1]
 
     def _take(self, x: FloatArray) -> None:
-        """Positions from unknowns."""
+        """Set the positions from the unknowns."""
         for k, (m, at) in enumerate(self._unknowns):
             if not self._is_ball(m, at):
                 self._values[m][at] = x[k]
@@ -318,12 +320,12 @@ class Mechanism:
         self._settle()
 
     def _count(self, closed: list[int]) -> None:
-        """What the closed loops take of the degrees of freedom, and do not give back by their own mates'."""
+        """Return the degrees of freedom that the closed loops remove, less those of their own mates."""
         if closed:
             own = sum(1 for m, _ in self._unknowns if m in closed)
             self.constraints = _rank(self._jacobian(closed)) - own
 
-    def _tell(self, closed: list[int]) -> None:
+    def _log(self, closed: list[int]) -> None:
         names = self._table.mate_names
         for m, rest in self._rest.items():
             if m not in self._loops and np.abs(self._values[m] - rest).max(initial=0.0) > CLOSED:

@@ -1,4 +1,4 @@
-"""From assembly to motion: bodies on joints along a spanning tree of the mates, and loops for the rest."""
+"""From an assembly to motion: bodies on joints along a spanning tree of the mates, and loop closures for the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_node.world.systems import Mate, RigidBody, System
 
 @dataclass(frozen=True)
 class Moving:
-    """What systems become: frames that stand still, bodies on joints, loops between them, pairs that never touch."""
+    """The parts that systems become: static frames, bodies on joints, loop closures, and pairs without contact."""
 
     frames: tuple[StaticFrame, ...]
     bodies: tuple[Body, ...]
@@ -33,7 +33,7 @@ class Moving:
 
 
 class _Link(NamedTuple):
-    """A mate between two carriers: rows of bodies, or of the roots that stand for the world; its ends in them."""
+    """A mate between two carriers: rows of bodies, or of the roots that represent the world; its ends in them."""
 
     mate: int
     carriers: tuple[int, int]
@@ -41,7 +41,7 @@ class _Link(NamedTuple):
 
 
 def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
-    """What moves in an assembly, and which loops cannot be held."""
+    """Return the parts of an assembly, and the faults of loops that cannot be simulated."""
     table = assembly.table
     roots = _roots(table.parents.tolist())
     links = list(_links(assembly, roots))
@@ -60,7 +60,7 @@ def set_in_motion(assembly: Assembly) -> tuple[Moving, list[Problem]]:
 
 
 def _roots(parents: list[int]) -> list[int]:
-    """The root of each row's tree."""
+    """Return the root of each row's tree."""
     roots: list[int] = []
     for row, parent in enumerate(parents):
         roots.append(row if parent < 0 else roots[parent])
@@ -68,7 +68,7 @@ def _roots(parents: list[int]) -> list[int]:
 
 
 def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
-    """The mates that hold bodies: a connector that stands still is on the root, a redirected one on its body."""
+    """Return the mates that hold bodies: a fixed connector is on the root, a redirected one on its body."""
     table = assembly.table
     for m in range(len(table.mates)):
         if m in table.still or m in table.apart:
@@ -85,10 +85,10 @@ def _links(assembly: Assembly, roots: list[int]) -> Iterator[_Link]:
 
 
 def _spanning_tree(assembly: Assembly, links: list[_Link], roots: list[int]) -> tuple[list[_Link], list[_Link]]:
-    """The links that carry bodies, and those that close loops.
+    """Return the links that carry bodies, and those that close loops.
 
-    Locks first, so that no loop is within one rigid part; then what slides, which no equality holds well; then
-    those that placed a body in the assembly.
+    Locks come first, so that no loop is within one rigid part; then links with slides, which equality constraints hold
+    badly; then those that placed a body in the assembly.
     """
     group = list(range(len(roots)))
 
@@ -123,7 +123,7 @@ def _spanning_tree(assembly: Assembly, links: list[_Link], roots: list[int]) -> 
 
 
 class _Hung(NamedTuple):
-    """What carries a body: a carrier's row, by a link from which the body is at `side`."""
+    """A body's joint: the carrier's row, and a link that has the body at `side`."""
 
     on: int
     link: _Link
@@ -131,7 +131,7 @@ class _Hung(NamedTuple):
 
 
 def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[int, _Hung]:
-    """The carrier of each body that a mate carries: what is fixed in the world first, then outwards."""
+    """Return the carrier of each body that a mate carries: first what is fixed in the world, then outwards."""
     links_of: dict[int, list[_Link]] = {}
     for link in tree:
         for row in link.carriers:
@@ -144,7 +144,7 @@ def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[in
     hangs: dict[int, _Hung] = {}
     seen = set(fixed)
     floating.sort(key=lambda row: _massless(table.of[row]))  # type: ignore[arg-type]
-    # A part that nothing fixes floats on its first body that has a mass.
+    # A part that nothing fixes floats on its first body with mass.
     for start in (fixed, *([row] for row in floating)):
         queue = deque(start if start is fixed else [row for row in start if row not in seen])
         seen.update(queue)
@@ -161,13 +161,13 @@ def _hanging(assembly: Assembly, tree: list[_Link], roots: list[int]) -> dict[in
 
 
 def _standing(assembly: Assembly, hangs: dict[int, _Hung]) -> set[int]:
-    """The bodies that stand still in their root: static ones, what has no mass and no mate, what is locked to such."""
+    """Return the bodies fixed in their root: static ones, those without mass and mate, and those locked to such."""
     table = assembly.table
     standing = {row for row, parent in enumerate(table.parents.tolist()) if parent < 0}
     for row, of in enumerate(table.of):
         if isinstance(of, RigidBody) and (of.static or (row not in hangs and _massless(of))):
             standing.add(row)
-    for row, hung in hangs.items():  # carriers before what they carry
+    for row, hung in hangs.items():  # carriers before their loads
         if hung.on in standing and not table.mates[hung.link.mate].type.parts:
             standing.add(row)
     return standing
@@ -176,7 +176,7 @@ def _standing(assembly: Assembly, hangs: dict[int, _Hung]) -> set[int]:
 def _add_system(
     assembly: Assembly, row: int, system: System, roots: list[int], frames: list[StaticFrame], bodies: list[Body]
 ) -> None:
-    """A system is a frame, and a body that stands still where it has shapes."""
+    """Add a system: a frame, and a static body if it has shapes."""
     name, parent, pose = assembly.table.names[row], _parent(assembly, row), assembly.poses[row]
     if system.geometries and not _is_moving(assembly, roots[row]):
         shapes = tuple(map(with_mass, system.geometries))
@@ -211,7 +211,7 @@ def _add_body(
 
 
 def _floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
-    """A free joint in its owner."""
+    """Return a free joint in its owner."""
     pose = assembly.poses[row]
     speed = np.zeros(6) if body.speed is None else np.array(body.speed)
     # A ball's velocity is about the body's axes.
@@ -220,7 +220,7 @@ def _floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:
 
 
 def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dict[str, Any]:
-    """The joint of the mate that carries a body: at its own end of it, as far moved as it is assembled.
+    """Return the joint of the mate that carries a body: at the mate's end on the body, at its assembled positions.
 
     With A and B the ends of the mate in the carrier and in the body, the body is at A J B^-1 = (A B^-1) (B J B^-1): in
     a joint frame A B^-1 it moves along and about the axes of B.
@@ -231,7 +231,7 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
     mount = pose_math.compose(near, pose_math.invert(far))
     here, there = assembly.in_roots[[on, row]]
     parent = table.names[on]
-    if on == roots[row]:  # said from its owner, which stands still there as well
+    if on == roots[row]:  # relative to its owner, which is fixed there as well
         parent = _parent(assembly, row)
         mount = pose_math.relative(assembly.in_roots[int(table.parents[row])], pose_math.compose(here, mount))
     joint = JOINTS[mate.type.joint]
@@ -242,14 +242,14 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
     rates = _rates(assembly, hung.link.mate)
     sign = 1.0
     if not hung.side and _goes_back_the_same_way(mate):
-        # Carried by its second connector: the same positions along axes the other way.
+        # Carried by its second connector: the same positions along inverted axes.
         q, sign = -q, -1.0
     elif not hung.side:
         rates = _seen_from_the_other(mate, between, rates)
     turned = [sign * quaternions.rotate(far[3:], part.axis) for part in mate.type.parts if part.axis is not None]
     axes = np.array(turned).reshape(-1, 3)
     if mate.type.parts[-1].kind == "ball":
-        # About the body's axes instead of the connector's.
+        # From the connector's axes to the body's.
         q[-4:] = quaternions.multiply(quaternions.multiply(far[3:], q[-4:]), quaternions.conjugate(far[3:]))
         rates[-3:] = quaternions.rotate(far[3:], rates[-3:])
     return {
@@ -265,12 +265,12 @@ def _jointed(assembly: Assembly, row: int, hung: _Hung, roots: list[int]) -> dic
 
 
 def _goes_back_the_same_way(mate: Mate) -> bool:
-    """Whether the way back is along the same axes: not with two slides that a hinge turns."""
+    """Return whether the inverse motion is along the same axes: false for two slides that a hinge rotates."""
     return all(part.kind != "ball" for part in mate.type.parts) and len(mate.type.parts) < 3
 
 
 def _rates(assembly: Assembly, m: int) -> FloatArray:
-    """A mate's rates at the start, for each of its parts' degrees of freedom."""
+    """Return a mate's rates at the start, for each of its parts' degrees of freedom."""
     mate = assembly.table.mates[m]
     if m in assembly.rates:
         return np.array(assembly.rates[m])
@@ -282,7 +282,7 @@ def _rates(assembly: Assembly, m: int) -> FloatArray:
 
 
 def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> FloatArray:
-    """The rates of a ball or a planar mate with its connectors changed; between (7,): the first in the second."""
+    """Return the rates of a ball or a planar mate with swapped connectors; between (7,): the first in the second."""
     if mate.type.parts[-1].kind == "ball":
         return -quaternions.rotate(quaternions.conjugate(between[3:]), rates)
     spin, (x, y) = rates[2], between[:2]
@@ -293,7 +293,7 @@ def _seen_from_the_other(mate: Mate, between: FloatArray, rates: FloatArray) -> 
 def _loop_closures(
     assembly: Assembly, rest: list[_Link], tree: list[_Link], roots: list[int]
 ) -> tuple[tuple[LoopClosure, ...], list[Problem]]:
-    """What the links beside the tree hold, those within one rigid part left out."""
+    """Return the constraints of the links beside the tree, without those within one rigid part."""
     table = assembly.table
     rigid = [roots[row] if isinstance(of, RigidBody) and of.static else row for row, of in enumerate(table.of)]
 
@@ -323,7 +323,7 @@ def _loop_closures(
 
 
 def _contact_exclusions(assembly: Assembly, links: list[_Link], bodies: list[Body]) -> Iterator[tuple[str, str]]:
-    """Mated parts overlap where they meet: pairs of bodies, and of a body and the system whose connector holds it."""
+    """Yield mated pairs, which overlap where they meet: of bodies, and of a body and the system of its connector."""
     table = assembly.table
     shaped = {body.name for body in bodies}
     seen: set[tuple[str, str]] = set()
@@ -347,5 +347,5 @@ def _parent(assembly: Assembly, row: int) -> str:
 
 
 def _is_moving(assembly: Assembly, root: int) -> bool:
-    """Whether keyframes move it: there is no body that could stand there."""
+    """Return whether keyframes move it: then no static body can be attached."""
     return isinstance(assembly.table.of[root], Motion)

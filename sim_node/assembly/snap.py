@@ -1,10 +1,10 @@
-"""SNAP: poses that are not given, from the mates between what is.
+"""SNAP: determines poses that are not given from the mates between frames.
 
-The algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode), mate after mate until nothing changes: a mate with one open
-pose on its two chains solves it, N S P = A with S = N^-1 A P^-1; one with none closes a loop; where all that are left
-have more, one open pose becomes the identity, here one whose choice does not change how parts fit. Loops are closed
-when all else stands, over the degrees of freedom that the mates have left, so that it does not matter which of them
-was come upon first.
+The algorithm of OpenPLX's Physics3D ("SNAP", Pseudocode). It processes mates until nothing changes: a mate with one
+open pose on its two chains determines it, N S P = A with S = N^-1 A P^-1; a mate without an open pose closes a loop; if
+all remaining mates have several, one open pose becomes the identity, chosen such that it does not change how parts fit.
+Loops are closed last, over the degrees of freedom that the mates have left, so that the result does not depend on the
+order in which they were found.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim_node.world.systems import Mate, System
 
 @dataclass(frozen=True)
 class Placed:
-    """A mate that gave a frame its pose: on the chain of its connector `side`, at entry `at` of the table's nodes."""
+    """A mate that determined a frame's pose: on the chain of its connector `side`, at entry `at` of the nodes."""
 
     mate: int
     side: int
@@ -35,7 +35,7 @@ class Placed:
 
 
 def snap(table: Table) -> Assembly:
-    """The assembly of a table. What mates cannot meet and what they leave open is told in it, not raised."""
+    """Assemble a table. Conflicts and undetermined poses are part of the result; they are not raised."""
     run = _Run(table)
     run.to_the_end()
     closing = close_loops(table, run.poses, {int(table.nodes[p.at]): p.mate for p in run.placed}, run.values, run.loops)
@@ -59,7 +59,7 @@ def snap(table: Table) -> Assembly:
 
 
 class _Run:
-    """The state of the algorithm: poses, and for each mate how many of those on its chains are open."""
+    """The state of the algorithm: poses, and for each mate the number of open poses on its chains."""
 
     def __init__(self, table: Table) -> None:
         self.table = table
@@ -73,11 +73,11 @@ class _Run:
         self._nodes = table.nodes.tolist()
         self._used = [False] * len(table.mates)
         self._open = [[0, 0] for _ in table.mates]
-        # Frames in which something that mates hold stands already: these will be placed by that.
+        # Frames that contain something placed which mates hold: these will be placed by it.
         self._anchored = [False] * len(table.names)
         self._half_known: list[int] = []
         self._waiting: dict[int, list[tuple[int, int]]] = {}
-        # Mates to look at, in the order of the pseudocode's passes over all mates.
+        # Mates to visit, in the order of the pseudocode's passes over all mates.
         self._due: list[tuple[int, int]] = []
         for m, mate in enumerate(table.mates):
             if m in table.apart or m in table.still or not mate.snap:
@@ -91,7 +91,7 @@ class _Run:
             self._look(0, m)
 
     def to_the_end(self) -> None:
-        """Solves until every mate is used."""
+        """Run until every mate is used."""
         first_unused, turn = 0, 0
         while True:
             while self._due:
@@ -105,7 +105,7 @@ class _Run:
             self._force_identity(turn + 1, first_unused)
 
     def _look(self, turn: int, m: int) -> None:
-        """A mate is due where one pose is open, or none; else what hangs on its ends holds the frames above."""
+        """Schedule a mate with at most one open pose; otherwise mark the frames that its ends anchor."""
         first, second = self._open[m]
         if first + second <= 1:
             heapq.heappush(self._due, (turn, m))
@@ -120,11 +120,11 @@ class _Run:
                     self._anchored[node] = True
 
     def place(self, placed: Placed) -> Step:
-        """Solves for the pose that a mate gives, at its present values."""
+        """Solve for the pose that a mate determines, at its present positions."""
         table, m, side, at = self.table, placed.mate, placed.side, placed.at
         begin, end = table.chains[m][side]
         mate, (first, second) = table.mates[m], table.ends[m]
-        # From the first connector to the second; the other way round where it is the first that is moved.
+        # From the first connector to the second; inverted if the first is moved.
         motion = motion_pose(mate.type, self.values[m])
         moving, fixed = (second, first) if side else (first, second)
         node = self._nodes[at]
@@ -160,10 +160,10 @@ class _Run:
         self._define(turn, m, self._nodes[placed.at])
 
     def _force_identity(self, turn: int, first_unused: int) -> None:
-        """Of several open poses on a chain one becomes the identity: which one must not change how parts fit.
+        """Set one of several open poses on a chain to the identity, such that it does not change how parts fit.
 
-        Where the other end stands, the lowest open pose may be anything as long as the frame above it is to be placed
-        by nothing else: where that is so for no mate, parts float, and one is put down where its owner is.
+        If the other end is placed, the lowest open pose is arbitrary as long as only this mate will place the frame
+        above it. If there is no such mate, parts float, and one is placed at its owner's origin.
         """
         while self._half_known:
             m = heapq.heappop(self._half_known)
@@ -188,7 +188,7 @@ class _Run:
         self._define(turn, -1, node)
 
     def _define(self, turn: int, m: int, node: int) -> None:
-        """A node's pose stands; mates after the one at work are looked at in the same turn, others in the next."""
+        """Mark a node's pose as known; mates after the present one are visited in the same turn, others in the next."""
         self.known[node] = True
         self.solved.append(node)
         for other, side in self._waiting.pop(node, ()):
@@ -197,7 +197,7 @@ class _Run:
                 self._look(turn if other > m else turn + 1, other)
 
     def _first_open(self, m: int, side: int, begin: int = -1) -> int:
-        """The entry of the lowest open pose on a chain of a mate, from an entry on; its last where there is none."""
+        """Return the entry of the lowest open pose on a mate's chain, from an entry on; its last if there is none."""
         first, end = self.table.chains[m][side]
         at = max(first, begin)
         while at < end - 1 and self.known[self._nodes[at]]:
@@ -205,7 +205,7 @@ class _Run:
         return at
 
     def _formula(self, placed: Placed) -> str:
-        """N^-1 A P^-1 in names."""
+        """Return N^-1 A P^-1 in names."""
         table, side = self.table, placed.side
         begin, end = table.chains[placed.mate][side]
         mate = table.mates[placed.mate]

@@ -1,4 +1,4 @@
-"""The systems of a world as one flat table: frames by row, connectors by row, the two chains of each mate."""
+"""The systems of a world as one flat table: rows of frames, rows of connectors, and the two chains of each mate."""
 
 from __future__ import annotations
 
@@ -21,15 +21,27 @@ MAX_COMPARED = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Everything that the assembly places, and what holds it.
+    """The frames, connectors and mates of an assembly. Rows: N frames (owners first), C connectors, M mates.
 
-    Frames (N rows, owners first): names, parents -1 for a root, poses (N, 7) in the parent, known (N,) whether that
-    pose is given; of: what stands there. A root is the fixed frame, or a frame that moves in the world.
-    Connectors (C rows): connector_names, owners and connectors (C, 7) in their owner; carriers: the frame that moves
-    with it, -1 where it stands still in the world.
-    Mates (M rows): mate_names, mates, ends (M, 2) their connectors; nodes and chains (M, 2, 2): each connector's owner
-    and what it hangs on, up to the nearest ancestor of both, is nodes[chains[m, side, 0] : chains[m, side, 1]].
-    apart: the mates whose connectors hang on two roots. still: those between two connectors that stand still.
+    Attributes:
+        names: Names of the frames (N).
+        parents: Rows of the frames' parents (N,), -1 for a root: the fixed frame, or a frame that moves in the world.
+        poses: Poses (N, 7) of the frames in their parents, m.
+        known: Whether each frame's pose is given (N).
+        of: The system, body, frame or motion that each frame belongs to (N).
+        connector_names: Names of the connectors (C).
+        owners: Rows of the frames that own the connectors (C).
+        carriers: Rows of the frames that move with the connectors (C), -1 for a connector that is fixed in the world.
+        connectors: Poses (C, 7) of the connectors in their owners, m.
+        mate_names: Names of the mates (M).
+        mates: The mates (M).
+        ends: The two connectors of each mate (M, 2).
+        nodes: Rows of frames, to which `chains` refers (K,).
+        chains: For each mate and side, first and last (exclusive) entry in `nodes` (M, 2, 2) of the connector's owner
+            and
+            its ancestors, up to the nearest common ancestor of both sides.
+        apart: Rows of the mates whose connectors have different roots.
+        still: Rows of the mates between two connectors that are fixed in the world.
     """
 
     names: tuple[str, ...]
@@ -51,7 +63,7 @@ class Table:
 
 
 class _Rows:
-    """A table as it is filled."""
+    """A table under construction."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -97,9 +109,9 @@ class _Rows:
 
 
 def tabulate(world: World) -> tuple[Table, list[Problem]]:
-    """The table of a world whose tree is sound, and the references of its mates that lead nowhere.
+    """Return the table of a world with a valid tree, and the faults of its mates' references.
 
-    Mates with such a reference are left out, and those that are not enabled.
+    Mates with such a fault, and disabled ones, are omitted.
     """
     rows = _Rows()
     _add_world(rows, world)
@@ -120,7 +132,7 @@ def tabulate(world: World) -> tuple[Table, list[Problem]]:
 
 
 def _add_world(rows: _Rows, world: World) -> None:
-    """The frames that systems may hang on, parents first; what moves is a root of its own."""
+    """Add the frames that systems may be attached to, parents first; each moving frame is a root."""
     attached = {attachment.frame for attachment in world.attachments}
     rows.frame(world.fixed_frame, -1, np.array(pose_math.IDENTITY), None)
     children: dict[str, list[tuple[str, Frame]]] = {}
@@ -178,7 +190,7 @@ def _finished(rows: _Rows) -> Table:
 def _chains(
     rows: _Rows, ends: list[tuple[int, int]]
 ) -> tuple[IntArray, tuple[tuple[tuple[int, int], tuple[int, int]], ...], list[int]]:
-    """The two chains of each mate, and the mates whose connectors have no common ancestor."""
+    """Return the two chains of each mate, and the mates whose connectors have no common ancestor."""
     depth = [0] * len(rows.parents)
     for row, parent in enumerate(rows.parents):
         depth[row] = 0 if parent < 0 else depth[parent] + 1
@@ -206,7 +218,7 @@ def _chains(
 
 
 def _connector(rows: _Rows, path: str, mate: Mate, side: int) -> int | None:
-    """The row of a mate's connector; None with the fault recorded."""
+    """Return the row of a mate's connector, or None, with the fault recorded."""
     reference = mate.connectors[side]
     found = rows.connectors.get(f"{path}/{reference}" if path else reference)
     if found is None:

@@ -19,16 +19,16 @@ from sim_node.autopilot.prepare import prepare
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.vehicle import Route, Vehicle
+from sim_node.rate_limit import PERIOD_NS, RateLimit
 
 TICK_NS = 10_000_000
 HEARTBEAT_NS = 1_000_000_000
 TIMESYNC_NS = 100_000_000
-WARNING_PERIOD_NS = 10_000_000_000
 # Poses are published a moment after they are received. This also applies to the last ones of a recording.
 LINGER_NS = 2_000_000_000
 # The graph's clock was set back if it is earlier than before by this much.
 WENT_BACK_NS = 500_000_000
-# This many reboots within WARNING_PERIOD_NS mean that two autopilots send alternately.
+# This many reboots within ten seconds mean that two autopilots send alternately.
 REBOOTS_OF_TWO = 3
 AUTOPILOT_COMPONENT, NO_AUTOPILOT = 1, 8  # MAV_COMP_ID_AUTOPILOT1, MAV_AUTOPILOT_INVALID
 # MAV_TYPE_GCS: PX4 sends texts, and thus the reasons for refusals, only to ground stations. MAV_STATE_ACTIVE.
@@ -81,7 +81,7 @@ class Bridge:
         self._stopping = False
         self._heartbeat_ns = self._timesync_ns = self._tick_ns = self._ended_ns = 0
         self._last_graph_ns = 0
-        self._warned: dict[str, int] = {}
+        self._limit = RateLimit()
         self._reboots: dict[int, deque[int]] = {}
         # Periodic actions: period, next time (ns, monotonic), and action.
         self._periodic: list[list[Any]] = []
@@ -257,7 +257,8 @@ class Bridge:
     def _moved(self, vehicle: Vehicle, message: Message, route: Route, address: Address, now_ns: int) -> bool:
         """Return whether a vehicle that is received from elsewhere has moved: only if its old address is silent."""
         if vehicle.silent(now_ns):
-            self._listener.report(f"system {vehicle.system} is now at {_place(route, address)}")
+            text = f"system {vehicle.system} is now at {_place(route, address)}"
+            self._report(f"moved {vehicle.system}", text, now_ns)
             vehicle.route, vehicle.address = route, address
             return True
         if route is vehicle.route and message.name == "HEARTBEAT":
@@ -273,7 +274,7 @@ class Bridge:
     def _rebooted(self, vehicle: Vehicle, now_ns: int) -> None:
         times = self._reboots.setdefault(vehicle.system, deque(maxlen=REBOOTS_OF_TWO))
         times.append(now_ns)
-        if len(times) == REBOOTS_OF_TWO and now_ns - times[0] < WARNING_PERIOD_NS:
+        if len(times) == REBOOTS_OF_TWO and now_ns - times[0] < PERIOD_NS:
             self._warn(
                 f"two {vehicle.system}",
                 f"two autopilots have system id {vehicle.system} behind {_place(vehicle.route, vehicle.address)}: its "
@@ -281,25 +282,23 @@ class Bridge:
                 now_ns,
             )
         else:
-            self._listener.report(f"system {vehicle.system} has rebooted: its boot time went back")
+            text = f"system {vehicle.system} has rebooted: its boot time went back"
+            self._report(f"reboot {vehicle.system}", text, now_ns)
 
     def _warn(self, about: str, text: str, now_ns: int) -> None:
         """Warn at most every ten seconds about the same thing."""
-        if self._is_due(about, now_ns):
-            self._listener.warn(text)
+        if line := self._limit.admit(about, text, now_ns):
+            self._listener.warn(line)
 
-    def _is_due(self, about: str, now_ns: int) -> bool:
-        """Return whether the last warning about the same thing is ten seconds old."""
-        if now_ns - self._warned.get(about, -WARNING_PERIOD_NS) < WARNING_PERIOD_NS:
-            return False
-        self._warned[about] = now_ns
-        return True
+    def _report(self, about: str, text: str, now_ns: int) -> None:
+        """Report at most every ten seconds on the same thing."""
+        if line := self._limit.admit(about, text, now_ns):
+            self._listener.report(line)
 
     def _tick(self, now_ns: int) -> None:
         graph_ns = self._graph_ns()
         if graph_ns < self._last_graph_ns - WENT_BACK_NS:
-            if self._is_due("clock", now_ns):
-                self._listener.report("the graph's clock went back: estimating clock offsets again")
+            self._report("clock", "the graph's clock went back: estimating clock offsets again", now_ns)
             self._reset_clocks()
         elif self._last_graph_ns <= 0 < graph_ns:
             self._reset_clocks()  # simulated time has begun

@@ -149,13 +149,25 @@ class Signing:
         os.replace(beside, self._file)
 
 
-def signing_of(key: Path, mode: str, link_id: int) -> Signing:
+def signing_of(key: Path, mode: str, link_id: int, owner: str = "") -> Signing:
     """Return the signing of one of several links, with a key in a file and timestamps in a file beside it.
 
-    Raises SigningFault.
+    Args:
+        key: File with the key.
+        mode: One of MODES.
+        link_id: Number of the link.
+        owner: Distinguishes the timestamps of programs that use the same key.
+
+    Raises:
+        SigningFault: The key, the mode or the timestamps are invalid.
     """
-    file = key.with_name(f"{key.name}.timestamp{link_id}")
+    file = key.with_name(".".join(part for part in (key.name, owner, f"timestamp{link_id}") if part))
     return Signing(read_key(key), mode=mode, link_id=link_id & 0xFF, file=file)
+
+
+def owner_of(instance: int) -> str:
+    """Return the owner of a built-in autopilot's timestamps: a bridge and other autopilots may use the same key."""
+    return f"autopilot{instance}"
 
 
 def read_key(path: Path) -> bytes:

@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--like", choices=LIKE, help="modes, parameters and texts of this autopilot (default: the world's, or px4)"
     )
     parser.add_argument(
-        "--signing-key", metavar="FILE", help="MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits"
+        "--signing-key",
+        metavar="FILE",
+        help="MAVLink 2 signing key: 32 bytes or 64 hexadecimal digits (default: the world's, if any)",
     )
     parser.add_argument(
         "--signing",
@@ -93,7 +95,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not any(isinstance(link, UdpOut) and link.address == ("127.0.0.1", STATION_PORT) for link in links):
             quiet = [UdpOut(f"udpout:{station}", station, FIRST_STATION_PORT + instance)]
         links = [*own, *quiet, *links]
-    connections = [Connection(link, identity, _signing(arguments, number)) for number, link in enumerate(links)]
+    signing = partial(_signing, arguments, vehicle.signing_key)
+    connections = [Connection(link, identity, signing(number)) for number, link in enumerate(links)]
     listeners = [connection for connection in connections if connection.link in quiet]
     dialect = DIALECTS[arguments.like or vehicle.like]
     ground = ", ".join(link.url for link in links)
@@ -132,17 +135,18 @@ def _wake_at_end_of_input(wake: object) -> None:
         wake()
 
 
-def _signing(arguments: argparse.Namespace, link_id: int) -> Signing | None:
+def _signing(arguments: argparse.Namespace, key_of_world: str, link_id: int) -> Signing | None:
     """Return what checks and signs a ground link. Raises UsageError."""
-    if arguments.signing_key is None:
+    key = arguments.signing_key or key_of_world
+    if not key:
         goes_with(arguments, "--signing-key", ["signing"])
         return None
-    from sim_node.autopilot.signing import SigningFault, signing_of
+    from sim_node.autopilot.signing import SigningFault, owner_of, signing_of
 
     try:
-        return signing_of(Path(arguments.signing_key), arguments.signing or "required", link_id)
+        return signing_of(Path(key), arguments.signing or "required", link_id, owner_of(arguments.instance))
     except SigningFault as fault:
-        raise UsageError(f"--signing-key: {fault}") from None
+        raise UsageError(f"--signing-key: {fault}" if arguments.signing_key else str(fault)) from None
 
 
 def _simulator(url: str) -> tuple[str, int]:
@@ -176,6 +180,8 @@ def _vehicle(arguments: argparse.Namespace) -> VehicleParameters:
         raise UsageError(
             f"--craft {arguments.craft}: links: {remote[0]!r} leaves this machine; --allow-network allows it"
         )
+    if vehicle.signing_key and arguments.craft != "-":
+        raise UsageError(f"--craft {arguments.craft}: signing_key: give the key by --signing-key")
     return vehicle
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sim_node.cli.commands import command
+from sim_node.packages import missing_message, missing_program
 from sim_node.plugins import PluginWarning, described, offered
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
@@ -81,49 +82,48 @@ def registry_at(where: str) -> Registry[str, object]:
     return registry
 
 
-SOURCE_ROS = "install ROS 2 Jazzy and source its setup.bash"
-# Module, what needs it, how to install it.
+# Module or program, and what needs it.
 NEEDED = (
-    ("rclpy", "everything on the graph", "`make setup` (Linux x86-64), or " + SOURCE_ROS),
-    ("tf2_msgs", "/tf and /tf_static", "`make setup` builds it, or " + SOURCE_ROS),
-    ("geometry_msgs", "/tf", "`make setup`, or " + SOURCE_ROS),
-    ("rosgraph_msgs", "/clock", "`make setup`, or " + SOURCE_ROS),
-    ("std_srvs", "services", "`make setup`, or " + SOURCE_ROS),
-    ("diagnostic_msgs", "/diagnostics", "`make setup`, or " + SOURCE_ROS),
+    ("rclpy", "everything on the graph"),
+    ("tf2_msgs", "/tf and /tf_static"),
+    ("geometry_msgs", "/tf"),
+    ("rosgraph_msgs", "/clock"),
+    ("std_srvs", "services"),
+    ("diagnostic_msgs", "/diagnostics"),
 )
 OPTIONAL = (
-    ("tf2_ros", "typed publishing and the Python listener", SOURCE_ROS),
-    ("launch_ros", "`ros2 launch`", SOURCE_ROS),
-    ("pymavlink", "`sim_node bridge`", "`make setup`, or pip install 'sim_node[autopilot]'"),
+    ("tf2_ros", "typed publishing and the Python listener"),
+    ("launch_ros", "`ros2 launch`"),
+    ("pymavlink", "`sim_node bridge`"),
 )
-PROGRAMS = (("ros2", "the ros2 command line", SOURCE_ROS), ("rviz2", "rviz", SOURCE_ROS))
+PROGRAMS = (("ros2", "the ros2 command line"), ("rviz2", "rviz"))
 
 
 @command("doctor")
 def run(arguments: argparse.Namespace) -> int:
     """Return 0 if nodes can run, 1 if something is missing."""
     print(f"Python           {platform.python_version()} ({sys.executable})")
-    missing = _modules(NEEDED, "missing")
+    missing = _listed(NEEDED, "missing", _folder, missing_message)
     if not missing:
         _graph()
-    _modules(OPTIONAL, "not here")
-    _listed(PROGRAMS, "not here", shutil.which)
+    _listed(OPTIONAL, "not here", _folder, missing_message)
+    _listed(PROGRAMS, "not here", shutil.which, missing_program)
     for row, plugin in enumerate(installed_plugins()):
         print(f"{'plug-ins' if row == 0 else '':<17}{plugin}")
+    if missing:
+        print("a checkout gets what nodes need by `make setup` (Linux x86-64)")
     print("nodes can run" if not missing else f"nodes cannot run: {', '.join(missing)} missing; --no-ros works")
     return 1 if missing else 0
 
 
-def _modules(rows: tuple[tuple[str, str, str], ...], absent: str) -> list[str]:
-    return _listed(rows, absent, _folder)
-
-
-def _listed(rows: tuple[tuple[str, str, str], ...], absent: str, find: Callable[[str], str | None]) -> list[str]:
+def _listed(
+    rows: tuple[tuple[str, str], ...], absent: str, find: Callable[[str], str | None], remedy: Callable[[str], str]
+) -> list[str]:
     """Print where each item is, or what it is for and how to get it; return the missing ones."""
     lacking = []
-    for name, purpose, remedy in rows:
+    for name, purpose in rows:
         found = find(name)
-        print(f"{name:<17}{found}" if found else f"{name:<17}{absent} (for {purpose}): {remedy}")
+        print(f"{name:<17}{found}" if found else f"{name:<17}{absent} (for {purpose}): {remedy(name)}")
         if not found:
             lacking.append(name)
     return lacking

@@ -7,6 +7,7 @@ import json
 from datetime import datetime, timezone
 from typing import Any
 
+from sim_node import text
 from sim_node.cli.bags import add_bag, add_chunk_limit, shown
 from sim_node.cli.commands import command
 from sim_node.cli.terminal import table
@@ -43,11 +44,17 @@ def _as_text(path: object, bag: Bag, attachments: list[BagAttachment]) -> str:
     duration = (bag.end_ns - bag.start_ns) / 1e9
     span = f"{_time(bag.start_ns)} to {_time(bag.end_ns)}, {duration:.3f} s" if bag.count else "empty"
     lines = [f"{path}: {counted(bag.count, 'message')} on {counted(len(bag.topics), 'topic')}, {span}"]
-    rows = [(topic.name, topic.type, str(topic.count), _rate(topic, duration), _qos(topic.qos)) for topic in bag.topics]
+    rows = [
+        (text.shown(topic.name), text.shown(topic.type), str(topic.count), _rate(topic, duration), _qos(topic.qos))
+        for topic in bag.topics
+    ]
     if rows:
         lines.append(table(("topic", "type", "count", "Hz", "quality of service"), rows))
-    lines += [f"attachment {each.name}: {each.media_type}, {len(each.data)} bytes" for each in attachments]
-    lines += [f"damage: {line}" for line in bag.damage]
+    lines += [
+        f"attachment {text.shown(each.name)}: {text.shown(each.media_type)}, {len(each.data)} bytes"
+        for each in attachments
+    ]
+    lines += [f"damage: {text.shown(line, text.MAX_LINE)}" for line in bag.damage]
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from sim_node.cli.arguments import UsageError
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.interrupt import Interrupt
+from sim_node.packages import how_to_install
 
 if TYPE_CHECKING:
     from sim_node.nodes.live_graph import LiveGraph
@@ -78,7 +79,7 @@ def _listening() -> LiveGraph:
     try:
         from sim_node.nodes.live_graph import LiveGraph
     except ImportError as error:
-        raise UsageError(f"--live needs ROS 2 (rclpy, tf2_msgs): {error}") from None
+        raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
     return LiveGraph()
 
 

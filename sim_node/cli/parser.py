@@ -19,7 +19,7 @@ def is_remapping(word: str) -> bool:
 
 
 def anything(word: str) -> bool:
-    """Return True: for names that cannot be told from a positional argument."""
+    """Return True: for names that cannot be distinguished from a positional argument."""
     return True
 
 

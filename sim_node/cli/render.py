@@ -19,6 +19,7 @@ from sim_node.cli.bags import add_chunk_limit, counted_unreadable, report_damage
 from sim_node.cli.commands import command
 from sim_node.cli.parser import add_list, anything, goes_with, refuse
 from sim_node.cli.worlds import OF_WORLDS, add_at, add_randomised, add_world, drawn, loaded, seek
+from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag, open_bag
 from sim_node.recording.transforms import WALL_CLOCK_NS
 from sim_node.world import FrameNotFound
@@ -77,9 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.viewing.pictures import FILMS, PICTURES, FilmError, write_film, write_picture
         from sim_node.viewing.render_requests import RenderRequest, render_source
     except ImportError as error:
-        raise UsageError(
-            f"rendering needs a package that is not installed ({error}); run: pip install 'sim_node[physics,view]'"
-        ) from None
+        raise UsageError(f"rendering needs a package: {how_to_install(error)}") from None
     _check_file(path, "picture" if arguments.out else "film", PICTURES if arguments.out else FILMS, arguments)
     request = RenderRequest(
         camera=arguments.camera,

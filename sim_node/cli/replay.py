@@ -13,6 +13,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.keyboard import Keyboard
 from sim_node.cli.parser import add_list, goes_with, is_remapping
 from sim_node.cli.terminal import ReplayProgress
+from sim_node.packages import how_to_install
 from sim_node.recording.settings import is_topic_pattern
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
         from sim_node.nodes.replay import ReplayNode, prepare_replay
         from sim_node.nodes.spin import run_node
     except ImportError as error:
-        raise UsageError(f"no ROS 2 here ({error}); see `sim_node doctor`") from None
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
     wait = arguments.wait if arguments.wait is None else arguments.wait or ["*"]
     given = {
         "bag": arguments.bag,

@@ -12,6 +12,7 @@ from sim_node.cli.commands import command
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.cli.views import opened, port_number, print_page, session_faults
 from sim_node.cli.worlds import OF_WORLDS, add_network, add_randomised, add_world, loaded
+from sim_node.packages import how_to_install
 from sim_node.recording.opening import is_bag
 from sim_node.session import Session
 from sim_node.world.locate import DEFAULT_WORLD
@@ -81,7 +82,7 @@ def _live(arguments: argparse.Namespace) -> int:
     try:
         from sim_node.nodes.live_view import LiveView
     except ImportError as error:
-        raise UsageError(f"--live needs ROS 2 (rclpy, tf2_msgs): {error}") from None
+        raise UsageError(f"--live needs ROS 2: {how_to_install(error)}; see `sim_node doctor`") from None
     viewer = opened(arguments.port, "live")
     view = LiveView(viewer)
     arguments.interrupt.wait()

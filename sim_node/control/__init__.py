@@ -1,9 +1,9 @@
-"""Flying: from where a multirotor is and ought to be to what its motors do. Plain arrays, whatever moves the vehicle.
+"""Flight control of multirotors: from states and setpoints to motor commands. Plain arrays, whatever the simulator.
 
-A cascade over all vehicles at once, one compiled kernel a level: `fly_missions` writes setpoints, `control_positions`
+A cascade over all vehicles at once, one compiled kernel per level: `fly_missions` writes setpoints, `control_positions`
 the demanded thrust vectors, `control_attitudes` thrusts and moments, and `mix` motor commands.
 
-A row of the arrays that go from level to level:
+Rows of the arrays that are passed from level to level:
 
 states (V, 13): [x y z qx qy qz qw vx vy vz wx wy wz] of each centre of mass and body (FLU) in the world (ENU), both
 velocities along the world's axes. setpoints (V, 11): [x y z vx vy vz ax ay az yaw yaw_rate]. demands (V, 5): thrust

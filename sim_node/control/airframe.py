@@ -1,4 +1,4 @@
-"""An airframe: what a controller has to know of a multirotor, and the gains that follow from it."""
+"""Airframe: the mass, inertia and rotors of a multirotor, and the controller gains that follow from them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
 
-# Below this part of the largest singular value rotors have no authority over a moment or the thrust.
+# Below this fraction of the largest singular value, rotors have no authority over a moment or the thrust.
 MIN_AUTHORITY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Airframe:
-    """A multirotor in its body's axes (FLU).
+    """A multirotor with R rotors, in its body's axes (FLU).
 
-    mass kg; inertia (3, 3) about the centre of mass, kg m^2. For R rotors: positions (R, 3) from the centre of mass, m;
-    axes (R, 3), unit, along which they thrust; moments (R,): torque on the body about that axis over thrust, m, below
-    zero for a rotor that turns counter-clockwise; coefficients (R,): thrust over squared speed, N s^2/rad^2; slowest
-    and fastest (R,), rad/s, the speeds of the commands 0+ and 1; lag: time constant of the speed, s.
+    Attributes:
+        mass: Mass, kg.
+        inertia: Inertia tensor (3, 3) about the centre of mass, kg m^2.
+        positions: Positions (R, 3) of the rotors from the centre of mass, m.
+        axes: Unit vectors (R, 3) along which the rotors thrust.
+        moments: Torque on the body about a rotor's axis per thrust (R,), m; negative for a rotor that turns
+            counter-clockwise.
+        coefficients: Thrust per squared rotor speed (R,), N s^2/rad^2.
+        slowest: Rotor speeds (R,) at the smallest command above 0, rad/s.
+        fastest: Rotor speeds (R,) at command 1, rad/s.
+        lag: Time constant of the rotor speeds, s.
     """
 
     mass: float
@@ -52,19 +59,19 @@ class Airframe:
 
 
 def effectiveness(airframe: Airframe) -> FloatArray:
-    """The thrust along z and the moments about x, y, z (4, R) that each rotor makes of 1 N."""
+    """Return the thrust along z and the moments about x, y, z (4, R) that each rotor produces with 1 N of thrust."""
     moments = np.cross(airframe.positions, airframe.axes) + airframe.moments[:, None] * airframe.axes
     return np.asarray(np.concatenate([airframe.axes[:, 2:], moments], axis=1).T)
 
 
 def allocation(airframe: Airframe) -> FloatArray:
-    """The thrusts (R, 4) in N that make a unit of thrust and of each moment with the least effort.
+    """Return the rotor thrusts (R, 4) in N for a unit of thrust and of each moment, of least squared norm.
 
     The pseudo-inverse: Johansen & Fossen, Control allocation - A survey, Automatica 49(5), 2013, section 2.2.1.
-    Raises ValueError where the rotors do not command all four.
+    Raises ValueError if the rotors cannot command all four.
     """
     matrix = effectiveness(airframe)
-    # What a rotor can do, in units of the largest: metres and newtons do not compare.
+    # Scaled by the largest of each row: metres and newtons cannot be compared.
     scale = np.abs(matrix).max(axis=1)
     names = ("thrust along z", "roll", "pitch", "yaw")
     missing = [name for name, most in zip(names, scale.tolist(), strict=True) if most <= 1e-12]
@@ -76,19 +83,19 @@ def allocation(airframe: Airframe) -> FloatArray:
     raise ValueError(f"{len(airframe.positions)} rotors cannot command {', '.join(missing)}")
 
 
-# Each loop is so many times slower than the one inside it, which it then need not model.
+# Ratio of the bandwidths of neighbouring loops: the outer one then need not model the inner one.
 APART = 3.0
-# Of rotors without lag, rad/s.
+# For rotors without lag, rad/s.
 MAX_LOOP_RATE = 20.0
 # A loop on a lag T at 0.4/T is damped by 0.8: the roots of T s^2 + s + 0.4/T.
 OF_LAG = 0.4
-# Yaw's moment is but the drag of propellers: its attitude loop is slower than those of roll and pitch by this.
+# The yaw moment is only the drag of propellers: its loop is slower than those of roll and pitch by this factor.
 YAW = 0.4
-# Thrust points at most this far from the vertical, and keeps this part of what would hover, at least.
+# Maximum tilt of the thrust from the vertical, and its minimum vertical part as a fraction of hover thrust.
 MAX_TILT, MIN_HOVER = math.radians(35.0), 0.3
-# Of the maximum thrust: the rest is for turning.
+# Fraction of the maximum thrust: the rest is reserved for attitude control.
 MAX_THRUST = 0.9
-# Of the turn rate from which an airframe can brake, as the attitude loop asks it to.
+# Fraction of the turn rate from which an airframe can brake as the attitude loop demands.
 BRAKING = 0.7
 
 
@@ -109,9 +116,9 @@ class Gains(NamedTuple):
 
 
 def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
-    """The gains of an airframe that is asked for at most `max_speed` m/s and `max_yaw` rad/s.
+    """Return the gains of an airframe for speeds up to `max_speed` m/s and yaw rates up to `max_yaw` rad/s.
 
-    Raises ValueError where its rotors do not command it.
+    Raises ValueError if its rotors cannot command it.
     """
     rate = MAX_LOOP_RATE if airframe.lag <= 0.0 else min(MAX_LOOP_RATE, OF_LAG / airframe.lag)
     attitude = rate / APART
@@ -133,7 +140,7 @@ def gains(airframe: Airframe, max_speed: float, max_yaw: float) -> Gains:
 
 
 def _max_acceleration(airframe: Airframe) -> float:
-    """The angular acceleration, rad/s^2, that the rotors give about x and y around half of their thrust."""
+    """Return the angular acceleration, rad/s^2, available about x and y at half of the rotors' thrust."""
     headroom = 0.5 * (airframe.max_thrusts - airframe.min_thrusts)
     moments = allocation(airframe)[:, 1:3]
     with np.errstate(divide="ignore"):

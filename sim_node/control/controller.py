@@ -28,12 +28,12 @@ def control_positions(
     integrals: FloatArray,
     demands: FloatArray,
 ) -> None:
-    """Writes demands (V, 5), and integrals (V, 3), for a period in s; gains (V, G) are rows of Gains.
+    """Write demands (V, 5), and integrals (V, 3), for a period in s; gains (V, G) are rows of Gains.
 
-    A P loop on the position gives a velocity, a PI loop on that an acceleration; both of the setpoint are
-    fed forward. The integral waits while a limit is reached. The thrust of hovering, and no more than is there, points
-    no steeper than MAX_TILT. gravity: m/s^2, downwards. Motors that stand still, where running (V,) is 0, leave the
-    integral at zero.
+    A P loop on position gives a velocity, a PI loop on velocity an acceleration; the setpoint's velocity and
+    acceleration are fed forward. The integral is frozen while a limit is active. The demanded thrust includes gravity
+    (m/s^2, downwards), is limited to the maximum thrust and tilts by at most MAX_TILT. Where running (V,) is 0 the
+    motors stand still and the integral stays at zero.
     """
     for v in range(states.shape[0]):
         if not running[v]:
@@ -71,13 +71,13 @@ def control_positions(
 def control_attitudes(
     states: FloatArray, demands: FloatArray, gains: FloatArray, inertias: FloatArray, wrenches: FloatArray
 ) -> None:
-    """Writes wrenches (V, 4); gains (V, G) are rows of Gains, inertias (V, 3, 3) are about the centre of mass, kg m^2.
+    """Write wrenches (V, 4); gains (V, G) are rows of Gains, inertias (V, 3, 3) are about the centre of mass, kg m^2.
 
-    The shortest turn that takes the body's z to the demanded thrust gives the rates about x and y, from any attitude,
-    upside down too; what then remains to the demanded yaw, the rate about the thrust. Brescianini & D'Andrea,
-    Tilt-prioritized quadrocopter attitude control, IEEE TCST 28(2), 2020. Moments make the rates follow and cancel the
-    gyroscopic ones, J dw/dt = M - w x J w. Thrust is the demand's part along z: Lee, Leok & McClamroch, Geometric
-    tracking control of a quadrotor UAV on SE(3), CDC 2010, equation 19.
+    The shortest rotation of the body's z onto the demanded thrust gives the rates about x and y, from any attitude,
+    inverted flight included; the yaw error that remains gives the rate about the thrust. Brescianini & D'Andrea,
+    Tilt-prioritized quadrocopter attitude control, IEEE TCST 28(2), 2020. Moments track the rates and cancel the
+    gyroscopic moments, J dw/dt = M - w x J w. Thrust is the demand's component along z: Lee, Leok & McClamroch,
+    Geometric tracking control of a quadrotor UAV on SE(3), CDC 2010, equation 19.
     """
     for v in range(states.shape[0]):
         g, j = gains[v], inertias[v]
@@ -94,7 +94,7 @@ def control_attitudes(
             dx = (xx * fx + yx * fy + zx * fz) / size
             dy = (xy * fx + yy * fy + zy * fz) / size
             dz = (xz * fx + yz * fy + zz * fz) / size
-        # Half the tilt's quaternion; straight upside down any way round will do.
+        # The tilt's quaternion; if exactly upside down, any axis will do.
         norm = math.sqrt(dx * dx + dy * dy + (1.0 + dz) * (1.0 + dz))
         tx, ty, tw = (-dy / norm, dx / norm, (1.0 + dz) / norm) if norm > 1e-6 else (1.0, 0.0, 0.0)
         wx, wy = 2.0 * attitude * tx, 2.0 * attitude * ty
@@ -126,11 +126,11 @@ def control_attitudes(
 
 @kernel(nogil=True, error_model="numpy")
 def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Indices, commands: FloatArray) -> None:
-    """Writes commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1], none where not running.
+    """Write commands (R,) in [0, 1]; the rotors of vehicle v are first[v] to first[v + 1]; 0 where not running.
 
     rotors (R, 9): a rotor's row of the allocation (4), minimum and maximum thrust (N), thrust coefficient, minimum and
-    maximum speed. Roll and pitch come first: both are scaled alike where no thrust leaves room for them. Then thrust,
-    as near as the room allows, so that a vehicle may rise to stay upright. Yaw takes what is left.
+    maximum speed. Roll and pitch have priority: both are scaled by one factor if no thrust leaves room for them. Then
+    thrust, as near as limits allow, so that a vehicle may climb to stay upright. Yaw uses what remains.
     """
     for v in range(wrenches.shape[0]):
         begin, end = first[v], first[v + 1]
@@ -138,7 +138,7 @@ def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Ind
             commands[begin:end] = 0.0
             continue
         thrust, roll, pitch, yaw = wrenches[v, 0], wrenches[v, 1], wrenches[v, 2], wrenches[v, 3]
-        # Per unit of thrust: two rotors, one of which is to have more, are at most so far apart.
+        # Per unit of thrust: the largest difference that two rotors can have.
         share = 1.0
         for i in range(begin, end):
             for k in range(begin, end):
@@ -172,11 +172,21 @@ def mix(wrenches: FloatArray, first: _Indices, rotors: FloatArray, running: _Ind
 
 
 class Controller:
-    """Flies V multirotors of R rotors in all to their setpoints, once a period.
+    """Controls V multirotors with R rotors in all, once per period. See the package for the rows of its arrays.
 
-    airframes: of each, and limits (V, 2): the speed (m/s) and the yaw rate (rad/s) that are asked for at most. period
-    s; gravity m/s^2, downwards. integrals (V, 3): all that it remembers, to save and restore; zeros at rest. Raises
-    ValueError for an airframe that its rotors do not command.
+    Args:
+        airframes: The V airframes.
+        limits: Maximum speed (m/s) and maximum yaw rate (rad/s) of each vehicle, (V, 2).
+        period: Time between two calls, s.
+        gravity: Magnitude of gravity, m/s^2, downwards.
+
+    Attributes:
+        first: Index (V + 1,) of each vehicle's first rotor in the commands; the last entry is R.
+        gains: Rows of Gains (V, G).
+        integrals: Integrals of the velocity loops (V, 3), the controller's only state; zeros at rest.
+
+    Raises:
+        ValueError: The rotors of an airframe cannot command thrust and all three moments.
     """
 
     def __init__(self, airframes: Sequence[Airframe], limits: FloatArray, period: float, gravity: float = 9.81) -> None:
@@ -190,7 +200,14 @@ class Controller:
         self._demands, self._wrenches = np.zeros((count, 5)), np.zeros((count, 4))
 
     def fly(self, states: FloatArray, setpoints: FloatArray, running: _Indices, commands: FloatArray) -> None:
-        """Writes commands (R,) in [0, 1] from states (V, 13) and setpoints (V, 11); zeros where not running (V,)."""
+        """Compute motor commands from states and setpoints.
+
+        Args:
+            states: Rows (V, 13) [x y z qx qy qz qw vx vy vz wx wy wz] of the centres of mass, in the world (ENU).
+            setpoints: Rows (V, 11) [x y z vx vy vz ax ay az yaw yaw_rate], in the world (ENU).
+            running: Whether each vehicle's motors run (V,), 0 or 1; without them its commands are 0.
+            commands: Where to write the motor commands (R,), in [0, 1].
+        """
         control_positions(
             states,
             setpoints,
@@ -204,7 +221,14 @@ class Controller:
         self.turn(states, self._demands, running, commands)
 
     def turn(self, states: FloatArray, demands: FloatArray, running: _Indices, commands: FloatArray) -> None:
-        """Writes commands from demanded thrusts and yaws, demands (V, 5): `fly` without its loops on the position."""
+        """Compute motor commands from states and demands: `fly` without its position and velocity loops.
+
+        Args:
+            states: As in `fly`.
+            demands: Rows (V, 5) [ax ay az yaw yaw_rate]: thrust over mass along the world's axes, m/s^2.
+            running: As in `fly`.
+            commands: As in `fly`.
+        """
         control_attitudes(states, demands, self.gains, self._inertias, self._wrenches)
         mix(self._wrenches, self.first, self._rotors, running, commands)
 

@@ -1,4 +1,4 @@
-"""Setpoints over time: along a mission's waypoints, and towards a goal that may change, within limits."""
+"""Setpoints over time: along the waypoints of a mission, and towards a goal that may change, within limits."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sim_node.geometry.kernel import kernel
 
 _Indices = npt.NDArray[np.int64]
 
-# Landed is who stands still, this slowly, while the setpoint has gone this far below.
+# A vehicle has landed if it is slower than this (m/s) while the setpoint is this far below it (m).
 STILL, BELOW = 0.1, 0.3
 
 
 class Phase(IntEnum):
-    """What a pilot is doing."""
+    """Phase of a mission."""
 
     WAIT = 0
     FLY = 1
@@ -27,8 +27,8 @@ class Phase(IntEnum):
 
 
 WAIT, FLY, LAND, DONE = (int(phase) for phase in Phase)
-# Columns of a mission's memory: its phase, the waypoint it flies to, the time in this phase or on this leg, the time
-# at the waypoint, and where the leg began with what heading.
+# Columns of a mission's memory: its phase, the next waypoint, the time in this phase or on this leg, the time at the
+# waypoint, and the position and heading at the beginning of the leg.
 PHASE, WAYPOINT, ELAPSED, HELD, BEGIN, BEGIN_YAW = 0, 1, 2, 3, 4, 7
 MEMORY = 8
 
@@ -68,11 +68,11 @@ def fly_missions(
     setpoints: FloatArray,
     running: _Indices,
 ) -> None:
-    """Writes setpoints (V, 11) and running (V,), whether motors turn, for the next period in s; goes on in memory.
+    """Write setpoints (V, 11) and running (V,), whether motors run, for the next period in s; advance memory.
 
     pilots (V, 5): wait s, acceleration, landing speed, yaw rate, and after the last waypoint 0 to land, 1 to hold or 2
-    to loop. waypoints (W, 7) [x y z yaw speed hold radius], yaw NaN to keep it; vehicle v's are first[v] to
-    first[v + 1], of which the first is the take-off, to which a loop does not come back. memory (V, MEMORY).
+    to loop. waypoints (W, 7) [x y z yaw speed hold radius], yaw NaN to keep it; vehicle v's are first[v] to first[v +
+    1], of which the first is the take-off, to which a loop does not return. memory (V, MEMORY).
     """
     for v in range(states.shape[0]):
         now, p, out = memory[v], pilots[v], setpoints[v]
@@ -116,7 +116,7 @@ def fly_missions(
                     elif last:
                         phase = LAND
         elif phase == LAND:
-            # The descent begins as gently as it would end.
+            # The descent starts as smoothly as it ends.
             ramp = 1.5 * p[2] / p[1]
             u = min(now[ELAPSED] / ramp, 1.0)
             path = p[2] * min(now[ELAPSED], ramp) * u * u * (1.0 - 0.5 * u) + p[2] * max(now[ELAPSED] - ramp, 0.0)
@@ -131,7 +131,7 @@ def fly_missions(
         running[v] = phase in (FLY, LAND)
 
 
-# Decay of the last of the distance, 1/s: slower than the loop on the position, which then does not overshoot.
+# Decay rate of the remaining distance, 1/s: slower than the position loop, so that it does not overshoot.
 ARRIVING = 1.5
 # The same for headings, 1/s.
 TURNING = 2.0
@@ -139,10 +139,11 @@ TURNING = 2.0
 
 @kernel(nogil=True, error_model="numpy")
 def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration: float, period: float) -> float:
-    """Move reference (11,) a period in s towards goal (3,), to rest there; return the distance that is left, m.
+    """Move reference (11,) for a period in s towards goal (3,), to rest there; return the remaining distance, m.
 
-    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is what
-    can still be braked, sqrt(2 a d), and near the goal ARRIVING times the distance, where that asks for less braking.
+    reference: a row of setpoints, [x y z vx vy vz ax ay az yaw yaw_rate], from any state of motion. Its speed is the
+    highest from which it can still brake, sqrt(2 a d), and near the goal ARRIVING times the distance, if that needs
+    less braking.
     """
     dx, dy, dz = goal[0] - reference[0], goal[1] - reference[1], goal[2] - reference[2]
     left = math.sqrt(dx * dx + dy * dy + dz * dz)
@@ -155,7 +156,7 @@ def approach(reference: FloatArray, goal: FloatArray, speed: float, acceleration
 
 @kernel(nogil=True, error_model="numpy")
 def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: float, period: float) -> None:
-    """Move reference (11,), as of `approach`, a period in s on, its velocity towards a demanded one, m/s."""
+    """Advance reference (11,), as in `approach`, by a period in s, its velocity towards a demanded one, m/s."""
     ax, ay, az = (vx - reference[3]) / period, (vy - reference[4]) / period, (vz - reference[5]) / period
     size = math.sqrt(ax * ax + ay * ay + az * az)
     if size > acceleration:
@@ -171,7 +172,7 @@ def glide(reference: FloatArray, vx: float, vy: float, vz: float, acceleration: 
 
 @kernel(nogil=True, error_model="numpy")
 def turn_to(reference: FloatArray, yaw: float, rate: float, period: float) -> float:
-    """Turn reference (11,) a period in s towards a yaw, the shorter direction; return what is left of it, rad."""
+    """Turn reference (11,) for a period in s towards a yaw, in the shorter direction; return the rest, rad."""
     left = yaw - reference[9]
     left -= 2.0 * math.pi * math.floor(left / (2.0 * math.pi) + 0.5)
     reference[10] = min(max(TURNING * left, -rate), rate)

@@ -6,7 +6,8 @@ import inspect
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
@@ -47,12 +48,19 @@ class BridgeNode(LoopNode):
     Args:
         parameters: Overrides of the parameters in sim_node.nodes.bridge_parameters.SPECS.
         beside: Whether the arguments of the command line, such as the node's name, belong to another node.
+        keys: Files with the signing keys of individual links, by URL, instead of the parameter signing_key.
 
     Raises:
         ParameterFault: A parameter is invalid.
     """
 
-    def __init__(self, parameters: dict[str, Any] | None = None, *, beside: bool = False) -> None:
+    def __init__(
+        self,
+        parameters: dict[str, Any] | None = None,
+        *,
+        beside: bool = False,
+        keys: Mapping[str, Path] | None = None,
+    ) -> None:
         overrides = [Parameter(name, value=value) for name, value in (parameters or {}).items()]
         own = ["--ros-args", "-r", "__node:=bridge"] if beside else None
         super().__init__("bridge", cli_args=own, parameter_overrides=overrides)
@@ -71,7 +79,7 @@ class BridgeNode(LoopNode):
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns
         self.bridge = Bridge(
-            connections(values),
+            connections(values, keys or {}),
             self,
             settings,
             Identity(values["system_id"], values["component_id"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, is_namespace
@@ -28,7 +29,7 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
 
     names = {instance + 1: name for instance, name in flown.items() if is_namespace(name)}
     parameters = {
-        "urls": [f"udpin:127.0.0.1:{FIRST_PORT + instance}" for instance in flown],
+        "urls": [_url(instance) for instance in flown],
         "vehicle_names": ",".join(f"{system}={name}" for system, name in names.items()),
         "map_frame": world.fixed_frame,
         "odom_frame": prefix + "{name}/odom",
@@ -39,7 +40,7 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         # Recording arguments of the process are for the simulation.
         "record": "",
     }
-    return (BridgeNode(parameters, beside=True),)
+    return (BridgeNode(parameters, beside=True, keys=keys_of(world)),)
 
 
 def parameters_beside(world: World) -> tuple[str, ...]:
@@ -51,3 +52,16 @@ def parameters_beside(world: World) -> tuple[str, ...]:
     except ImportError as error:
         raise WorldError([missing(vehicle, error) for vehicle in world.vehicles if vehicle.autopilot]) from None
     return tuple(SPECS)
+
+
+def keys_of(world: World) -> dict[str, Path]:
+    """Return the signing keys of the built-in autopilots that have one, by the bridge's URL for them."""
+    return {
+        _url(autopilot.instance): autopilot.signing_key
+        for autopilot in (vehicle.autopilot for vehicle in world.vehicles)
+        if autopilot is not None and autopilot.type == "mavlink_builtin" and autopilot.signing_key is not None
+    }
+
+
+def _url(instance: int) -> str:
+    return f"udpin:127.0.0.1:{FIRST_PORT + instance}"

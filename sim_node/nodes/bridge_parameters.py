@@ -152,8 +152,16 @@ def _special(text: str) -> dict[int, str]:
     return found
 
 
-def connections(values: Mapping[str, Any]) -> list[Connection]:
-    """Make the links; none if a log is played. Raises ParameterFault."""
+def connections(values: Mapping[str, Any], keys: Mapping[str, Path]) -> list[Connection]:
+    """Make the links; none if a log is played.
+
+    Args:
+        values: The parameters.
+        keys: Files with the signing keys of individual links, by URL, instead of the parameter.
+
+    Raises:
+        ParameterFault: A link or a key is invalid.
+    """
     if values["tlog"]:
         return []
     urls = list(dict.fromkeys(values["urls"]))
@@ -161,7 +169,10 @@ def connections(values: Mapping[str, Any]) -> list[Connection]:
         raise ParameterFault("parameter urls: is empty; needs a link, as in udpin:127.0.0.1:14540")
     identity = Identity(values["system_id"], values["component_id"])
     try:
-        return [Connection(endpoint_of(url), identity, _signing(values, number)) for number, url in enumerate(urls)]
+        return [
+            Connection(endpoint_of(url), identity, _signing(values, keys.get(url), number))
+            for number, url in enumerate(urls)
+        ]
     except EndpointFault as fault:
         raise ParameterFault(f"parameter urls: {fault}") from None
     except SigningFault as fault:
@@ -183,7 +194,6 @@ def limits_of(node: Node) -> Limits:
     return Limits(**{what.name: node.get_parameter(f"limit_{what.name}").value for what in fields(Limits)})
 
 
-def _signing(values: Mapping[str, Any], link_id: int) -> Signing | None:
-    if not values["signing_key"]:
-        return None
-    return signing_of(Path(values["signing_key"]), values["signing"], link_id)
+def _signing(values: Mapping[str, Any], key: Path | None, link_id: int) -> Signing | None:
+    key = key or (Path(values["signing_key"]) if values["signing_key"] else None)
+    return None if key is None else signing_of(key, values["signing"], link_id)

@@ -22,6 +22,7 @@ from sim_node.recording.bag import RecordingStopped
 from sim_node.recording.definitions import UnknownType, definition_of, installed_definition
 from sim_node.recording.recorder import Recorder
 from sim_node.recording.settings import Settings
+from sim_node.text import MAX_LINE, shown
 from sim_node.wire.topic import Qos, Send, Topic
 
 # How often to look for new topics and publishers, and to commit received messages to the bag.
@@ -91,7 +92,7 @@ class LiveRecordingNode(LoopNode):
         if before is not None and before[0] == wanted:
             return
         if before is None:
-            self.get_logger().info(f"recording {name} ({type})")
+            self.get_logger().info(f"recording {shown(name)} ({shown(type)})")
         else:  # the subscription is not compatible with a new publisher
             self.destroy_subscription(before[1])
         events = SubscriptionEventCallbacks(message_lost=lambda lost: self._lost(name, lost.total_count_change))
@@ -113,7 +114,7 @@ class LiveRecordingNode(LoopNode):
     def _lost(self, name: str, number: int) -> None:
         if name not in self.missed:
             self.get_logger().warning(
-                f"{name}: messages are being lost; their number is reported at the end. Large ones need shared "
+                f"{shown(name)}: messages are being lost; their number is reported at the end. Large ones need shared "
                 "memory (docs/simulation-node.md)"
             )
         self.missed[name] = self.missed.get(name, 0) + number
@@ -129,7 +130,7 @@ class LiveRecordingNode(LoopNode):
 
     def _leave_out(self, name: str, why: str) -> None:
         self._left_out.add(name)
-        self.get_logger().warning(f"{name} is not recorded: {why}")
+        self.get_logger().warning(f"{shown(name)} is not recorded: {shown(why, MAX_LINE)}")
 
     def _ours(self, publisher: TopicEndpointInfo) -> bool:
         return (publisher.node_name, publisher.node_namespace) == (self.get_name(), self.get_namespace())

@@ -20,6 +20,8 @@ from sim_node.nodes.environment import prepare
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
+from sim_node.rate_limit import RateLimit
+from sim_node.text import MAX_LINE, shown
 from sim_node.tree import TransformError, TransformTree
 from sim_node.viewing.browser.sensor_topic_views import SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Instant, Latest
@@ -58,6 +60,7 @@ class LiveView:
         self._due: dict[str, float] = {}
         self._messages: dict[str, Any] = {}
         self._topic_views: dict[str, SensorTopicView] = {}
+        self._limit = RateLimit()
         self._shown: tuple[Mapping[str, str], frozenset[str], frozenset[str]] | None = None
         self._frames = FrameTable((ROOT,), np.array([-1], np.int32), np.array([True]))
         self._poses = np.array([pose_math.IDENTITY])
@@ -124,7 +127,9 @@ class LiveView:
         try:
             self._frames = table_of(parents, dynamic)
         except ValueError as fault:  # the newest parents of frames, at different times, may form a loop
-            self._node.get_logger().warning(f"the scene is not updated: {fault}")
+            text = f"the scene is not updated: {shown(str(fault), MAX_LINE)}"
+            if line := self._limit.admit("scene", text, time.monotonic_ns()):
+                self._node.get_logger().warning(line)
             return
         self._poses = np.tile(pose_math.IDENTITY, (len(self._frames), 1))
         self._read_poses()

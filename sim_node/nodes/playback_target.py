@@ -16,6 +16,7 @@ from rosgraph_msgs.msg import Clock
 
 from sim_node.nodes.publishers import message_class, profile
 from sim_node.recording.bag import BagTopic
+from sim_node.text import MAX_LINE, shown
 from sim_node.wire.clock import clock_writer
 from sim_node.wire.topic import CLOCK, Qos
 
@@ -98,7 +99,7 @@ class GraphPlaybackTarget:
 
     def warn(self, text: str) -> None:
         """Log a warning."""
-        self._node.get_logger().warning(text)
+        self._node.get_logger().warning(shown(text, MAX_LINE))
 
     def others(self) -> list[str]:
         """Return topics that another node publishes, too."""

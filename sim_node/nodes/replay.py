@@ -26,6 +26,7 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.qos import offer
 from sim_node.simulation import Refused
+from sim_node.text import MAX_LINE, shown
 
 
 class ReplayDiagnostics:
@@ -153,7 +154,7 @@ class ReplayNode(LoopNode):
         check_awaited(values, [*played, *(["/clock"] if values["clock"] else [])])
         playback = Playback(bag, topics=played, start_ns=start_ns, stop_ns=stop_ns)
         for line in (*skipped, *(f"{name}: is not merged: {why}" for name, why in playback.unmerged.items())):
-            self.get_logger().warning(line)
+            self.get_logger().warning(shown(line, MAX_LINE))
         self.loop = player = Player(
             playback,
             self.target,

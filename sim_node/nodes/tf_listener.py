@@ -21,7 +21,7 @@ from sim_node.nodes import publishers as profiles
 from sim_node.nodes.buffer import Buffer
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2_conversions import from_message
-from sim_node.text import printable
+from sim_node.text import shown
 from sim_node.tree import InvalidTransform, TransformTree
 from sim_node.wire.tf_message_reader import TfMessageReader, TransformBatch, TransformNames, Unreadable, is_plain_cdr
 
@@ -169,14 +169,14 @@ class _Receiver:
         for refusal in error.refusals:
             # Transforms without a name are counted together: there may be any number of them.
             named = refusal.parent and refusal.child
-            name = f"{refusal.parent} -> {refusal.child}" if named else "unnamed frames"
+            name = f"{shown(refusal.parent)} -> {shown(refusal.child)}" if named else "unnamed frames"
             with self._lock:
                 is_new = name not in self.refused
                 if is_new and len(self.refused) == _MAX_REFUSED:
                     continue
                 self.refused[name] = self.refused.get(name, 0) + 1
             if is_new:
-                self._log.warning(printable(f"transform refused: {refusal}; more of {name} are counted, not logged"))
+                self._log.warning(f"transform refused: {refusal}; more of {name} are counted, not logged")
 
     def _read(self, message: bytes) -> TransformBatch:
         if is_plain_cdr(message):

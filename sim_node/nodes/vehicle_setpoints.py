@@ -25,6 +25,7 @@ from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.graph_clock import nanoseconds
 from sim_node.nodes.publishers import profile
 from sim_node.nodes.vehicle_commands import VehicleCommands
+from sim_node.rate_limit import RateLimit
 
 # Minimum time between two reports of a refusal.
 REPEAT_REFUSAL_S = 1.0
@@ -38,6 +39,7 @@ class VehicleSetpoints:
         self._prefix = f"{name}/" if name else ""
         self._thrust = 0.0
         self._reported: dict[str, float] = {}
+        self._limit = RateLimit()
         self._owner = ""
         self._setpoint(PoseStamped, "setpoint_position/local", self._position)
         self._setpoint(NavSatFix, "setpoint_position/global", self._place)
@@ -88,7 +90,8 @@ class VehicleSetpoints:
         if now - self._reported.get(topic, -REPEAT_REFUSAL_S) >= REPEAT_REFUSAL_S:
             self._reported[topic] = now
             self._commands.report(topic, Result(False, reason))
-            self._node.get_logger().warning(f"{self._prefix}{topic}: {reason}")
+            if line := self._limit.admit(topic, f"{self._prefix}{topic}: {reason}", int(now * 1e9)):
+                self._node.get_logger().warning(line)
 
     def _position(self, message: Any, limit: Limits) -> Setpoint:
         telemetry = self._vehicle.telemetry

@@ -1,18 +1,18 @@
 """Engines: what moves the frames of a world."""
 
 from sim_node.physics.engine import ENGINES, Engine, engine, engines_for
-from sim_node.physics.handles import Body, Joint, Vehicle
+from sim_node.physics.handles import BodyHandle, JointHandle, VehicleHandle
 from sim_node.physics.keyframes import KeyframeEngine
 from sim_node.physics.rigid_bodies import RigidBodyEngine
 
 __all__ = [
     "ENGINES",
-    "Body",
+    "BodyHandle",
     "Engine",
-    "Joint",
+    "JointHandle",
     "KeyframeEngine",
     "RigidBodyEngine",
-    "Vehicle",
+    "VehicleHandle",
     "engine",
     "engines_for",
 ]

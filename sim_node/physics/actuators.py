@@ -1,4 +1,4 @@
-"""Actuators: position servos on single joints, whose targets may swing."""
+"""Actuators: position servos on single joints, whose targets may oscillate."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
 
 
 def set_targets(model: mujoco.MjModel, world: World, ctrl: FloatArray) -> None:
-    """Write the targets at the start to ctrl (nu,)."""
+    """Write the initial targets to ctrl (nu,)."""
     for actuator in world.actuators:
         swing = actuator.amplitude * np.sin(2.0 * np.pi * actuator.phase)
         ctrl[model.actuator(NAME.format(actuator.joint)).id] = actuator.target + swing
@@ -46,13 +46,13 @@ def set_targets(model: mujoco.MjModel, world: World, ctrl: FloatArray) -> None:
 def open_actuators(
     world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
 ) -> ForceElement | None:
-    """The targets that swing; those that stand still are set at the start."""
+    """Return the force element of oscillating targets; constant ones are set at the start."""
     swinging = tuple(actuator for actuator in world.actuators if actuator.amplitude)
     return Targets(swinging, compiled.model, data) if swinging else None
 
 
 class Targets:
-    """Sets the targets of actuators by the time of the run; it has no state of its own."""
+    """Sets the targets of actuators as functions of the time of the run; it has no state of its own."""
 
     def __init__(self, actuators: tuple[Actuator, ...], model: mujoco.MjModel, data: mujoco.MjData) -> None:
         self._data = data
@@ -63,9 +63,9 @@ class Targets:
         self._phases = 2.0 * np.pi * np.array([actuator.phase for actuator in actuators])
 
     def reset(self, seed: int) -> None:
-        """Nothing is drawn."""
+        """Do nothing: targets depend on time only."""
 
     def act(self) -> None:
-        """Sets the targets at the beginning of a timestep."""
+        """Set the targets at the beginning of a timestep."""
         swing = np.sin(self._rates * self._data.time + self._phases)
         self._data.ctrl[self._controls] = self._targets + self._amplitudes * swing

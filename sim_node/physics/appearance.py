@@ -1,10 +1,10 @@
-"""How a world looks to cameras: sky, light, ground, and colours of what has none."""
+"""The default appearance of a world in camera images: sky, light, ground, and colours of shapes without one."""
 
 from __future__ import annotations
 
 import mujoco
 
-# Of the headlight, which shines from the camera, and of the sun.
+# Brightness of the headlight, which is at the camera, and of the sun.
 _AMBIENT, _HEADLIGHT, _SUN = [0.45] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
 _ZENITH, _HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
 _GROUND = [0.62, 0.63, 0.62], [0.53, 0.55, 0.55]
@@ -14,9 +14,9 @@ _PLAIN = [0.5, 0.5, 0.5, 1.0]
 
 
 def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
-    """A copy of a model to draw in pictures up to `size` (width, height): a sky, a sun and a ground if it has none.
+    """Return a copy of a model for images up to `size` (width, height), with a sky, a sun and a ground if it has none.
 
-    Its bodies, joints and shapes are those of the model, in their order.
+    Its bodies, joints and shapes are those of the model, in the same order.
     """
     spec = spec.copy()
     view = spec.visual
@@ -62,5 +62,5 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
 
 
 def _is_plain(geom: mujoco.MjsGeom) -> bool:
-    """Whether no colour was given."""
+    """Return whether no colour was given."""
     return all(abs(given - plain) < 1e-6 for given, plain in zip(geom.rgba, _PLAIN, strict=True))

@@ -1,4 +1,4 @@
-"""Models of others in the MuJoCo model of a world: attached whole, and found again."""
+"""MJCF and URDF models in the MuJoCo model of a world: attached as a whole, and found by name afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MUJOCO_ORDER = {"free": [0, 1, 2, 6, 3, 4, 5], "ball": [3, 0, 1, 2], "slide": [0
 
 
 def attach(spec: mujoco.MjSpec, model: Model, above: mujoco.MjsBody, mount: FloatArray) -> None:
-    """Attaches a model to a body, at a pose (7,) in it; the options are the world's. Raises WorldError."""
+    """Attach a model to a body, at a pose (7,) in it; options are those of the world. Raises WorldError."""
     with refusals(model.source):
         child = spec_of(model.source)
         for name in (name for name in dir(spec.option) if not name.startswith("_")):
@@ -41,7 +41,8 @@ def start_models(
     """Write the initial state of a world's models to the arrays of a compiled model.
 
     Args:
-        offsets: The pose of each frame in what carries it, by row; free joints count from the fixed frame.
+        offsets: The pose of each frame in the body that carries it, by row; free joints are relative to the fixed
+            frame.
     """
     for each in world.models:
         _, mount = offsets[layout.frames.index(each.parent)]

@@ -1,4 +1,4 @@
-"""Springs of balls whose stiffness differs about the body's axes; MuJoCo's own have one for all."""
+"""Springs of ball joints whose stiffness differs between axes; MuJoCo's own springs have one stiffness."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 def open_ball_springs(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> BallSprings | None:
-    """What turns balls back that have springs of unequal stiffness."""
+    """Return the force element of ball joints with springs of unequal stiffness."""
     springs = [(body, *spring) for body in world.bodies for spring in unequal_springs(body)]
     return BallSprings(springs, world, compiled, data) if springs else None
 
 
 def unequal_springs(body: Body) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Of each ball whose stiffness differs: which part it is, the stiffness (3,) and the zero (4,) [x y z w]."""
+    """Yield the part, stiffness (3,) and zero (4,) [x y z w] of each ball joint with springs of unequal stiffness."""
     stiff = body.spring_stiff
     if stiff is None:
         return
@@ -46,7 +46,7 @@ def unequal_springs(body: Body) -> Iterator[tuple[int, FloatArray, FloatArray]]:
 
 
 class BallSprings:
-    """All springs of a world that MuJoCo has none for: torques about the body's axes, in qfrc_applied."""
+    """The springs of a world that MuJoCo does not offer: torques about the body's axes, in qfrc_applied."""
 
     def __init__(
         self,
@@ -64,8 +64,8 @@ class BallSprings:
         self._arguments = (addresses, stiffness, zeros, lead(world, model), *views)
 
     def reset(self, seed: int) -> None:
-        """Draws nothing."""
+        """Do nothing: springs have no state."""
 
     def act(self) -> None:
-        """Writes the torques of this timestep."""
+        """Write the torques of this timestep."""
         kernels.turn_by_springs(*self._arguments)

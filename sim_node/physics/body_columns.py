@@ -32,14 +32,14 @@ _COORDINATES = {
 }
 
 
-def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, *, pushed: bool) -> FloatArray:
+def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, *, forced: bool) -> FloatArray:
     """Declare the parts of MuJoCo's integration state that a model has, and the column `wrench`.
 
     Args:
-        columns: Where.
+        columns: The columns of the run.
         model: The compiled model.
         data: The run's data, whose arrays become the columns.
-        pushed: Whether force elements write xfrc_applied. If not, xfrc_applied itself is the column `wrench`.
+        forced: Whether force elements write xfrc_applied. If not, xfrc_applied itself is the column `wrench`.
 
     Returns:
         The array of `wrench` (bodies, 6), with a row for each body of MuJoCo.
@@ -57,19 +57,19 @@ def declare_state(columns: Columns, model: mujoco.MjModel, data: mujoco.MjData, 
         single = int(part).bit_count() == 1 and int(part) & int(mujoco.mjtState.mjSTATE_INTEGRATION)
         if not single or name == "time" or not mujoco.mj_stateSize(model, int(part)):
             continue
-        if name == "xfrc_applied" and not pushed:
+        if name == "xfrc_applied" and not forced:
             continue
         array = getattr(data, name)
         rows = entities.get(name, tuple(f"{name}{k}" for k in range(len(array))))
         unit, meaning = _MEANINGS.get(name, ("", f"{name} of MuJoCo"))
         columns.add(Column(name, rows, array.shape[1:], array.dtype, unit, meaning), array)
     wrench = Column("wrench", entities["xfrc_applied"], (6,), unit="N, N m", meaning=_WRENCH, shared=True)
-    applied: FloatArray = columns.add(wrench, None if pushed else data.xfrc_applied)
+    applied: FloatArray = columns.add(wrench, None if forced else data.xfrc_applied)
     return applied
 
 
 def _entities(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:
-    """What the rows of MuJoCo's arrays belong to."""
+    """Return the names of the rows of MuJoCo's arrays."""
     joints = [model.joint(k) for k in range(model.njnt)]
     positions: list[str] = []
     velocities: list[str] = []
@@ -101,7 +101,7 @@ def _entities(model: mujoco.MjModel) -> dict[str, tuple[str, ...]]:
 
 
 def joint_name(model: mujoco.MjModel, joint: int) -> str:
-    """The name of a MuJoCo joint in columns: that of its body where it is the only one of a body of the world."""
+    """Return a MuJoCo joint's name in columns: its body's if it is the only joint of a body of the world."""
     name = str(model.joint(joint).name)
     body = model.jnt_bodyid[joint]
     return name.removesuffix("#0") if model.body_jntnum[body] == 1 else name or f"joint{joint}"

@@ -1,4 +1,4 @@
-"""Buoyancy: bodies that are lifted by what they displace of a fluid at rest."""
+"""Buoyancy of bodies in a fluid at rest."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 def open_buoyancy(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> Lift | None:
-    """What lifts a world's floating bodies."""
+    """Return the force element of a world's floating bodies."""
     forces = forces_of(world, Buoyancy)
     return Lift(forces, world, compiled, data) if forces else None
 
 
 class Lift:
-    """All buoyancy of a world: Archimedes' force against gravity. It keeps nothing."""
+    """All buoyancy of a world: Archimedes' force against gravity. It has no state."""
 
     def __init__(self, forces: list[Buoyancy], world: World, compiled: Compiled, data: MjData) -> None:
         model = compiled.model
         bodies = pushed_bodies(model, forces)
-        says = np.zeros((len(forces), kernels.BUOYANCY_COLUMNS))
+        table = np.zeros((len(forces), kernels.BUOYANCY_COLUMNS))
         masses = np.array([force.density * force.volume for force in forces])
-        says[:, kernels.BUOYANCY_LIFT : kernels.BUOYANCY_LIFT + 3] = masses[:, None] * -world.physics.gravity
+        table[:, kernels.BUOYANCY_LIFT : kernels.BUOYANCY_LIFT + 3] = masses[:, None] * -world.physics.gravity
         centres = [force.center for force in forces]
-        says[:, kernels.BUOYANCY_LEVER : kernels.BUOYANCY_LEVER + 3] = levers(model, bodies, centres)
-        says[:, kernels.BUOYANCY_SURFACE] = [force.surface for force in forces]
-        says[:, kernels.BUOYANCY_HEIGHT] = [force.height for force in forces]
-        says[:, kernels.BUOYANCY_ROUND] = [force.shape == "sphere" for force in forces]
+        table[:, kernels.BUOYANCY_LEVER : kernels.BUOYANCY_LEVER + 3] = levers(model, bodies, centres)
+        table[:, kernels.BUOYANCY_SURFACE] = [force.surface for force in forces]
+        table[:, kernels.BUOYANCY_HEIGHT] = [force.height for force in forces]
+        table[:, kernels.BUOYANCY_ROUND] = [force.shape == "sphere" for force in forces]
         views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
-        self._arguments = (bodies, says, lead(world, model), *views)
+        self._arguments = (bodies, table, lead(world, model), *views)
 
     def reset(self, seed: int) -> None:
-        """Draws nothing."""
+        """Do nothing: buoyancy has no state."""
 
     def act(self) -> None:
-        """Adds the lift of this timestep."""
+        """Add the lift of this timestep."""
         kernels.push_buoyancy(*self._arguments)

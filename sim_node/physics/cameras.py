@@ -1,4 +1,4 @@
-"""What cameras see, drawn by a process of its own, so that neither OpenGL nor a slow picture holds up the physics."""
+"""Camera images, rendered by a separate process, so that neither OpenGL nor a slow image delays the physics."""
 
 from __future__ import annotations
 
@@ -25,70 +25,70 @@ from sim_node.physics.render_worker import READY, Slots
 from sim_node.sensors.context import Exposure, Lens
 from sim_node.world.problems import WorldWarning
 
-# Pictures in the making: with more of them the drawing does not keep up, and waiting would only make them older.
+# Pending images: with more of them the renderer does not keep up, and queueing would only add latency.
 MAX_PENDING = 4
-# Tried in turn where the environment does not say: in hardware or software without a display, then in software.
+# Tried in turn unless MUJOCO_GL is set: hardware or software without a display, then software.
 BACKENDS = ("egl", "osmesa")
-# Until a process that was told to end is made to.
+# Time for a process to end before it is killed.
 PATIENCE_S = 1.0
 
 
-class Drawing:
-    """An Exposure: pictures in the making, then a copy of them."""
+class RenderedExposure:
+    """An Exposure: images that are being rendered, then a copy of them."""
 
-    def __init__(self, studio: Studio, group: int) -> None:
-        self._studio, self.group = studio, group
-        self.pictures: npt.NDArray[Any] | None = None
+    def __init__(self, renderer: CameraRenderer, group: int) -> None:
+        self._renderer, self.group = renderer, group
+        self.images: npt.NDArray[Any] | None = None
         self.lost = False
 
     def done(self) -> bool:
-        """Whether `take` has not to wait."""
-        self._studio.collect()
-        return self.lost or self.pictures is not None
+        """Return whether `result` returns at once."""
+        self._renderer.collect()
+        return self.lost or self.images is not None
 
-    def take(self) -> npt.NDArray[Any] | None:
-        """The pictures (S, height, width, ...), or None where they were lost; waits for them."""
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images (S, height, width, ...) and return them; None if they were lost."""
         while not self.done():
-            self._studio.wait()
-        return self.pictures
+            self._renderer.wait()
+        return self.images
 
 
 @dataclasses.dataclass(frozen=True)
-class Group:
-    """The Cameras of a studio that take their pictures at once."""
+class CameraGroup:
+    """The Cameras of a renderer whose images are rendered together."""
 
-    studio: Studio
+    renderer: CameraRenderer
     index: int
 
-    def shoot(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Begins their pictures."""
-        return self.studio.shoot(self.index, poses, wait=wait)
+    def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
+        """Start rendering their images."""
+        return self.renderer.render(self.index, poses, wait=wait)
 
 
-class Studio:
-    """Groups of lenses and the process that draws for them, started with the first picture.
+class CameraRenderer:
+    """Groups of lenses and the process that renders for them, which is started with the first image.
 
-    fault: why there are no pictures any more, or nothing. That is told once, as a WorldWarning.
+    fault: why there are no images any more; empty if there are. It is reported once, as a WorldWarning.
     """
 
     def __init__(self, spec: mujoco.MjSpec, data: mujoco.MjData) -> None:
         self._spec, self._data = spec, data
         self._groups: list[tuple[Lens, ...]] = []
-        self._pending: deque[tuple[int, Drawing]] = deque()
+        self._pending: deque[tuple[int, RenderedExposure]] = deque()
         self._free = list(range(MAX_PENDING))
         self._process: subprocess.Popen[bytes] | None = None
         self.fault = ""
 
-    def cameras(self, lenses: Sequence[Lens]) -> Group:
-        """Lenses of one shape that are used at once; all are there before the first picture."""
-        assert self._process is None, "lenses come before pictures"
+    def cameras(self, lenses: Sequence[Lens]) -> CameraGroup:
+        """Add lenses of one shape that are used together; all must be added before the first image."""
+        assert self._process is None, "lenses are added before the first image"
         self._groups.append(tuple(lenses))
-        return Group(self, len(self._groups) - 1)
+        return CameraGroup(self, len(self._groups) - 1)
 
-    def shoot(self, group: int, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Has a group's pictures drawn from poses (S, 7), FLU axes, of the present state.
+    def render(self, group: int, poses: FloatArray, *, wait: bool) -> Exposure | None:
+        """Start rendering a group's images from poses (S, 7), FLU axes, at the present state.
 
-        None where there is no drawing, or, unless `wait` is said, too much of it already.
+        Returns None if rendering is impossible, or, unless `wait` is set, if too many images are pending.
         """
         if self._process is None and not self.fault:
             self._start()
@@ -97,34 +97,34 @@ class Studio:
             self.wait()
         if self.fault or not self._free:
             return None
-        slot, drawing = self._free.pop(), Drawing(self, group)
+        slot, exposure = self._free.pop(), RenderedExposure(self, group)
         data = self._data
-        asked = (np.array([group]), poses.ravel(), data.qpos, data.mocap_pos.ravel(), data.mocap_quat.ravel())
-        numbers = np.concatenate(asked)
+        request = (np.array([group]), poses.ravel(), data.qpos, data.mocap_pos.ravel(), data.mocap_quat.ravel())
+        numbers = np.concatenate(request)
         self._numbers[slot, : len(numbers)] = numbers
-        self._pending.append((slot, drawing))
+        self._pending.append((slot, exposure))
         try:
             os.write(self._input.fileno(), bytes([slot]))
         except OSError:
             self.collect()
-        return drawing
+        return exposure
 
     def collect(self) -> None:
-        """Takes what is done out of the shared memory, in the order in which it was asked for."""
-        while self._pending and self._drawn.poll(0):
+        """Copy finished images from the shared memory, in the order in which they were requested."""
+        while self._pending and self._replies.poll(0):
             if not os.read(self._output.fileno(), 1):
-                self._fail(f"the process that draws has ended, {_told(self._process)}")
+                self._fail(f"the render process has ended, {_exit_status(self._process)}")
                 return
-            slot, drawing = self._pending.popleft()
-            lenses = self._groups[drawing.group]
+            slot, exposure = self._pending.popleft()
+            lenses = self._groups[exposure.group]
             shape = (len(lenses), *lenses[0].shape)
             size = lenses[0].dtype.itemsize * int(np.prod(shape))
-            drawing.pictures = np.array(self._pixels[slot, :size]).view(lenses[0].dtype).reshape(shape)
+            exposure.images = np.array(self._pixels[slot, :size]).view(lenses[0].dtype).reshape(shape)
             self._free.append(slot)
 
     def wait(self) -> None:
-        """Collects what is done next."""
-        self._drawn.poll()
+        """Wait for the next finished images and copy them."""
+        self._replies.poll()
         self.collect()
 
     def _start(self) -> None:
@@ -133,7 +133,7 @@ class Studio:
         try:
             model = dressed(self._spec, size).compile()
         except ValueError as error:
-            self._fail(f"MuJoCo refuses the model to draw: {error}")
+            self._fail(f"MuJoCo refuses the model to render: {error}")
             return
         state = self._data.qpos.size + self._data.mocap_pos.size + self._data.mocap_quat.size
         slots = Slots(
@@ -141,7 +141,7 @@ class Studio:
             1 + 7 * max(len(group) for group in self._groups) + state,
             max(sum(lens.dtype.itemsize * int(np.prod(lens.shape)) for lens in group) for group in self._groups),
         )
-        memory, file = _shared("pictures", slots.size), _shared("model", mujoco.mj_sizeModel(model))
+        memory, file = _shared("images", slots.size), _shared("model", mujoco.mj_sizeModel(model))
         binary = np.empty(mujoco.mj_sizeModel(model), dtype=np.uint8)
         mujoco.mj_saveModel(model, None, binary)
         with open(file, "wb", closefd=False) as stream:
@@ -151,11 +151,11 @@ class Studio:
         os.close(memory)
         os.close(file)
         weakref.finalize(self, _end, self._process)
-        self._drawn = select.poll()
-        self._drawn.register(self._output, select.POLLIN)
+        self._replies = select.poll()
+        self._replies.register(self._output, select.POLLIN)
         first = self._output.readline()
         if first != READY:
-            self._fail(first.decode(errors="replace").strip() or f"the process that draws {_told(self._process)}")
+            self._fail(first.decode(errors="replace").strip() or f"the render process {_exit_status(self._process)}")
 
     def _spawn(self, memory: int, file: int, slots: Slots) -> subprocess.Popen[bytes]:
         given = os.environ.get("MUJOCO_GL")
@@ -178,7 +178,7 @@ class Studio:
             bufsize=0,
             env=environment,
             pass_fds=(memory, file),
-            # Ctrl-C is for this program, which then closes the other's input.
+            # Ctrl-C must reach only this program, which then closes the input of the other.
             start_new_session=True,
         )
 
@@ -196,31 +196,31 @@ class Studio:
 
     def _fail(self, why: str) -> None:
         self.fault = f"cameras see nothing: {why}"
-        for _, drawing in self._pending:
-            drawing.lost = True
+        for _, exposure in self._pending:
+            exposure.lost = True
         self._pending.clear()
         warnings.warn(self.fault, WorldWarning, stacklevel=2)
 
 
 def _shared(name: str, size: int) -> int:
-    """A file in memory of its own."""
+    """Return the descriptor of a file in memory."""
     memory = os.memfd_create(name)
     os.ftruncate(memory, size)
     return memory
 
 
-def _told(process: subprocess.Popen[bytes] | None) -> str:
+def _exit_status(process: subprocess.Popen[bytes] | None) -> str:
     return f"exit code {process.wait() if process else 0}"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """A process ends with its input; one that does not is killed."""
+    """End a process by closing its input; kill it if it does not end."""
     for stream in (process.stdin, process.stdout):
         if stream:
             stream.close()
     try:
         process.wait(PATIENCE_S)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
-        # A second Ctrl-C comes from somebody who does not want to wait; the first one is being obeyed.
+        # A second Ctrl-C means that the user does not want to wait.
         process.kill()
         process.wait()

@@ -26,44 +26,44 @@ if TYPE_CHECKING:
 def open_constant(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> ConstantPush | None:
-    """What pushes with a world's constant forces."""
+    """Return the force element of a world's constant forces."""
     forces = forces_of(world, ConstantForce)
     return ConstantPush(forces, world, compiled, data) if forces else None
 
 
 class ConstantPush:
-    """All constant forces of a world. It keeps nothing: MuJoCo's time tells which act."""
+    """All constant forces of a world. It has no state: MuJoCo's time determines which act."""
 
     def __init__(self, forces: list[ConstantForce], world: World, compiled: Compiled, data: MjData) -> None:
         model = compiled.model
         self._data, self._timestep = data, float(model.opt.timestep)
         self._bodies = pushed_bodies(model, forces)
-        says = np.zeros((len(forces), kernels.CONSTANT_COLUMNS))
-        says[:, kernels.CONSTANT_FORCE : kernels.CONSTANT_FORCE + 3] = [force.force for force in forces]
-        says[:, kernels.CONSTANT_TORQUE : kernels.CONSTANT_TORQUE + 3] = [force.torque for force in forces]
+        table = np.zeros((len(forces), kernels.CONSTANT_COLUMNS))
+        table[:, kernels.CONSTANT_FORCE : kernels.CONSTANT_FORCE + 3] = [force.force for force in forces]
+        table[:, kernels.CONSTANT_TORQUE : kernels.CONSTANT_TORQUE + 3] = [force.torque for force in forces]
         points = [force.point for force in forces]
-        says[:, kernels.CONSTANT_LEVER : kernels.CONSTANT_LEVER + 3] = levers(model, self._bodies, points)
-        says[:, kernels.CONSTANT_TURNS] = [force.axes == "body" for force in forces]
+        table[:, kernels.CONSTANT_LEVER : kernels.CONSTANT_LEVER + 3] = levers(model, self._bodies, points)
+        table[:, kernels.CONSTANT_TURNS] = [force.axes == "body" for force in forces]
         substeps = world.physics.substeps(world.time.step_ns)
-        says[:, kernels.CONSTANT_SPAN] = [
+        table[:, kernels.CONSTANT_SPAN] = [
             -math.inf if force.start_ns is None else _first_step(force.start_ns, world.time, substeps)
             for force in forces
         ]
-        says[:, kernels.CONSTANT_SPAN + 1] = [
+        table[:, kernels.CONSTANT_SPAN + 1] = [
             math.inf if force.end_ns is None else _first_step(force.end_ns, world.time, substeps) for force in forces
         ]
-        self._says, self._lead = says, lead(world, model)
+        self._table, self._lead = table, lead(world, model)
         self._views = data.xmat, data.cvel, data.xfrc_applied
 
     def reset(self, seed: int) -> None:
-        """Draws nothing."""
+        """Do nothing: constant forces have no state."""
 
     def act(self) -> None:
-        """Adds the forces of this timestep."""
+        """Add the forces of this timestep."""
         step = round(self._data.time / self._timestep)
-        kernels.push_constant(self._bodies, self._says, step, self._lead, *self._views)
+        kernels.push_constant(self._bodies, self._table, step, self._lead, *self._views)
 
 
 def _first_step(time_ns: int, time: TimeGrid, substeps: int) -> int:
-    """The first timestep of a run that begins at a time or later, in whole numbers."""
+    """Return the first timestep that begins at a time or later, counted from the start, in integers."""
     return -((time.start_ns - time_ns) * substeps // time.step_ns)

@@ -1,4 +1,4 @@
-"""Drag of the air on bodies, linear and quadratic in their velocity through the wind."""
+"""Aerodynamic drag of bodies, linear and quadratic in their velocity relative to the wind."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def open_drag(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> AirDrag | None:
-    """What resists with a world's drag."""
+    """Return the force element of a world's drag."""
     forces = forces_of(world, Drag)
     return AirDrag(forces, world, compiled, data, wind, columns) if forces else None
 
 
 class AirDrag:
-    """All drag of a world. It keeps the velocities of the last timestep (F, 6), to know how they change."""
+    """All drag of a world. Its state is the velocities of the last timestep (F, 6), to extrapolate from."""
 
     def __init__(
         self,
@@ -44,16 +44,16 @@ class AirDrag:
     ) -> None:
         model = compiled.model
         bodies = pushed_bodies(model, forces)
-        says = np.zeros((len(forces), kernels.DRAG_COLUMNS))
+        table = np.zeros((len(forces), kernels.DRAG_COLUMNS))
         for column, key in (
             (kernels.DRAG_LINEAR, "linear"),
             (kernels.DRAG_QUADRATIC, "quadratic"),
             (kernels.DRAG_ANGULAR_LINEAR, "angular_linear"),
             (kernels.DRAG_ANGULAR_QUADRATIC, "angular_quadratic"),
         ):
-            says[:, column : column + 3] = [getattr(force, key) for force in forces]
+            table[:, column : column + 3] = [getattr(force, key) for force in forces]
         centres = [force.center for force in forces]
-        says[:, kernels.DRAG_LEVER : kernels.DRAG_LEVER + 3] = levers(model, bodies, centres)
+        table[:, kernels.DRAG_LEVER : kernels.DRAG_LEVER + 3] = levers(model, bodies, centres)
         meaning = "velocity of what drags through the air at the last timestep, along the body's axes; NaN at the start"
         before = Column(
             "drag/velocity", tuple(force.body for force in forces), (6,), unit="m/s, rad/s", meaning=meaning
@@ -61,12 +61,12 @@ class AirDrag:
         self._before = columns.add(before)
         ahead = lead(world, model)
         views = data.xmat, data.xipos, data.cvel, data.subtree_com, data.xfrc_applied
-        self._arguments = (bodies, says, wind.air, ahead, ahead / model.opt.timestep, self._before, *views)
+        self._arguments = (bodies, table, wind.air, ahead, ahead / model.opt.timestep, self._before, *views)
 
     def reset(self, seed: int) -> None:
-        """Forgets the last timestep."""
+        """Forget the last timestep."""
         self._before[:] = np.nan
 
     def act(self) -> None:
-        """Adds the drag of this timestep."""
+        """Add the drag of this timestep."""
         kernels.push_drag(*self._arguments)

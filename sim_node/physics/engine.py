@@ -1,4 +1,4 @@
-"""What an engine is, and the engines there are. A new one is a new file here with one `@engine` entry."""
+"""The engine interface and the registry of engines. A new engine is a new file here with one `@engine` entry."""
 
 from __future__ import annotations
 
@@ -27,44 +27,66 @@ class Engine(Protocol):
     """
 
     def reset(self, seed: int) -> None:
-        """Go back to the world's start, with randomness drawn from `seed`. Called before the first step."""
+        """Go back to the start of the world. Called before the first step.
+
+        Args:
+            seed: The run's seed, from which all random numbers are drawn.
+        """
 
     def step(self, steps: int) -> None:
-        """Advance by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit."""
+        """Advance by whole steps of the world's time grid; n calls of one step equal one call of n, bit for bit.
+
+        Args:
+            steps: Number of steps, each of `world.time.step_ns`.
+        """
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Write its rows of poses (N, 7) as they are `ahead_ns` after the last whole step, less than a step."""
+        """Write the poses of the frames that this engine moves.
+
+        Args:
+            poses: (N, 7) [x y z qx qy qz qw] of all frames of the world, each in its parent, m; only the engine's own
+                rows are written.
+            ahead_ns: Time since the last whole step, less than one step, ns.
+        """
 
 
 @runtime_checkable
 class DynamicEngine(Protocol):
-    """An engine that integrates: it knows how frames move, and has no instant before the present one.
+    """An engine that integrates: it knows how frames move now, but not where they were or will be.
 
-    Sensors on frames need either this, or rows of `pose` claimed with `instants`.
+    Sensors on a frame need either this, or a row of `pose` claimed with `instants`.
     """
 
     @property
     def carried(self) -> IntArray:
-        """The rows of the frames of which it knows how they move, as those that it integrates."""
+        """The rows (K,) of the frames whose motion it knows: those that it integrates."""
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """A function that writes how frames `rows`, all carried, move at the present step to `places` of a state.
+        """Return a function that writes the motion of frames at the present step, with the forces of that step.
 
-        With all forces as they are at that step; what the next step computes stays as it is, to the bit.
+        Calling it does not change what the next step computes, to the bit.
+
+        Args:
+            rows: Rows (K,) of the frames, all of them in `carried`.
+            state: The state to write to, in the fixed frame.
+            places: The rows (K,) of `state` to write, in the order of `rows`.
+
+        Returns:
+            The function; it takes no arguments and writes pose, twist and acceleration.
         """
 
 
 @runtime_checkable
 class Perceived(Protocol):
-    """An engine whose shapes, wind, contacts and joints sensors perceive."""
+    """An engine whose shapes, wind, contacts and joints can be sensed."""
 
     def environment(self) -> Environment:
-        """What sensors perceive beside how their frames move, at the present step whenever asked."""
+        """Return what sensors perceive besides the motion of their own frames; always that of the present step."""
 
 
 @runtime_checkable
 class Handled(Protocol):
-    """An engine that offers bodies, joints and vehicles to be read and set by name between two steps."""
+    """An engine whose bodies, joints and vehicles can be read and set by name between two steps."""
 
     @property
     def bodies(self) -> Mapping[str, BodyRecord]:
@@ -87,15 +109,24 @@ ENGINES: Registry[str, Opener] = Registry(
     shipped=("sim_node.physics.keyframes", "sim_node.physics.rigid_bodies"),
     group="sim_node.engines",
 )
-# Registers what opens an engine.
+# Decorator that registers an Opener under a name.
 engine = ENGINES.add
 
 
 def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Engine]:
-    """Open the engines that have something to move in a world; by name, in the order of the registry.
+    """Open the engines that have something to move in a world.
+
+    Args:
+        world: The world, assembled.
+        layout: The layout of its frames.
+        columns: The columns of the run: engines declare their state in them and claim their rows of `pose`.
+
+    Returns:
+        The engines by name, in the order of the registry.
 
     Raises:
-        PluginFault: An engine of a plug-in fails, as when it claims what another engine has.
+        WorldError: An engine cannot simulate the world.
+        PluginFault: An engine of a plug-in fails, for example by claiming a row that another engine has claimed.
     """
     engines: dict[str, Engine] = {}
     for name, opener in ENGINES.items():
@@ -108,6 +139,6 @@ def engines_for(world: World, layout: Layout, columns: Columns) -> dict[str, Eng
 
 
 def records_of(engines: Mapping[str, Engine], kind: Literal["bodies", "joints", "vehicles"]) -> dict[str, Any]:
-    """Return what all engines that offer handles know of their bodies, joints or vehicles, by name."""
+    """Return the records of the bodies, joints or vehicles of all engines that offer handles, by name."""
     offered = [getattr(engine, kind) for engine in engines.values() if isinstance(engine, Handled)]
     return {name: record for records in offered for name, record in records.items()}

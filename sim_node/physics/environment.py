@@ -1,4 +1,4 @@
-"""What sensors perceive of a world of bodies: shapes by rays, contacts and joints by their forces."""
+"""The environment of sensors in a world of bodies: shapes by rays, contacts and joints by their forces."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.cameras import Studio
+from sim_node.physics.cameras import CameraRenderer
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.physics.placing import joint_reader
 from sim_node.physics.wind import WindField
 from sim_node.sensors.context import Cameras, Echoes, Lens
 from sim_node.world.frame_table import FrameTable
 
-# MuJoCo's viewers show the groups 0 to 2 unless told otherwise; models keep simplified shapes for contact in 3.
+# MuJoCo's viewers show the groups 0 to 2 by default; models keep simplified shapes for contact in 3.
 _SHOWN = np.array([1, 1, 1, 0, 0, 0], dtype=np.uint8)
 _HIDDEN = 5
 # Luma of ITU-R BT.709.
@@ -25,10 +25,10 @@ _LUMA = np.array([0.2126, 0.7152, 0.0722])
 
 
 class BodyEnvironment:
-    """The environment of sensors in a world of bodies, as MuJoCo's `data` has them when asked.
+    """The environment of sensors in a world of bodies, as in MuJoCo's `data` when it is called.
 
-    evaluate: works out all forces of the present state in `data`. What the next step computes stays as it is, to the
-    bit. A frame's own body, and what is fixed to that without a joint, is invisible to its rays.
+    evaluate: computes all forces of the present state in `data`, without changing what the next step computes, to the
+    bit. A frame's own body, and what is fixed to it without a joint, is invisible to its rays.
     """
 
     def __init__(
@@ -41,17 +41,17 @@ class BodyEnvironment:
     ) -> None:
         self._compiled, self._frames, self._live, self._evaluate = compiled, frames, data, evaluate
         self.wind = wind.velocity
-        # A copy, of which the groups of shapes change.
+        # A copy, whose groups of shapes are changed.
         self._model = copy.copy(compiled.model)
         self._now = mujoco.MjData(self._model)
         self._full_state = int(mujoco.mjtState.mjSTATE_INTEGRATION)
         self._buffer = np.empty(mujoco.mj_stateSize(self._model, self._full_state))
-        self._studio: Studio | None = None
+        self._renderer: CameraRenderer | None = None
         self._rigid = _rigid_with(self._model)
         self._brightness = np.append(_colours(self._model) @ _LUMA, 0.0)
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
-        """What is first hit within `reach`, by MuJoCo's rays: shapes that are shown and not wholly transparent."""
+        """Return the first hits within `reach`, by MuJoCo's rays: visible shapes that are not fully transparent."""
         model, now = self._model, self._now
         mujoco.mj_getState(model, self._live, self._buffer, self._full_state)
         mujoco.mj_setState(model, now, self._buffer, self._full_state)
@@ -76,13 +76,13 @@ class BodyEnvironment:
                 reach,
             )
             model.geom_group[own] = groups
-        # MuJoCo leaves out what begins beyond reach, not every ray that ends there.
+        # MuJoCo ignores geoms that begin beyond reach, but not every hit beyond it.
         hits[distances > reach] = -1
         distances[hits < 0] = np.inf
         return Echoes(distances, self._brightness[hits])
 
     def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """The wrenches of all contacts of each frame's body, and of what is fixed to it."""
+        """Return the wrenches of all contacts of each frame's body and of what is fixed to it."""
         model, now = self._model, self._live
         self._evaluate()
         wrenches = np.zeros((len(frames), 6))
@@ -100,7 +100,7 @@ class BodyEnvironment:
         return wrenches
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """What MuJoCo's force and torque sensors tell: cfrc_int, moved from the tree's centre of mass."""
+        """Return what MuJoCo's force and torque sensors measure: cfrc_int, moved from the tree's centre of mass."""
         model, now = self._model, self._live
         self._evaluate()
         bodies = self._carriers(frames)
@@ -109,24 +109,24 @@ class BodyEnvironment:
         return np.concatenate([force, torque + np.cross(lever, force)], axis=1)
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """A function that tells positions, velocities and efforts of joints at the present state."""
+        """Return a function for positions, velocities and efforts of joints at the present state."""
         return joint_reader(self._compiled.model, self._live, self._evaluate, names)
 
     def cameras(self, lenses: Sequence[Lens]) -> Cameras:
-        """Cameras of the one process that draws."""
-        if self._studio is None:
-            self._studio = Studio(self._compiled.spec, self._live)
-        return self._studio.cameras(lenses)
+        """Return cameras of the one render process."""
+        if self._renderer is None:
+            self._renderer = CameraRenderer(self._compiled.spec, self._live)
+        return self._renderer.cameras(lenses)
 
     def _carrier(self, frame: str) -> int:
-        """The MuJoCo body that a frame is fixed to; the fixed frame's where keyframes carry it and no shape does."""
+        """Return the MuJoCo body that a frame is fixed to; the fixed frame's for keyframes without shapes."""
         return int(self._compiled.solids[self._frames.index(frame)])
 
     def _carriers(self, frames: Sequence[str]) -> npt.NDArray[np.intp]:
         return np.array([self._carrier(frame) for frame in frames], dtype=np.intp)
 
     def _own_shapes(self, frame: str) -> npt.NDArray[np.intp]:
-        """What does not stand in a frame's way: nothing of what the fixed frame is made of."""
+        """Return the shapes that a frame's rays ignore; none for the fixed frame."""
         body = self._carrier(frame)
         of = self._model.geom_bodyid
         own = self._rigid[of] == self._rigid[body] if self._rigid[body] else of == body
@@ -134,7 +134,7 @@ class BodyEnvironment:
 
 
 def _rigid_with(model: mujoco.MjModel) -> npt.NDArray[np.int32]:
-    """For each body the uppermost that it is fixed to without a joint: itself where it moves, 0 where it stands."""
+    """Return for each body the uppermost that it is fixed to without a joint: itself if it moves, 0 if it is static."""
     rigid = np.arange(model.nbody, dtype=np.int32)
     for body in range(1, model.nbody):
         if model.body_dofnum[body] == 0 and model.body_mocapid[body] < 0:
@@ -143,7 +143,7 @@ def _rigid_with(model: mujoco.MjModel) -> npt.NDArray[np.int32]:
 
 
 def _colours(model: mujoco.MjModel) -> FloatArray:
-    """Red, green and blue (G, 3) of each shape, those of its material where it has one."""
+    """Return red, green and blue (G, 3) of each shape, those of its material if it has one."""
     colours = np.array(model.geom_rgba[:, :3], dtype=np.float64)
     has_material = model.geom_matid >= 0
     colours[has_material] = model.mat_rgba[model.geom_matid[has_material], :3]

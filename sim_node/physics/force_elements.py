@@ -1,4 +1,4 @@
-"""What pushes bodies: forces, rotors. A new kind is a new file here with one `@force_element` entry."""
+"""Force elements: forces on bodies, and rotors. A new kind is a new file here with one `@force_element` entry."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class ForceElement(Protocol):
-    """Pushes some bodies. It acts before each timestep, on the same data all its life.
+    """Applies forces to bodies. It acts before each timestep, on the same data throughout a run.
 
-    What its future depends on, beside the bodies' own state, it declares as columns of state when it is opened.
+    Its state beside that of the bodies is declared as columns when it is opened.
     """
 
     def reset(self, seed: int) -> None:
-        """Go back to the run's start, with randomness drawn from `seed`."""
+        """Go back to the run's start, with random numbers drawn from `seed`."""
 
     def act(self) -> None:
-        """Add what it does in the next timestep to xfrc_applied, or write its own of qfrc_applied.
+        """Add the wrenches of the next timestep to xfrc_applied, or write its own elements of qfrc_applied.
 
         Positions and velocities of bodies are those of the present state; a wrench is held for the timestep.
-        xfrc_applied already holds the column `wrench` and what force elements before this one added.
+        xfrc_applied already holds the column `wrench` and what preceding force elements added.
         """
 
 
 @runtime_checkable
 class Flown(Protocol):
-    """A force element that moves vehicles which are commanded from outside."""
+    """A force element of vehicles that can be commanded from outside."""
 
     @property
     def vehicles(self) -> Mapping[str, VehicleRecord]:
-        """What the rest of a run may know of each, by name."""
+        """Records of the vehicles, by name."""
 
 
-# Opens a force element on a world's bodies, in its wind, or says None where the world has nothing for it to do.
+# Opens a force element on a world's bodies, in its wind, or returns None if the world has nothing for it to do.
 Opener = Callable[[World, Layout, "Compiled", "MjData", WindField, Columns], ForceElement | None]
-# In this order they act, and their forces are summed.
+# They act in this order; their forces are added.
 FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     "force element",
     shipped=tuple(
@@ -58,7 +58,7 @@ FORCE_ELEMENTS: Registry[str, Opener] = Registry(
     ),
     group="sim_node.forces",
 )
-# Registers what opens a force element.
+# Decorator that registers an opener under a name.
 force_element = FORCE_ELEMENTS.add
 
 
@@ -84,7 +84,7 @@ def force_elements_for(
 
 
 class Watched:
-    """A force element of another package, whose forces are checked: MuJoCo only says that a state is not finite."""
+    """A force element of another package, whose forces are checked: MuJoCo only reports that a state is not finite."""
 
     def __init__(self, name: str, force_element: ForceElement, data: MjData) -> None:
         self._name, self._force_element = name, force_element
@@ -92,7 +92,7 @@ class Watched:
         self.reset = force_element.reset
 
     def act(self) -> None:
-        """Has it act. Raises PluginFault for forces that are not finite."""
+        """Let it act. Raises PluginFault for forces that are not finite."""
         self._force_element.act()
         if not all(np.isfinite(forces).all() for forces in self._applied):
             FORCE_ELEMENTS.refuse(self._name, "act() made forces that are not finite", self._force_element)

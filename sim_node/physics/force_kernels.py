@@ -1,11 +1,12 @@
-"""The compiled loops of forces: each goes over all forces of its kind at once and adds to xfrc_applied.
+"""The compiled loops of forces: each handles all forces of its kind at once and adds to xfrc_applied.
 
-What they share:
+Common arguments:
 
-    bodies (F, 2): the MuJoCo body that each pushes, and the root of its tree
+    bodies (F, 2): the MuJoCo body that each force acts on, and the root of its tree
+    table (F, C): the parameters of the forces, by the columns below
     xmat (B, 9), xipos (B, 3), cvel (B, 6), com (B, 3): MuJoCo's; cvel is [w, v], v at the centre of mass of the tree
     wrenches (B, 6): xfrc_applied, [force, torque] about each body's own centre of mass, in the axes of the world
-    lead: how much later than now, in s, the force is to be that is held for the timestep; half of it makes leapfrog
+    lead: how much later than now, in s, the force that is held for the timestep is evaluated; half of it gives leapfrog
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -18,7 +19,7 @@ import math
 from sim_node.geometry.kernel import kernel
 from sim_node.geometry.pose_kernels import cross, multiply
 
-# Columns of what a force says: levers are from the body's centre of mass, along its axes.
+# Columns of the tables: levers are from the body's centre of mass, along its axes.
 CONSTANT_FORCE, CONSTANT_TORQUE, CONSTANT_LEVER, CONSTANT_TURNS, CONSTANT_SPAN = 0, 3, 6, 9, 10
 CONSTANT_COLUMNS = 12
 DRAG_LINEAR, DRAG_QUADRATIC, DRAG_ANGULAR_LINEAR, DRAG_ANGULAR_QUADRATIC, DRAG_LEVER = 0, 3, 6, 9, 12
@@ -28,31 +29,31 @@ BUOYANCY_COLUMNS = 9
 
 
 @kernel(nogil=True)
-def push_constant(bodies, says, step, lead, xmat, cvel, wrenches):
-    """Forces and torques that act in this timestep, the step-th of the run."""
+def push_constant(bodies, table, step, lead, xmat, cvel, wrenches):
+    """Apply the forces and torques that act in this timestep, the step-th of the run."""
     for k in range(bodies.shape[0]):
-        if not says[k, CONSTANT_SPAN] <= step < says[k, CONSTANT_SPAN + 1]:
+        if not table[k, CONSTANT_SPAN] <= step < table[k, CONSTANT_SPAN + 1]:
             continue
         b = bodies[k, 0]
         w = cvel[b, 0], cvel[b, 1], cvel[b, 2]
-        force, torque = _at(says, k, CONSTANT_FORCE), _at(says, k, CONSTANT_TORQUE)
-        if says[k, CONSTANT_TURNS] > 0.0:
+        force, torque = _at(table, k, CONSTANT_FORCE), _at(table, k, CONSTANT_TORQUE)
+        if table[k, CONSTANT_TURNS] > 0.0:
             force = _turned(w, lead, _to_world(xmat, b, force))
             torque = _turned(w, lead, _to_world(xmat, b, torque))
-        lever = _turned(w, lead, _to_world(xmat, b, _at(says, k, CONSTANT_LEVER)))
+        lever = _turned(w, lead, _to_world(xmat, b, _at(table, k, CONSTANT_LEVER)))
         _add(wrenches, b, force, torque, lever)
 
 
 @kernel(nogil=True)
-def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel, com, wrenches):
-    """Drag at the velocities that the bodies will have `lead` later, by the last timestep's change.
+def push_drag(bodies, table, air, lead, extrapolation, before, xmat, xipos, cvel, com, wrenches):
+    """Apply drag at the velocities that the bodies will have `lead` later, extrapolated from the last timestep.
 
     before (F, 6): the velocities at the last timestep in body axes, NaN at first; extrapolation: lead / timestep.
     """
     for k in range(bodies.shape[0]):
         b, root = bodies[k, 0], bodies[k, 1]
         w = cvel[b, 0], cvel[b, 1], cvel[b, 2]
-        lever = _to_world(xmat, b, _at(says, k, DRAG_LEVER))
+        lever = _to_world(xmat, b, _at(table, k, DRAG_LEVER))
         place = xipos[b, 0] + lever[0], xipos[b, 1] + lever[1], xipos[b, 2] + lever[2]
         arm = place[0] - com[root, 0], place[1] - com[root, 1], place[2] - com[root, 2]
         swing = cross(*w, *arm)
@@ -62,8 +63,8 @@ def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel,
         spin_later = _extrapolated(before, k, 3, spin, extrapolation)
         wind = _to_body(xmat, b, _turned(w, -lead, air_velocity(air, place[2])))
         through = v_later[0] - wind[0], v_later[1] - wind[1], v_later[2] - wind[2]
-        force = _resisted(says, k, DRAG_LINEAR, through)
-        torque = _resisted(says, k, DRAG_ANGULAR_LINEAR, spin_later)
+        force = _resisted(table, k, DRAG_LINEAR, through)
+        torque = _resisted(table, k, DRAG_ANGULAR_LINEAR, spin_later)
         _add(
             wrenches,
             b,
@@ -74,26 +75,26 @@ def push_drag(bodies, says, air, lead, extrapolation, before, xmat, xipos, cvel,
 
 
 @kernel(nogil=True)
-def push_buoyancy(bodies, says, lead, xmat, xipos, cvel, com, wrenches):
-    """The lift (says: N, all under) times how much is under."""
+def push_buoyancy(bodies, table, lead, xmat, xipos, cvel, com, wrenches):
+    """Apply the lift (N, when submerged) times the submerged fraction."""
     for k in range(bodies.shape[0]):
         b, root = bodies[k, 0], bodies[k, 1]
         w = cvel[b, 0], cvel[b, 1], cvel[b, 2]
-        lever = _to_world(xmat, b, _at(says, k, BUOYANCY_LEVER))
+        lever = _to_world(xmat, b, _at(table, k, BUOYANCY_LEVER))
         x, y, z = xipos[b, 0] + lever[0], xipos[b, 1] + lever[1], xipos[b, 2] + lever[2]
         climb = cvel[b, 5] + w[0] * (y - com[root, 1]) - w[1] * (x - com[root, 0])
-        depth = says[k, BUOYANCY_SURFACE] - (z + lead * climb)
-        under = min(max(0.5 + depth / says[k, BUOYANCY_HEIGHT], 0.0), 1.0)
-        if says[k, BUOYANCY_ROUND] > 0.0:
+        depth = table[k, BUOYANCY_SURFACE] - (z + lead * climb)
+        under = min(max(0.5 + depth / table[k, BUOYANCY_HEIGHT], 0.0), 1.0)
+        if table[k, BUOYANCY_ROUND] > 0.0:
             under = under * under * (3.0 - 2.0 * under)
-        lift = _at(says, k, BUOYANCY_LIFT)
+        lift = _at(table, k, BUOYANCY_LIFT)
         force = lift[0] * under, lift[1] * under, lift[2] * under
         _add(wrenches, b, force, (0.0, 0.0, 0.0), _turned(w, lead, lever))
 
 
 @kernel(nogil=True)
 def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
-    """Writes the torques of springs on balls to their rows of qfrc_applied: -k times the rotation vector from zero.
+    """Write the torques of springs on balls to their rows of qfrc_applied: -k times the rotation vector from zero.
 
     addresses (F, 2): in qpos and qvel; stiffness (F, 3) about the body's axes; zeros (F, 4): [w x y z].
     """
@@ -116,7 +117,7 @@ def turn_by_springs(addresses, stiffness, zeros, lead, qpos, qvel, forces):
 
 @kernel(inline="always")
 def air_velocity(air, z):
-    """The velocity (m/s) of the air at a height (m), of WindField.air."""
+    """Return the velocity (m/s) of the air at a height (m), from WindField.air."""
     if air[10] == 0.0:
         return air[0], air[1], air[2]
     scale = math.pow(max(z, 0.0) * air[9], air[10])
@@ -124,8 +125,8 @@ def air_velocity(air, z):
 
 
 @kernel(inline="always")
-def _at(says, k, column):
-    return says[k, column], says[k, column + 1], says[k, column + 2]
+def _at(table, k, column):
+    return table[k, column], table[k, column + 1], table[k, column + 2]
 
 
 @kernel(inline="always")
@@ -148,7 +149,7 @@ def _to_body(xmat, b, v):
 
 @kernel()
 def _turned(w, seconds, v):
-    """A vector that has turned at the rate w for some seconds (Rodrigues' rotation formula)."""
+    """Return a vector rotated at the rate w for some seconds (Rodrigues' rotation formula)."""
     rate = math.sqrt(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     if rate == 0.0 or seconds == 0.0:
         return v
@@ -166,7 +167,7 @@ def _turned(w, seconds, v):
 
 @kernel(inline="always")
 def _extrapolated(before, k, column, now, extrapolation):
-    """A velocity as it goes on changing; the present one is kept for the next timestep."""
+    """Return a velocity extrapolated from the last timestep; the present one is kept for the next timestep."""
     last = _at(before, k, column)
     before[k, column], before[k, column + 1], before[k, column + 2] = now
     if math.isnan(last[0]):
@@ -179,19 +180,19 @@ def _extrapolated(before, k, column, now, extrapolation):
 
 
 @kernel(inline="always")
-def _resisted(says, k, linear, v):
-    """-(linear + quadratic |v|) v, axis by axis; the quadratic coefficients follow the linear ones."""
+def _resisted(table, k, linear, v):
+    """Return -(linear + quadratic |v|) v, axis by axis; the quadratic coefficients follow the linear ones."""
     speed = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     return (
-        -(says[k, linear] + says[k, linear + 3] * speed) * v[0],
-        -(says[k, linear + 1] + says[k, linear + 4] * speed) * v[1],
-        -(says[k, linear + 2] + says[k, linear + 5] * speed) * v[2],
+        -(table[k, linear] + table[k, linear + 3] * speed) * v[0],
+        -(table[k, linear + 1] + table[k, linear + 4] * speed) * v[1],
+        -(table[k, linear + 2] + table[k, linear + 5] * speed) * v[2],
     )
 
 
 @kernel(inline="always")
 def _add(wrenches, b, force, torque, lever):
-    """Adds a force at a lever from the centre of mass, and a torque."""
+    """Add a force at a lever arm from the centre of mass, and a torque."""
     moment = cross(*lever, *force)
     for axis in range(3):
         wrenches[b, axis] += force[axis]

@@ -1,4 +1,4 @@
-"""Turbulence of the Dryden model, sampled without error of its own at any timestep."""
+"""Turbulence of the Dryden model, sampled exactly at any timestep."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from sim_node.geometry.kernel import kernel
 from sim_node.randomness import stream
 from sim_node.world.forces import Gusts
 
-# Of the filters: one along the wind, two across it and two upwards.
+# States of the filters: one along the wind, two across it and two upwards.
 STATES = 5
-# Correlation times after which nothing is remembered, to rounding.
+# Correlation times after which the past has no effect, to rounding.
 MAX_STEP = 30.0
 
 
@@ -26,7 +26,7 @@ class Dryden:
         H_v(s), H_w(s) = sigma sqrt(T / pi) (1 + sqrt(3) T s) / (1 + T s)^2
 
     The filters are integrated exactly from one timestep to the next and begin in their stationary state, so that the
-    deviation is the intensity and the spectrum Dryden's, whatever the timestep.
+    standard deviation is the intensity and the spectrum is Dryden's, whatever the timestep.
     """
 
     def __init__(self, gusts: Gusts, dt: float, block: int) -> None:
@@ -35,12 +35,12 @@ class Dryden:
         self._steps = np.array([_first_order(steps[0]), *(_second_order(step) for step in steps[1:])])
 
     def start(self, seed: int) -> FloatArray:
-        """The filters' state (STATES,) at the start of a run, drawn from their stationary distribution."""
+        """Return the filters' state (STATES,) at the start of a run, drawn from their stationary distribution."""
         drawn = stream(seed, "wind", "start").standard_normal(STATES)
         return np.asarray(drawn * (1.0, 0.5, 0.5, 0.5, 0.5))
 
     def block(self, seed: int, number: int, state: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The gusts of a block that begins in a state, and the state in which the next one begins."""
+        """Return the gusts of a block that begins in a state, and the state in which the next one begins."""
         white = stream(seed, "wind", f"gusts {number}").standard_normal((self._block, STATES))
         gusts, after = np.empty((self._block, 3)), np.array(state)
         _shape(white, self._steps, self._intensity, after, gusts)
@@ -48,14 +48,14 @@ class Dryden:
 
 
 def _first_order(step: float) -> list[float]:
-    """Memory and kick of x' = -x + white noise, of variance 1, over `step` correlation times."""
+    """Return memory and kick of x' = -x + white noise, of variance 1, over `step` correlation times."""
     return [math.exp(-step), math.sqrt(-math.expm1(-2.0 * step)), 0.0, 0.0, 0.0, 0.0, 0.0]
 
 
 def _second_order(step: float) -> list[float]:
-    """The same of x'' + 2 x' + x = white noise: the four of exp(A step), the three of its noise's Cholesky factor.
+    """Return the same of x'' + 2 x' + x = white noise: exp(A step), and the Cholesky factor of its noise.
 
-    Noise that came s ago has been through exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
+    Noise of time s ago has been through exp(A s) (0, 1) = exp(-s) (s, 1 - s); its covariance is integrated over s.
     """
     decay = math.exp(-step)
     i0, i1, i2 = _moments(step)
@@ -66,7 +66,7 @@ def _second_order(step: float) -> list[float]:
 
 
 def _moments(step: float) -> list[float]:
-    """The integrals of s^k exp(-2 s) for k = 0, 1, 2 from 0 to `step`, to rounding for small ones as well."""
+    """Return the integrals of s^k exp(-2 s) for k = 0, 1, 2 from 0 to `step`, accurate for small steps too."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
     half = 0.5 * min(step, MAX_STEP)
     s = half * (nodes + 1.0)
@@ -75,7 +75,7 @@ def _moments(step: float) -> list[float]:
 
 @kernel(nogil=True)
 def _shape(white: FloatArray, steps: FloatArray, intensity: FloatArray, state: FloatArray, gusts: FloatArray) -> None:
-    """Puts white noise (T, 5) through the filters, from `state` (5,) on, which is left where they end."""
+    """Filter white noise (T, 5), starting from `state` (5,), which is set to the final state."""
     for t in range(white.shape[0]):
         gusts[t, 0] = intensity[0] * state[0]
         state[0] = steps[0, 0] * state[0] + steps[0, 1] * white[t, 0]

@@ -20,46 +20,46 @@ H = TypeVar("H")
 
 
 class BodyRecord(Protocol):
-    """What an engine knows of a body, as long as the structure of the world stays as it is."""
+    """An engine's access to a body, valid until the structure of the world changes."""
 
     def pose(self) -> FloatArray:
-        """See Body."""
+        """See BodyHandle."""
 
     def set_pose(self, pose: FloatArray) -> None:
-        """Raises ValueError for a body that cannot be placed."""
+        """Set the pose. Raises ValueError for a body that cannot be placed."""
 
     def twist(self) -> FloatArray:
-        """See Body."""
+        """See BodyHandle."""
 
     def set_twist(self, twist: FloatArray) -> None:
-        """Raises ValueError as set_pose."""
+        """Set the twist. Raises ValueError for a body that cannot be placed."""
 
     def wrench(self) -> FloatArray:
-        """Its row of the column. Raises ValueError for a body that no force moves."""
+        """Its row (6,) of the column `wrench`. Raises ValueError for a body that no force moves."""
 
 
 class JointRecord(Protocol):
-    """What an engine knows of a joint, as long as the structure of the world stays as it is."""
+    """An engine's access to a joint, valid until the structure of the world changes."""
 
     q_size: int
     qd_size: int
 
     def position(self) -> FloatArray:
-        """See Joint."""
+        """See JointHandle."""
 
     def set_position(self, position: FloatArray) -> None:
-        """Raises ValueError for a quaternion that is none."""
+        """Set the position (q_size,). Raises ValueError for a quaternion that is not of unit length."""
 
     def velocity(self) -> FloatArray:
-        """See Joint."""
+        """See JointHandle."""
 
     def set_velocity(self, velocity: FloatArray) -> None:
-        """Of qd_size."""
+        """Set the velocity (qd_size,)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VehicleRecord:
-    """What an engine knows of a vehicle: its rows of columns, and what does not change; see Vehicle."""
+    """An engine's access to a vehicle: its rows of columns and its constants; see VehicleHandle."""
 
     command: FloatArray
     speeds: FloatArray
@@ -70,17 +70,17 @@ class VehicleRecord:
 
 
 class Handles(Mapping[str, H], Generic[H, R]):
-    """Handles by name. They stay valid through resets and restores: each looks up what it needs when it is used.
+    """Handles by name. They stay valid through resets and restores: each looks up its record when it is used.
 
-    noun: what they are of. records: what the engines of the run know of each at present. make: a handle, of its name
-    and of these.
+    noun: the kind of thing, for messages. records: the engines' present records, by name. make: makes a handle from a
+    name and the records.
     """
 
     def __init__(self, noun: str, records: Mapping[str, R], make: Callable[[str, Mapping[str, R]], H]) -> None:
         self._noun, self._records, self._make = noun, records, make
 
     def __getitem__(self, name: str) -> H:
-        """Return a handle. Raises KeyError, which names the nearest."""
+        """Return a handle. Raises KeyError, which names the nearest name."""
         if name not in self._records:
             raise KeyError(f"no {self._noun} {name!r}{did_you_mean(name, self._records)}")
         return self._make(name, self._records)
@@ -93,7 +93,7 @@ class Handles(Mapping[str, H], Generic[H, R]):
 
 
 class _Handle(Generic[R]):
-    """What was found by name, and is looked up whenever it is used."""
+    """A name whose record is looked up at each use."""
 
     __slots__ = ("_records", "name")
 
@@ -108,19 +108,19 @@ class _Handle(Generic[R]):
         return self._records[self.name]
 
 
-class Body(_Handle[BodyRecord]):
-    """A body of a run. Set its numbers between two steps.
+class BodyHandle(_Handle[BodyRecord]):
+    """Handle of a body of a run. Set its values between two steps.
 
-    Setting raises ValueError for another number of numbers and for numbers that are not finite.
+    Setting a value raises ValueError if its shape is wrong or a number is not finite.
     """
 
     __slots__ = ()
 
     @property
     def pose(self) -> FloatArray:
-        """Its pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
+        """Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
 
-        Only bodies that float free can be set. ValueError says why another body cannot.
+        Only free-floating bodies can be set; for others a ValueError states why.
         """
         return self._present.pose()
 
@@ -130,9 +130,9 @@ class Body(_Handle[BodyRecord]):
 
     @property
     def twist(self) -> FloatArray:
-        """Its twist (6,) [vx vy vz wx wy wz] relative to the fixed frame and along its axes, m/s and rad/s.
+        """Twist (6,) [vx vy vz wx wy wz] relative to the fixed frame, along the fixed frame's axes, m/s and rad/s.
 
-        The linear part is the velocity of the body's origin. Only bodies that float free can be set.
+        The linear part is the velocity of the body's origin. Only free-floating bodies can be set.
         """
         return self._present.twist()
 
@@ -142,10 +142,10 @@ class Body(_Handle[BodyRecord]):
 
     @property
     def wrench(self) -> FloatArray:
-        """The wrench (6,) [fx fy fz tx ty tz] that is applied to it beside the forces of the world, N and N m.
+        """External wrench (6,) [fx fy fz tx ty tz], N and N m, in addition to the forces of the world.
 
-        It acts at the centre of mass, along the axes of the fixed frame, and is held until it is changed: a row of the
-        column `wrench`, to be written in place, too. A reset makes it zero.
+        It acts at the centre of mass, along the axes of the fixed frame, and stays until it is changed. It is a row of
+        the column `wrench`, so it can also be written in place. A reset sets it to zero.
         """
         return self._present.wrench()
 
@@ -154,19 +154,19 @@ class Body(_Handle[BodyRecord]):
         self._present.wrench()[:] = _numbers(self.name, "wrench", wrench, 6)
 
 
-class Joint(_Handle[JointRecord]):
-    """A joint of a run. Set its numbers between two steps.
+class JointHandle(_Handle[JointRecord]):
+    """Handle of a joint of a run. Set its values between two steps.
 
-    Setting raises ValueError for another number of numbers and for numbers that are not finite.
+    Setting a value raises ValueError if its shape is wrong or a number is not finite.
     """
 
     __slots__ = ()
 
     @property
     def position(self) -> FloatArray:
-        """Where it is, m or rad: an array, of one number for a hinge or a slide.
+        """Position, m or rad: an array, (1,) for a hinge or a slide.
 
-        Of a joint of a body, `q` as in world files; of a joint of a model, a ball is a quaternion [qx qy qz qw].
+        For the joint of a body this is `q` as in world files; for a ball joint of a model, a quaternion [qx qy qz qw].
         """
         return self._present.position()
 
@@ -177,9 +177,9 @@ class Joint(_Handle[JointRecord]):
 
     @property
     def velocity(self) -> FloatArray:
-        """How it moves, m/s or rad/s: an array, of one number for a hinge or a slide.
+        """Velocity, m/s or rad/s: an array, (1,) for a hinge or a slide.
 
-        Of a joint of a body, `qd` as in world files. A ball turns about the axes of its body.
+        For the joint of a body this is `qd` as in world files. A ball's angular velocity is along its body's axes.
         """
         return self._present.velocity()
 
@@ -189,17 +189,16 @@ class Joint(_Handle[JointRecord]):
         record.set_velocity(_numbers(self.name, "velocity", velocity, record.qd_size))
 
 
-class Vehicle(_Handle[VehicleRecord]):
-    """A vehicle of a run. Its arrays are the run's own: rows of columns, valid until the structure of a run changes."""
+class VehicleHandle(_Handle[VehicleRecord]):
+    """Handle of a vehicle of a run. Its arrays are rows of columns, valid until the world's structure changes."""
 
     __slots__ = ()
 
     @property
     def command(self) -> FloatArray:
-        """What each motor is told (R,), read at each timestep; rows of the column `motor_command`.
+        """Command (R,) of each motor, 0 to 1, read at each timestep; rows of the column `motor_command`.
 
-        Below 0 counts as 0, above 1 as 1, and NaN stops the motor, like 0. A pilot writes its vehicle's; without one it
-        is for others to write.
+        Values are clipped to [0, 1]; NaN stops the motor, like 0. A vehicle's pilot overwrites them.
         """
         return self._present.command
 
@@ -209,32 +208,32 @@ class Vehicle(_Handle[VehicleRecord]):
 
     @property
     def speeds(self) -> FloatArray:
-        """The speeds (R,) of its rotors, rad/s; rows of the column `rotor_speed`."""
+        """Rotor speeds (R,), rad/s; rows of the column `rotor_speed`."""
         return self._present.speeds
 
     @property
     def piloted(self) -> bool:
-        """Whether a pilot flies it within the run."""
+        """Whether a pilot of the world flies it."""
         return self._present.piloted
 
     @property
     def airframe(self) -> Airframe:
-        """What a controller knows of it."""
+        """Its mass, inertia and rotors, as a controller needs them."""
         return self._present.airframe
 
     @property
     def centre(self) -> FloatArray:
-        """The centre of mass (3,) in its body, m."""
+        """Centre of mass (3,) in the body's frame, m."""
         return self._present.centre
 
     @property
     def waypoints(self) -> FloatArray:
-        """Its pilot's mission (W, 7), as rows of fly_missions; none without a pilot."""
+        """Its pilot's mission (W, 7), rows as `fly_missions` takes them; (0, 7) without a pilot."""
         return self._present.waypoints
 
 
 def _numbers(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
-    """An array (size,) of finite numbers; a bare number is one. Raises ValueError."""
+    """Return an array (size,) of finite numbers; a scalar counts as (1,). Raises ValueError."""
     try:
         numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))
     except (TypeError, ValueError):

@@ -23,7 +23,7 @@ assert tuple(TANGENTS) == CURVED
 
 @engine("keyframes")
 def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEngine | None:
-    """The engine of a world's motions."""
+    """Return the engine of a world's motions, or None where there are none."""
     if not layout.moving:
         return None
     names = [layout.frames.names[row] for row, _ in layout.moving]
@@ -32,7 +32,15 @@ def open_keyframes(world: World, layout: Layout, columns: Columns) -> KeyframeEn
 
 
 class KeyframeEngine:
-    """Moves frames as their motions say, whatever step it is; others may ask where they are at any instant."""
+    """Moves frames along their keyframes. Poses are functions of time, so any instant can be evaluated.
+
+    Args:
+        names: The frames, in the order of `motions`.
+        motions: The motion of each frame.
+        start_ns: Simulation time at the start of the run, ns.
+        step_ns: Length of a step, ns.
+        columns: The columns of the run, in which the frames' rows of `pose` are claimed.
+    """
 
     def __init__(
         self, names: Sequence[str], motions: Sequence[Motion], start_ns: int, step_ns: int, columns: Columns
@@ -45,19 +53,19 @@ class KeyframeEngine:
         columns.compute(time, lambda: (np.array([self._time_ns]),), self._put_time)
 
     def reset(self, seed: int) -> None:
-        """Goes back to the start; keyframes draw nothing at random."""
+        """Go back to the start; keyframes draw no random numbers."""
         self._time_ns = self._start_ns
 
     def step(self, steps: int) -> None:
-        """Advances time by whole steps."""
+        """Advance time by whole steps."""
         self._time_ns += steps * self._step_ns
 
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
-        """Writes the pose of every motion at the present time, plus ahead_ns, to its row of poses (N, 7)."""
+        """Write the pose of every motion at the present time, plus `ahead_ns`, to its row of poses (N, 7)."""
         poses[self._rows] = self._all.at(np.array([self._time_ns + ahead_ns]))[0]
 
     def _instants(self, places: IntArray) -> AtInstants:
-        """What tells where some motions are at any instants; it evaluates no others."""
+        """Return the function for the poses of some motions at any instants; it evaluates only those."""
         if len(places) == len(self._motions) and (np.diff(places) == 1).all():
             return self._all.at
         return Motions([self._motions[place] for place in places.tolist()]).at
@@ -67,9 +75,9 @@ class KeyframeEngine:
 
 
 class Motions:
-    """Motions as functions of time, so that any instant is as cheap and as exact as the next.
+    """Motions as functions of time: any instant costs the same and is equally exact.
 
-    The knots of all motions lie in one array after the other: motion m owns knots first[m] to last[m].
+    The knots of all motions are in one array: motion m owns knots first[m] to last[m].
     """
 
     def __init__(self, motions: Sequence[Motion]) -> None:
@@ -85,7 +93,7 @@ class Motions:
         self._begin_ns, self._end_ns = self._knot_ns[self._first], self._knot_ns[self._last]
         self._before = np.array([OUTSIDE.index(motion.before) for motion in motions])
         self._after = np.array([OUTSIDE.index(motion.after) for motion in motions])
-        # A loop that ends in minus the quaternion it began with goes on in the other hemisphere: no sign jumps.
+        # A loop that ends in minus its first quaternion continues in the other hemisphere: no sign jumps.
         ends, begins = self._knots[self._last, 3:], self._knots[self._first, 3:]
         self._lap_sign = np.where(np.sum(ends * begins, axis=1) < 0.0, -1.0, 1.0)
         self._halvings = int(np.ceil(np.log2(max(int(counts.max()) - 1, 1))))
@@ -96,7 +104,7 @@ class Motions:
         self._curves = np.flatnonzero(np.isin(kinds, CURVED))
 
     def at(self, times_ns: IntArray) -> FloatArray:
-        """The poses (K, M, 7) of all motions at times (K,)."""
+        """Return the poses (K, M, 7) of all motions at times (K,)."""
         phase_ns, laps = self._phase(times_ns[:, None])
         before = self._segment(phase_ns)
         left, right = self._knot_ns[before], self._knot_ns[before + 1]
@@ -124,7 +132,7 @@ class Motions:
         return now
 
     def _phase(self, time_ns: IntArray) -> tuple[IntArray, IntArray]:
-        """Where on its own keyframes each motion is at times (K, 1), and on which lap of its loop; both (K, M)."""
+        """Return the time on each motion's own keyframes at times (K, 1), and the lap of its loop; both (K, M)."""
         early, late = time_ns < self._begin_ns, time_ns >= self._end_ns
         outside = np.where(early, self._before, np.where(late, self._after, HOLD))
         duration = self._end_ns - self._begin_ns
@@ -135,7 +143,7 @@ class Motions:
         return phase_ns, np.where(outside == LOOP, lap, 0)
 
     def _segment(self, phase_ns: IntArray) -> npt.NDArray[np.intp]:
-        """The knot at or before each phase (K, M), never the last one: all motions halve their range at once."""
+        """Return the knot at or before each phase (K, M), never the last one, by bisection of all motions at once."""
         low: npt.NDArray[np.intp] = np.broadcast_to(self._first, phase_ns.shape)
         high = self._last
         for _ in range(self._halvings):
@@ -147,7 +155,7 @@ class Motions:
 
 
 def _with_two_knots(motion: Motion) -> Motion:
-    """A motion of one keyframe stands there for a second knot's worth of time."""
+    """Return a motion with two knots: a single keyframe is repeated."""
     if len(motion.times_ns) > 1:
         return motion
     times_ns = np.array([motion.times_ns[0], motion.times_ns[0] + 1_000_000_000])
@@ -155,10 +163,10 @@ def _with_two_knots(motion: Motion) -> Motion:
 
 
 def _tangents(motion: Motion) -> FloatArray:
-    """Velocities (K, 6) at a motion's knots, zeros unless it is curved.
+    """Return velocities (K, 6) at a motion's knots, zeros unless it is curved.
 
-    A loop that ends where it begins goes round without a corner. Where a motion is held or turns back it comes
-    to rest, which is the only velocity that has no corner there.
+    A loop that ends where it begins has no corner there. A motion that is held or reversed at its ends comes to rest
+    there, the only velocity without a corner.
     """
     if motion.interpolation not in CURVED:
         return np.zeros((len(motion.times_ns), 6))
@@ -172,16 +180,16 @@ def _tangents(motion: Motion) -> FloatArray:
 
 
 def _meets_itself(poses: FloatArray) -> bool:
-    """Whether a loop ends in the pose that it begins with, as near as files of seven digits say it."""
+    """Return whether a loop ends in the pose that it begins with, to the precision of files with seven digits."""
     first, last = poses[0], poses[-1]
     gap = float(quaternions.angle_between(first[3:], last[3:]))
     return gap <= 1e-6 and bool(np.allclose(first[:3], last[:3], rtol=0.0, atol=1e-6))
 
 
 def _in_one_go(motion: Motion, tangents: FloatArray) -> FloatArray:
-    """A motion's poses (K, 7), each quaternion with the sign in which the motion arrives at it.
+    """Return a motion's poses (K, 7), each quaternion with the sign in which the motion arrives at it.
 
-    That is the hemisphere of the one before, unless a curve swings wide on its way.
+    That is the hemisphere of the one before, unless a curve makes a large rotation on its way.
     """
     if motion.interpolation not in CURVED:
         return motion.poses

@@ -1,4 +1,4 @@
-"""Where frames are and how they move, from what MuJoCo's kinematics says of bodies: compiled passes over frames."""
+"""Poses and motion of frames from MuJoCo's kinematics of bodies: compiled passes over frames."""
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 # The types are numba's, inferred.
@@ -39,12 +39,12 @@ def write_link_poses(xpos, xquat, links, mounts, poses):
 def write_frame_motion(
     xpos, xquat, cvel, cacc, subtree_com, gravity, carriers, roots, offsets, places, pose, twist, acceleration
 ):
-    """Write rows `places` (F,) of pose (S, 7), twist (S, 6) and acceleration (S, 6), as a FrameState has them.
+    """Write rows `places` (F,) of pose (S, 7), twist (S, 6) and acceleration (S, 6), as in a FrameState.
 
-    Frame f has the pose offsets[f] in body carriers[f], whose tree hangs on body roots[f]. MuJoCo's cvel and cacc
-    are [angular, linear], at the tree's centre of mass and along the axes of the world; cacc is spatial and starts
-    from an upward acceleration instead of gravity (MuJoCo, Computation, "Kinematics"; Featherstone, Rigid Body
-    Dynamics Algorithms, 2008, section 2.11).
+    Frame f has the pose offsets[f] in body carriers[f], whose tree has the root body roots[f]. MuJoCo's cvel and cacc
+    are [angular, linear], at the tree's centre of mass and along the axes of the world; cacc is spatial and starts from
+    an upward acceleration instead of gravity (MuJoCo, Computation, "Kinematics"; Featherstone, Rigid Body Dynamics
+    Algorithms, 2008, section 2.11).
     """
     for f in range(carriers.shape[0]):
         body, root, row = carriers[f], roots[f], places[f]

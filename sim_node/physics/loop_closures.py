@@ -14,9 +14,9 @@ from sim_node.world.bodies import LoopClosure
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
 
-# The two points by which a hinge is held are this far apart, m.
+# Distance between the two points that hold a hinge, m.
 HINGE_LENGTH = 0.1
-# Held as stiffly as MuJoCo can: the time constant of an error in timesteps, the part of a force that is met.
+# As stiff as MuJoCo allows: the time constant of an error in timesteps, and the impedance.
 TIMESTEPS, MET = 2.0, 0.9999
 
 Nodes = dict[int, mujoco.MjsBody]
@@ -26,12 +26,12 @@ Adder = Callable[[mujoco.MjSpec, LoopClosure, Pair, FloatArray], None]
 LOOP_CLOSURES: Registry[str, Adder] = Registry(
     "loop closure", shipped=("sim_node.physics.loop_closures",), group="sim_node.loop_closures"
 )
-# Registers what adds a loop closure of a kind. It gets the two bodies and the ends' poses (2, 7) in them.
+# Decorator that registers a function for a kind; its arguments include the bodies and the ends' poses (2, 7) in them.
 loop_closure = LOOP_CLOSURES.add
 
 
 def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: Nodes, offsets: Offsets) -> None:
-    """Add a world's loop closures to its model. Raises ValueError for a kind that has no constraint here."""
+    """Add a world's loop closures to its model. Raises ValueError for a kind without a constraint here."""
     for held in world.loop_closures:
         rows = [layout.frames.index(name) for name in held.frames]
         if any(row not in offsets for row in rows):
@@ -45,7 +45,7 @@ def add_loop_closures(spec: mujoco.MjSpec, world: World, layout: Layout, nodes: 
 
 
 def set_distances(model: mujoco.MjModel, world: World) -> None:
-    """What a distance is: MuJoCo counts a tendon's length from that of its reference state."""
+    """Set the lengths of distance constraints: MuJoCo measures a tendon's length relative to its reference state."""
     for held in world.loop_closures:
         if held.kind == "distance":
             tendon = model.tendon(held.name).id
@@ -64,7 +64,7 @@ def _connect(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatAr
 
 @loop_closure("hinge")
 def _pin(spec: mujoco.MjSpec, held: LoopClosure, bodies: Pair, ends: FloatArray) -> None:
-    """By two points of its axis."""
+    """Hold two points of the axis."""
     for k, along in enumerate((-HINGE_LENGTH / 2.0, HINGE_LENGTH / 2.0)):
         name = f"{held.name}#{k}"
         points = poses.compose(ends, (0.0, 0.0, along, 0.0, 0.0, 0.0, 1.0))

@@ -1,4 +1,4 @@
-"""Where the shapes are that follow keyframes: bodies without joints, below frames that move by themselves."""
+"""Poses of shapes that follow keyframes: bodies without joints, below frames with motions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_node.world.model import World
 
 
 def mocap_rows(layout: Layout) -> tuple[int, ...]:
-    """The rows of the frames on keyframes that carry bodies, through frames that stand still on them."""
+    """Return the rows of the keyframed frames that carry bodies, directly or through static frames."""
     moving = {row for row, _ in layout.moving}
     carriers = moving | {row for row, body in layout.bodies if body.type.parts}
     found = {next((above for above in layout.frames.chain(row) if above in carriers), 0) for row, _ in layout.bodies}
@@ -21,9 +21,9 @@ def mocap_rows(layout: Layout) -> tuple[int, ...]:
 
 
 class MocapBodies:
-    """The poses (K, 7) in the fixed frame of frames on keyframes, at any step of the world.
+    """The poses (K, 7) in the fixed frame of keyframed frames, at any step of the world.
 
-    It reads the rows of the column `pose` of these frames and what they hang on, at the instants of steps.
+    It evaluates the rows of the column `pose` of these frames and of their ancestors.
     """
 
     def __init__(self, rows: tuple[int, ...], world: World, layout: Layout, columns: Columns) -> None:
@@ -40,15 +40,15 @@ class MocapBodies:
         self._rows: IntArray = np.array([place[row] for row in rows], dtype=np.int64)
 
     def at(self, step: int) -> FloatArray:
-        """Where they are at a step (K, 7)."""
+        """Return their poses at a step (K, 7)."""
         time_ns = self._time.start_ns + step * self._time.step_ns
         self._poses[self._moving] = self._instants(np.array([time_ns]))[0]
         return self._frames.in_root(self._poses)[self._rows]
 
     def path(self, step: int, parts: int) -> FloatArray:
-        """Where they are at the ends of so many equal parts of the step that begins then (parts, K, 7).
+        """Return their poses at the ends of equal parts of the step that begins then (parts, K, 7).
 
-        In between they go straight and turn evenly.
+        In between they are interpolated linearly, rotations by slerp.
         """
         begins, here = self._next
         if begins != step:

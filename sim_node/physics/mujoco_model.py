@@ -41,7 +41,7 @@ _GEOMS = {
     "plane": mujoco.mjtGeom.mjGEOM_PLANE,
     "mesh": mujoco.mjtGeom.mjGEOM_MESH,
 }
-# Half lengths for MuJoCo, radii as they are.
+# MuJoCo uses half lengths; radii are unchanged.
 _HALVED = {"box": (0.5, 0.5, 0.5), "cylinder": (1.0, 0.5), "capsule": (1.0, 0.5)}
 # Of one MuJoCo body. A carrier between two weighs (kg, kg m^2) just enough not to be refused.
 MAX_DOFS, CARRIER_MASS = 6, 1e-12
@@ -52,20 +52,21 @@ mujoco.set_mju_user_warning(logging.getLogger("sim_node.physics").info)
 
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """A MuJoCo model, what it was compiled from, and where the frames of the world are in it.
+    """A MuJoCo model, its specification, and the places of the world's frames in it.
 
-    Every frame but those on keyframes is fixed to a body of MuJoCo, its carrier, at a constant pose.
+    Every frame except keyframed ones is fixed to a body of MuJoCo, its carrier, at a constant pose.
 
     Attributes:
         model: The compiled model.
-        spec: What it was compiled from.
-        links: Of each link that joints move (L, 3): its row in the frame table, the body that it is, and the body that
-            its parent frame is fixed to.
+        spec: The specification that it was compiled from.
+        links: Of each link that joints move (L, 3): its row in the frame table, its body, and the body that its parent
+            frame
+            is fixed to.
         mounts: The pose (L, 7) of that parent frame in that body.
         qpos, qvel, ctrl, act: The initial state.
-        carriers: The MuJoCo body (N,) that each frame is fixed to, -1 where keyframes carry it.
+        carriers: The MuJoCo body (N,) that each frame is fixed to, -1 for keyframed ones.
         offsets: The pose (N, 7) of each frame in that body.
-        solids: The MuJoCo body (N,) whose shapes each frame is fixed to, those on keyframes too; 0 for none.
+        solids: The MuJoCo body (N,) whose shapes each frame is fixed to, keyframed ones included; 0 for none.
         followed: The rows of the frames that are MuJoCo's mocap bodies, in their order.
     """
 
@@ -84,7 +85,7 @@ class Compiled:
 
 
 def compile_model(world: World, layout: Layout) -> Compiled:
-    """The model of a checked world at its initial state."""
+    """Compile the model of a checked world, with its initial state."""
     physics = world.physics
     spec = mujoco.MjSpec()
     for name, value in physics.options.items():
@@ -94,7 +95,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.gravity = physics.gravity
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    # A run that blows up is told, not started over.
+    # A diverging run is reported, not reset automatically.
     spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_AUTORESET
 
     nodes = {0: spec.worldbody}
@@ -103,7 +104,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
-    # Whatever carries comes first: a model's links lie below the row that it is attached to.
+    # Carriers come first: a model's links lie below the row that it is attached to.
     waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
     for row, body in (*layout.bodies, (len(layout.frames), None)):
         while waiting and waiting[0][0] < row:
@@ -127,13 +128,13 @@ def compile_model(world: World, layout: Layout) -> Compiled:
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
-    """Whether MuJoCo's free joint does for it: at top level, along the fixed frame's axes, without springs."""
+    """Return whether MuJoCo's free joint can be used: at top level, along the fixed frame's axes, without springs."""
     along = np.array_equal(mount[3:], poses.IDENTITY[3:])
     return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None and not body.anchor.any()
 
 
 def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
-    """Of each row what it is fixed to (the row of an anchor, 0 for the fixed frame) and its pose in that."""
+    """Return for each row what it is fixed to (the row of an anchor, 0 for the fixed frame) and its pose in that."""
     keyframed = {row for row, _ in layout.moving}
     found: dict[int, tuple[int, FloatArray]] = {0: (0, np.array(poses.IDENTITY))}
     for row, parent in enumerate(layout.frames.parents.tolist()):
@@ -146,13 +147,13 @@ def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[i
 
 
 def _mount(layout: Layout, offsets: dict[int, tuple[int, FloatArray]], row: int, body: Body) -> tuple[int, FloatArray]:
-    """The row of the body (or the fixed frame) that a body hangs on, and its joint frame's pose there."""
+    """Return the row of the body (or the fixed frame) that a body is attached to, and its joint frame's pose there."""
     anchor, mount = offsets[int(layout.frames.parents[row])]
     return anchor, mount if body.type.parts else poses.compose(mount, layout.poses[row])
 
 
 def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: bool) -> mujoco.MjsBody:
-    """A body on its joint. MuJoCo allows six degrees of freedom in each: before more of them comes a carrier."""
+    """Add a body on its joint. MuJoCo allows six degrees of freedom per body: more need a carrier in between."""
     node = above.add_body(name=body.name, pos=mount[:3], quat=_wxyz(mount[3:]))
     if is_free:
         node.add_freejoint(name=f"{body.name}#0")
@@ -207,7 +208,7 @@ def _compiled(
     followed: tuple[int, ...],
 ) -> Compiled:
     with warnings.catch_warnings():
-        if world.models:  # what MuJoCo has against them was told when they were read
+        if world.models:  # MuJoCo's warnings about them were reported when they were read
             warnings.simplefilter("ignore", UserWarning)
         model = spec.compile()
     qpos, qvel, ctrl, act = np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
@@ -272,7 +273,7 @@ def _start_body(
 
 
 def _in_mujoco(joint: JointType, q: FloatArray) -> FloatArray:
-    """The positions (q_size,) of a joint in MuJoCo's order: quaternions of balls as w x y z."""
+    """Return the positions (q_size,) of a joint in MuJoCo's order: quaternions of balls as w x y z."""
     values, at = np.array(q), 0
     for part in joint.parts:
         if part.kind == "ball":
@@ -282,5 +283,5 @@ def _in_mujoco(joint: JointType, q: FloatArray) -> FloatArray:
 
 
 def _wxyz(quaternion: FloatArray) -> FloatArray:
-    """MuJoCo's order of [x y z w]."""
+    """Return [x y z w] in MuJoCo's order."""
     return np.asarray(quaternion[[3, 0, 1, 2]])

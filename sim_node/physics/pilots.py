@@ -1,4 +1,4 @@
-"""Pilots: the built-in controller and its missions on the vehicles of a world, in banks of one rate."""
+"""Pilots: the built-in controller and its missions for the vehicles of a world, in banks of one rate."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class PilotBank:
     """Pilots of neighbouring vehicles that command together, every `every` timesteps.
 
-    rows: their vehicles in the order of the world; rotors: the rotors of those in the order of all. count: how many
-    vehicles they are.
+    rows: their vehicles in the order of the world; rotors: their rotors in the order of all rotors. count: number of
+    vehicles.
     """
 
     def __init__(self, world: World, layout: Layout, compiled: Compiled, rows: range, every: int) -> None:
@@ -50,11 +50,11 @@ class PilotBank:
         self._memory = np.zeros((len(rows), MEMORY))
 
     def remember_in(self, integrals: FloatArray, missions: FloatArray) -> None:
-        """Keeps what it remembers in integrals (V, 3) and missions (V, MEMORY), zeros at the start."""
+        """Use integrals (V, 3) and missions (V, MEMORY) as the state; zeros at the start."""
         self._controller.integrals, self._memory = integrals, missions
 
     def command(self, states: FloatArray, commands: FloatArray) -> None:
-        """Writes the commands (R,) of its vehicles' rotors from their states (V, 13)."""
+        """Write the commands (R,) of the vehicles' rotors from their states (V, 13)."""
         fly_missions(
             states,
             self._pilots,
@@ -69,9 +69,9 @@ class PilotBank:
 
 
 def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[PilotBank, ...]:
-    """The banks of a world's pilots, each of neighbours with the same rate, so that their rows are slices.
+    """Return the banks of a world's pilots, each of neighbours with the same rate, so that their rows are slices.
 
-    Raises WorldError for vehicles that their rotors do not command.
+    Raises WorldError for vehicles whose rotors cannot command them.
     """
     problems = [fault for vehicle in world.vehicles if vehicle.pilot for fault in _misfits(vehicle, compiled, world)]
     if problems:
@@ -88,7 +88,7 @@ def pilot_banks(world: World, layout: Layout, compiled: Compiled) -> tuple[Pilot
 
 
 def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
-    """What a controller knows of a vehicle: with what is fixed to its body, as MuJoCo has it."""
+    """Return the airframe of a vehicle, including what is fixed to its body, from the compiled model."""
     model, rotors = compiled.model, vehicle.rotors
     body = model.body(vehicle.body).id
     axes = quaternions.to_matrix(model.body_iquat[body][[1, 2, 3, 0]])
@@ -106,14 +106,14 @@ def airframe_of(vehicle: Multirotor, compiled: Compiled) -> Airframe:
 
 
 def mission_of(vehicle: Multirotor, layout: Layout, compiled: Compiled) -> FloatArray:
-    """The take-off and the waypoints (W, 7) of a vehicle's pilot, as of fly_missions; none without a pilot."""
+    """Return the take-off and the waypoints (W, 7) of a vehicle's pilot, as in fly_missions; (0, 7) without one."""
     if vehicle.pilot is None:
         return np.zeros((0, 7))
     return _waypoint_rows(vehicle, vehicle.pilot, layout, compiled)
 
 
 def _timesteps(vehicle: Multirotor, timestep: float) -> int:
-    """The period of a vehicle's pilot, 0 where none flies it in this run: an autopilot takes its mission."""
+    """Return the period of a vehicle's pilot in timesteps; 0 if no pilot flies it, or an autopilot does."""
     pilot = vehicle.pilot
     return 0 if pilot is None or vehicle.autopilot is not None else max(round(1.0 / (pilot.rate * timestep)), 1)
 
@@ -143,7 +143,7 @@ def _pilot_row(pilot: Pilot) -> tuple[float, ...]:
 
 
 def _waypoint_rows(vehicle: Multirotor, pilot: Pilot, layout: Layout, compiled: Compiled) -> FloatArray:
-    """The take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
+    """Return the take-off and the waypoints (W, 7) of a mission, in the fixed frame."""
     row, body = next((row, body) for row, body in layout.bodies if body.name == vehicle.body)
     parent = _parent_pose(layout, compiled, row)
     start = poses.compose(parent, _start(body))
@@ -161,6 +161,6 @@ def _start(body: Body) -> FloatArray:
 
 
 def _parent_pose(layout: Layout, compiled: Compiled, row: int) -> FloatArray:
-    """Where the frame that a body hangs on is in the fixed frame, which still carries it."""
+    """Return the pose of a body's parent frame in the fixed frame; the parent is static."""
     parent = int(layout.frames.parents[row])
     return np.array(compiled.offsets[parent])

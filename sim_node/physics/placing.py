@@ -1,4 +1,4 @@
-"""Where bodies and joints are in MuJoCo's arrays, to read and set them by number."""
+"""Places of bodies and joints in MuJoCo's arrays, to get and set their values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _XYZW = np.array([1, 2, 3, 0])
 class PlacedBody:
     """A body in MuJoCo's arrays.
 
-    now: a copy of the present state, to evaluate without touching what the next step starts from.
+    now: returns a copy of the present state, to evaluate without changing what the next step starts from.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class PlacedBody:
         self._kinds = [_KINDS[int(model.jnt_type[joint])] for joint in self._joints]
 
     def pose(self) -> FloatArray:
-        """(7,) in the fixed frame."""
+        """Return the pose (7,) in the fixed frame."""
         now = self._kinematics()
         return np.concatenate([now.xpos[self._id], now.xquat[self._id][_XYZW]])
 
     def set_pose(self, pose: FloatArray) -> None:
-        """Raises ValueError where its joint does not let it go everywhere, and for what is no pose."""
+        """Set the pose. Raises ValueError if its joint cannot reach all poses, or the pose is invalid."""
         self._need_free("pose")
         if np.abs(pose[:3]).max() > MAX_DISTANCE:
             raise ValueError(f"{self._name!r}: pose {pose.tolist()} is farther than {MAX_DISTANCE:g} m")
@@ -71,11 +71,11 @@ class PlacedBody:
         qpos[q_at : q_at + 3], qpos[q_at + 3 : q_at + 7][_XYZW] = way, relative
 
     def twist(self) -> FloatArray:
-        """(6,) [linear, angular] of its origin, along the fixed frame's axes."""
+        """Return the twist (6,) [linear, angular] of its origin, along the fixed frame's axes."""
         return np.asarray(self._jacobian() @ self._data.qvel)
 
     def set_twist(self, twist: FloatArray) -> None:
-        """Raises ValueError where its joint does not let it move everywhere."""
+        """Set the twist. Raises ValueError if its joint cannot produce all twists."""
         self._need_free("twist")
         dof = int(self._model.jnt_dofadr[self._joints[0]])
         jacobian, own = self._jacobian(), slice(dof, dof + 6)
@@ -84,7 +84,7 @@ class PlacedBody:
         self._data.qvel[own] = np.linalg.solve(jacobian[:, own], twist - jacobian @ others)
 
     def wrench(self) -> FloatArray:
-        """Its row of the column `wrench`. Raises ValueError for a body that no force moves."""
+        """Return its row of the column `wrench`. Raises ValueError for a body that no force moves."""
         body = self._id
         while body and not self._model.body_dofnum[body]:
             body = int(self._model.body_parentid[body])
@@ -112,7 +112,7 @@ class PlacedBody:
         return now
 
     def _jacobian(self) -> FloatArray:
-        """(6, nv): of the velocity of its origin, and of its rotation."""
+        """Return the Jacobian (6, nv) of the velocity of its origin and of its angular velocity."""
         now = self._kinematics()
         mujoco.mj_comPos(self._model, now)
         jacobian = np.zeros((6, self._model.nv))
@@ -121,43 +121,43 @@ class PlacedBody:
 
 
 class PlacedJoint:
-    """A joint in MuJoCo's arrays: which of qpos and qvel are its numbers, and what its positions count from."""
+    """A joint in MuJoCo's arrays: its elements of qpos and qvel, and the offset of its positions."""
 
     def __init__(self, name: str, data: mujoco.MjData, q: list[int], qd: list[int], turns: list[int]) -> None:
-        """turns: where in its position quaternions [x y z w] begin."""
+        """turns: where quaternions [x y z w] begin in its position."""
         self._name, self._data, self._q, self._qd, self._turns = name, data, np.array(q), np.array(qd), turns
         self.q_size, self.qd_size = len(q), len(qd)
         self.origin = np.zeros(len(q))
 
     def position(self) -> FloatArray:
-        """(q_size,)."""
+        """Return the position (q_size,)."""
         return np.asarray(self._data.qpos[self._q] - self.origin)
 
     def set_position(self, position: FloatArray) -> None:
-        """Raises ValueError for a quaternion that is none."""
+        """Set the position. Raises ValueError for a quaternion that is not of unit length."""
         position = np.array(position)
         for at in self._turns:
             position[at : at + 4] = _unit(self._name, "position", position[at : at + 4])
         self._data.qpos[self._q] = position + self.origin
 
     def velocity(self) -> FloatArray:
-        """(qd_size,)."""
+        """Return the velocity (qd_size,)."""
         return np.asarray(self._data.qvel[self._qd])
 
     def set_velocity(self, velocity: FloatArray) -> None:
-        """Of any size."""
+        """Set the velocity (qd_size,)."""
         self._data.qvel[self._qd] = velocity
 
 
 def bodies_of(
     compiled: Compiled, layout: Layout, data: mujoco.MjData, now: Callable[[], mujoco.MjData], wrench: FloatArray
 ) -> dict[str, PlacedBody]:
-    """The bodies of a world and those of its models, by name."""
+    """Return the bodies of a world and those of its models, by name."""
     return {link.name: PlacedBody(link.name, compiled.model, data, now, wrench) for _, link in layout.links}
 
 
 def joints_of(compiled: Compiled, layout: Layout, data: mujoco.MjData) -> dict[str, PlacedJoint]:
-    """The joints of a world by name: those of bodies under the names of these, those of models under their own."""
+    """Return the joints of a world by name: those of bodies by the bodies' names, those of models by their own."""
     model = compiled.model
     found = {}
     for _, link in layout.links:
@@ -178,9 +178,9 @@ def joints_of(compiled: Compiled, layout: Layout, data: mujoco.MjData) -> dict[s
 def joint_reader(
     model: mujoco.MjModel, data: mujoco.MjData, evaluate: Callable[[], None], names: Sequence[str]
 ) -> Callable[[], FloatArray]:
-    """Return a function that gives (3, J): positions, velocities and efforts of actuators of hinges and slides.
+    """Return a function for (3, J): positions, velocities and actuator efforts of hinges and slides.
 
-    names: as world/layout.py gives them, joints_below; evaluate: works out the forces of the present state.
+    names: as `joints_below` of world/layout.py returns them; evaluate: computes the forces of the present state.
     """
 
     def id_of(name: str) -> int:
@@ -200,7 +200,7 @@ def joint_reader(
 
 
 def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) -> PlacedJoint:
-    """Some MuJoCo joints as one, their numbers one after the other."""
+    """Combine MuJoCo joints to one, their values one after the other."""
     q: list[int] = []
     qd: list[int] = []
     turns: list[int] = []

@@ -1,7 +1,7 @@
-"""The process that draws what cameras see: python -m sim_node.physics.render_worker, started by `cameras`.
+"""The process that renders camera images: python -m sim_node.physics.render_worker, started by `cameras`.
 
-It knows numpy and MuJoCo only. A byte on its standard input names a slot of the shared memory that holds a request,
-the same byte comes back on its standard output when the pictures are there. It ends when its input does.
+It imports only numpy and MuJoCo. A byte on its standard input names a slot of the shared memory that holds a request;
+the same byte on its standard output reports that the images are ready. It ends when its input is closed.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# Shapes that a scene may have: more are left out.
+# Maximum number of shapes in a scene; further ones are not rendered.
 MAX_SHAPES = 20_000
 READY = b"ready\n"
 
 
 @dataclass(frozen=True)
 class Slots:
-    """Where requests and pictures are in the shared memory.
+    """Places of requests and images in the shared memory.
 
     Each of `count` slots has numbers float64 (a group of lenses by index, a pose [x y z qx qy qz qw] for each lens,
-    qpos, mocap_pos, mocap_quat), then pixels bytes: the pictures one after another.
+    qpos, mocap_pos, mocap_quat), then pixels bytes: the images one after another.
     """
 
     count: int
@@ -36,11 +36,11 @@ class Slots:
 
     @property
     def size(self) -> int:
-        """Bytes of all slots."""
+        """Size of all slots, bytes."""
         return self.count * (8 * self.numbers + self.pixels)
 
     def views(self, memory: mmap.mmap) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.uint8]]:
-        """The numbers (count, numbers) and pixels (count, pixels) of all slots."""
+        """Return the numbers (count, numbers) and pixels (count, pixels) of all slots."""
         split = 8 * self.numbers * self.count
         numbers: npt.NDArray[np.float64] = np.frombuffer(memory, np.float64, self.numbers * self.count)
         pixels: npt.NDArray[np.uint8] = np.frombuffer(memory, np.uint8, self.pixels * self.count, split)
@@ -48,33 +48,33 @@ class Slots:
 
 
 def main() -> None:
-    """Draws until the input ends. The first line out is `ready`, or why nothing can be drawn."""
+    """Render until the input is closed. The first line of output is `ready`, or why nothing can be rendered."""
     order = json.loads(sys.argv[1])
     try:
-        artist = Artist(order["model"], order["groups"])
+        renderer = OffscreenRenderer(order["model"], order["groups"])
     except Exception as error:
         order["failed"].append(f"{os.environ.get('MUJOCO_GL', 'default')}: {_in_short(error)}")
         if order["backends"]:
-            # A library of OpenGL cannot be exchanged in a process that has loaded one.
+            # A process cannot switch to another OpenGL library.
             environment = {**os.environ, "MUJOCO_GL": order["backends"].pop(0)}
             os.execve(sys.executable, [sys.executable, "-m", __spec__.name, json.dumps(order)], environment)
         os.write(1, f"{'; '.join(order['failed'])}\n".encode())
         return
     slots = Slots(*order["slots"])
     numbers, pixels = slots.views(mmap.mmap(order["memory"], slots.size))
-    # What libraries print goes where errors go.
+    # Output of libraries goes to standard error.
     done = os.dup(1)
     os.dup2(2, 1)
     os.write(done, READY)
-    # Who asked may be gone before the pictures are there.
+    # The parent may have ended before the images are ready.
     with suppress(BrokenPipeError):
         while slot := os.read(0, 1):
-            artist.draw(numbers[slot[0]], pixels[slot[0]])
+            renderer.render(numbers[slot[0]], pixels[slot[0]])
             os.write(done, slot)
 
 
-class Artist:
-    """Draws a model's shapes off screen. groups: of lenses, each a mapping of the fields of a Lens."""
+class OffscreenRenderer:
+    """Renders a model's shapes off screen. groups: of lenses, each a mapping of the fields of a Lens."""
 
     def __init__(self, model_path: str, groups: list[list[dict[str, Any]]]) -> None:
         import mujoco
@@ -96,8 +96,8 @@ class Artist:
         self._camera = mujoco.MjvCamera()
         self._camera.type = mujoco.mjtCamera.mjCAMERA_USER
 
-    def draw(self, numbers: npt.NDArray[np.float64], pixels: npt.NDArray[np.uint8]) -> None:
-        """Draws what a slot's numbers ask for into its pixels."""
+    def render(self, numbers: npt.NDArray[np.float64], pixels: npt.NDArray[np.uint8]) -> None:
+        """Render the request in a slot's numbers to its pixels."""
         mujoco, model, data = self._mujoco, self._model, self._data
         lenses = self._groups[int(numbers[0])]
         poses = numbers[1 : 1 + 7 * len(lenses)].reshape(-1, 7)
@@ -116,7 +116,7 @@ class Artist:
             at += picture.nbytes
 
     def _aim(self, lens: dict[str, Any], pose: npt.NDArray[np.float64]) -> None:
-        """Sets the scene's eye at a camera's pose, FLU axes, and puts the shapes into the scene."""
+        """Set the scene's camera to a pose, FLU axes, and update the shapes of the scene."""
         axes = np.empty(9)
         self._mujoco.mju_quat2Mat(axes, pose[[6, 3, 4, 5]])
         forward, _, up = axes.reshape(3, 3).T
@@ -131,13 +131,13 @@ class Artist:
         self._mujoco.mjv_updateScene(self._model, self._data, self._options, None, self._camera, every, self._scene)
 
     def _colours(self, lens: dict[str, Any]) -> npt.NDArray[np.uint8]:
-        """Red, green, blue (height, width, 3), from the upper left."""
+        """Return red, green, blue (height, width, 3), from the upper left."""
         rows = np.empty((lens["height"], lens["width"], 3), dtype=np.uint8)
         self._render(rows, None, lens, self._of_colours)
         return np.ascontiguousarray(rows[::-1])
 
     def _depth(self, lens: dict[str, Any]) -> npt.NDArray[np.float32]:
-        """Distances along the view (height, width) in m, from the upper left; inf beyond `far` (REP 118)."""
+        """Return distances along the optical axis (height, width), m, upper left first; inf beyond `far` (REP 118)."""
         rows = np.empty((lens["height"], lens["width"]), dtype=np.float32)
         # The sky is a box around the shapes.
         self._scene.flags[self._mujoco.mjtRndFlag.mjRND_SKYBOX] = 0
@@ -156,7 +156,7 @@ class Artist:
         self._mujoco.mjr_readPixels(colours, depths, view, context)
 
     def _context(self, samples: int) -> Any:
-        """What OpenGL knows of the model, and a buffer of so many samples per pixel. Raises RuntimeError."""
+        """Return an OpenGL context of the model with a buffer of some samples per pixel. Raises RuntimeError."""
         mujoco = self._mujoco
         self._model.vis.quality.offsamples = samples
         context = mujoco.MjrContext(self._model, mujoco.mjtFontScale.mjFONTSCALE_100)

@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from sim_node.sensors.truth import FrameState
 
 
-# Timesteps between which a signal is heeded.
+# Timesteps between two checks for signals.
 IN_ONE_GO = 1000
 
 
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
-    """The engine of a world's bodies. Raises WorldError where there is no MuJoCo, or it refuses the world."""
+    """Return the engine of a world's bodies. Raises WorldError if MuJoCo is missing or refuses the world."""
     shaped = any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
     need_mujoco(world)
-    # Here and not above: worlds without bodies start without it.
+    # Imported here: worlds without bodies do not need it.
     from sim_node.physics.mujoco_model import compile_model
 
     try:
@@ -53,8 +53,19 @@ def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBo
 class RigidBodyEngine:
     """Integrates the bodies of a world with a fixed timestep; its state is MuJoCo's.
 
-    model, data: MuJoCo's own, for what this class does not show; data's positions of bodies are those of the last
-    evaluation of the dynamics, not of the state. wind: the air around them.
+    Args:
+        compiled: MuJoCo's model of the world, with the rows of its links and frames.
+        world: The world, assembled.
+        layout: The layout of its frames.
+        columns: The columns of the run, in which the state is declared and the links' rows of `pose` are claimed.
+
+    Attributes:
+        model: The `mujoco.MjModel`, for what this class does not offer.
+        data: The `mujoco.MjData`. Its body poses are those of the last evaluation of the dynamics, not of the state.
+        wind: The air around the bodies.
+        bodies: Records of the bodies by name, for handles.
+        joints: Records of the joints by name, for handles.
+        vehicles: Records of the vehicles by name, for handles.
     """
 
     def __init__(self, compiled: Compiled, world: World, layout: Layout, columns: Columns) -> None:
@@ -69,12 +80,12 @@ class RigidBodyEngine:
         self._frames = layout.frames
         self.model = compiled.model
         self.data = mujoco.MjData(self.model)
-        # A copy of the state, to be evaluated or integrated on: the run's own goes on from what it holds.
+        # A copy of the state, to be evaluated or integrated, so that the run's own state is not changed.
         self._ahead = mujoco.MjData(self.model)
         placed = self._ahead.xpos, self._ahead.xquat
         self._write_poses = partial(write_link_poses, *placed, compiled.links, compiled.mounts)
         self._kinematics = partial(mujoco.mj_kinematics, self.model, self._ahead)
-        # All that it depends on, as bytes: numpy's own copy would take three times as long.
+        # The positions, as bytes: numpy's own copy would take three times as long.
         parts = [part for part in ("qpos", "mocap_pos", "mocap_quat") if getattr(self.data, part).size]
         self._positions = [[memoryview(getattr(d, p)).cast("B") for d in (self._ahead, self.data)] for p in parts]
         self._substeps = world.physics.substeps(world.time.step_ns)
@@ -84,13 +95,13 @@ class RigidBodyEngine:
         columns.claim("pose", [layout.frames.names[row] for row in compiled.links[:, 0]])
         self.wind = WindField(world.wind, self.model.opt.timestep)
         self.wind.declare(columns)
-        # What nothing can move is not stepped, and not pushed.
+        # Without degrees of freedom there is nothing to step, and no force acts.
         self._moves = self.model.nv > 0
         self._force_elements: Mapping[str, ForceElement] = {}
         declared: list[str] = []
         if self._moves:
             self._force_elements, declared = force_elements_for(world, layout, compiled, self.data, self.wind, columns)
-        wrench = declare_state(columns, self.model, self.data, pushed=bool(self._force_elements))
+        wrench = declare_state(columns, self.model, self.data, forced=bool(self._force_elements))
         self._checkpoint = columns.checkpoint(("wrench", *declared) if self._force_elements else ())
         # As bytes: between two timesteps numpy's own copy would take three times as long.
         self._applied, self._wrench = memoryview(self.data.xfrc_applied).cast("B"), memoryview(wrench.data).cast("B")
@@ -102,7 +113,7 @@ class RigidBodyEngine:
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 
     def reset(self, seed: int) -> None:
-        """Goes back to the initial state; bodies themselves draw nothing at random."""
+        """Go back to the initial state. Wind and force elements draw their random numbers from `seed`."""
         # The state whose motion and forces `data` holds, with that of the force elements.
         self._evaluated: list[bytes] | None = None
         self._mujoco.mj_resetData(self.model, self.data)
@@ -118,7 +129,7 @@ class RigidBodyEngine:
                 force_element.reset(seed)
 
     def step(self, steps: int) -> None:
-        """Advances by whole steps of the world, without the interpreter's lock."""
+        """Advance by whole steps of the world. MuJoCo integrates without holding the interpreter's lock."""
         if not self._moves:
             self._evaluated = None
             self._pass(steps)
@@ -133,7 +144,7 @@ class RigidBodyEngine:
     def write(self, poses: FloatArray, ahead_ns: int) -> None:
         """Write the pose of each link that joints move, in its parent frame, to its row of poses (N, 7).
 
-        Between two steps the bodies are integrated on from the last one, in a copy.
+        Between two steps a copy of the bodies is integrated from the last step.
 
         Raises:
             Diverged: The state is not finite.
@@ -154,11 +165,20 @@ class RigidBodyEngine:
 
     @property
     def carried(self) -> IntArray:
-        """The bodies, and the frames that are fixed to them."""
+        """The rows (K,) of the bodies and of the frames that are fixed to them."""
         return np.flatnonzero(self._compiled.carriers > 0)
 
     def observer(self, rows: IntArray, state: FrameState, places: IntArray) -> Callable[[], None]:
-        """A function that evaluates the dynamics of the present step, and writes how frames move."""
+        """Return a function that evaluates the dynamics of the present step and writes the motion of frames.
+
+        Args:
+            rows: Rows (K,) of the frames, all of them in `carried`.
+            state: The state to write to, in the fixed frame.
+            places: The rows (K,) of `state` to write, in the order of `rows`.
+
+        Returns:
+            The function; it takes no arguments and writes pose, twist and acceleration.
+        """
         from sim_node.physics.kinematics import write_frame_motion
 
         carriers = self._compiled.carriers[rows]
@@ -176,13 +196,13 @@ class RigidBodyEngine:
         return observe
 
     def environment(self) -> Environment:
-        """Its bodies and shapes, as they are at the present step."""
+        """Return the shapes, wind, contacts and joints that sensors perceive at the present step."""
         from sim_node.physics.environment import BodyEnvironment
 
         return BodyEnvironment(self._compiled, self.data, self._frames, self.wind, self._evaluate)
 
     def energy(self) -> float:
-        """Kinetic and potential energy of all bodies, springs included, in J."""
+        """Return the kinetic and potential energy of all bodies, including springs, J."""
         now = self._now()
         self._mujoco.mj_forward(self.model, now)
         self._mujoco.mj_energyPos(self.model, now)
@@ -200,10 +220,10 @@ class RigidBodyEngine:
             timesteps -= IN_ONE_GO
 
     def _step_in_two_halves(self, timesteps: int) -> None:
-        """Force elements act between the halves of MuJoCo's timestep: positions and velocities are known by then."""
+        """Apply force elements between the halves of MuJoCo's timestep, when positions and velocities are known."""
         step1, step2, model, data = self._mujoco.mj_step1, self._mujoco.mj_step2, self.model, self.data
         act, advance = self._act, self.wind.advance
-        # The first half of a state that was evaluated has been done.
+        # The first half is done already if the state was evaluated.
         done = self._evaluated is not None and self._state_now() == self._evaluated
         self._evaluated = None
         for _ in range(timesteps):
@@ -215,7 +235,7 @@ class RigidBodyEngine:
             advance()
 
     def _step_whole(self, timesteps: int) -> None:
-        """Runge-Kutta's timestep has no halves: positions and velocities are evaluated before it."""
+        """Apply force elements before each Runge-Kutta timestep, after evaluating positions and velocities."""
         model, data = self.model, self.data
         self._evaluated = None
         for _ in range(timesteps):
@@ -227,14 +247,14 @@ class RigidBodyEngine:
             self.wind.advance()
 
     def _pass(self, steps: int) -> None:
-        """Time passes for what only stands or follows keyframes."""
+        """Advance time for bodies that are static or follow keyframes."""
         done = self._done() + steps
         self.wind.advance(steps * self._substeps)
         self.data.time = done * self._substeps * self.model.opt.timestep
         self._follow(done)
 
     def _done(self) -> int:
-        """The steps of the world since the run's start, by MuJoCo's time."""
+        """Return the number of steps of the world since the run's start, by MuJoCo's time."""
         return round(float(self.data.time / (self.model.opt.timestep * self._substeps)))
 
     def _follow(self, step: int) -> None:
@@ -242,7 +262,7 @@ class RigidBodyEngine:
             self._place(self._mocap_bodies.at(step))
 
     def _place(self, poses: FloatArray) -> None:
-        """Puts what follows keyframes to poses (K, 7)."""
+        """Set the mocap bodies to poses (K, 7)."""
         self.data.mocap_pos[:] = poses[:, :3]
         self.data.mocap_quat[:] = poses[:, [6, 3, 4, 5]]
 
@@ -258,9 +278,9 @@ class RigidBodyEngine:
             raise
 
     def _evaluate(self) -> None:
-        """Works out all motion and forces of the present state, and puts back what the next step starts from.
+        """Compute all motion and forces of the present state, and restore what the next step starts from.
 
-        Sensors and autopilots ask for it at the same instant: of the same state, commands included, it is done once.
+        Sensors and autopilots call it at the same instant: for one state, commands included, it is computed once.
         """
         model, data = self.model, self.data
         now = self._state_now()
@@ -278,19 +298,19 @@ class RigidBodyEngine:
         self._mujoco.mj_setState(model, data, self._buffer, self._full_state)
 
     def _state_now(self) -> list[bytes]:
-        """Of the bodies, which is in `_buffer` then too, of what pushes them, and of the force elements."""
+        """Return the state of bodies (also left in `_buffer`), of wrenches and of force elements."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
         bodies = self._buffer.tobytes()
         return [bodies, *self._checkpoint.save()] if self._force_elements else [bodies]
 
     def _now(self) -> MjData:
-        """A copy of the present state: evaluating it must not touch what the next step starts from."""
+        """Return a copy of the present state: evaluating it must not change what the next step starts from."""
         self._mujoco.mj_getState(self.model, self.data, self._buffer, self._full_state)
         self._mujoco.mj_setState(self.model, self._ahead, self._buffer, self._full_state)
         return self._ahead
 
     def _integrate_ahead(self, ahead_ns: int) -> None:
-        """Bring the copy to the state that much later: whole timesteps, and a shorter one for what is left."""
+        """Integrate the copy ahead: whole timesteps, and a shorter one for the rest."""
         now, timestep = self._now(), self.model.opt.timestep
         whole, rest = divmod(ahead_ns * 1e-9, timestep)
         if whole:

@@ -1,4 +1,4 @@
-"""Rotors in the air: their speeds, thrusts, torques and drag, and the drag of the bodies that they carry."""
+"""Rotors: their speeds, thrusts, torques and drag, and the drag of the bodies that carry them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _Indices = npt.NDArray[np.int64]
 
 
 def rotor_rows(rotors: tuple[Rotor, ...], centre: FloatArray, timestep: float) -> FloatArray:
-    """The table (R, 17) of `push`: where each rotor is from the body's centre of mass, and what it does.
+    """Return the table (R, 17) of `push`: each rotor's position from the body's centre of mass, and its parameters.
 
-    [x y z, axis x y z, thrust coefficient, torque over thrust against its spin, drag coefficient, least and span of its
-    speed, then faster and slower: what is left of a change of speed after a timestep, and on the mean during it of the
-    change and of its square].
+    [x y z, axis x y z, thrust coefficient, torque over thrust against its spin, drag coefficient, minimum and span of
+    its speed, then for speeding up and for slowing down: what is left of a change of speed after a timestep, and on the
+    mean during it of the change and of its square].
     """
     rows = np.zeros((len(rotors), 17))
     for row, rotor in zip(rows, rotors, strict=True):
@@ -43,7 +43,7 @@ def observe(
     bodies: _Indices,
     states: FloatArray,
 ) -> None:
-    """Writes states (V, 13) of vehicles from MuJoCo's arrays of bodies (B, ...); bodies (V, 2): theirs, their roots.
+    """Write states (V, 13) of vehicles from MuJoCo's arrays of bodies (B, ...); bodies (V, 2): theirs, their roots.
 
     A row is [x y z qx qy qz qw vx vy vz wx wy wz]: the centre of mass and the body's attitude in the world, and their
     velocities along the world's axes. MuJoCo's cvel is about the centre of mass of the root's whole tree.
@@ -80,16 +80,15 @@ def push(
     speeds: FloatArray,
     wrenches: FloatArray,
 ) -> None:
-    """Turns rotors at speeds (R,) on for a timestep under commands (R,), and adds what they do to wrenches (B, 6).
+    """Advance rotors at speeds (R,) by a timestep under commands (R,), and add their wrenches to wrenches (B, 6).
 
     It observes the vehicles first. air (V, 3): velocity of the air at each, m/s. drags (V, 6): linear and quadratic
-    along the body's axes. The rotors of vehicle v are rows first[v] to first[v + 1] of the table (R, 17) that
-    rotor_rows makes.
+    along the body's axes. The rotors of vehicle v are rows first[v] to first[v + 1] of the table (R, 17) of rotor_rows.
 
     A speed follows its command as a first-order lag, exactly: w = c + (w0 - c) exp(-t/T). Thrust is the mean of k w^2
-    over the timestep, so that what it adds to the momentum does not depend on the timestep. A command below 0 counts
-    as 0 and above 1 as 1; NaN stops the rotor, like 0. Drag of rotors: Martin & Salaun, The true role
-    of accelerometer feedback in quadrotor control, ICRA 2010, without flapping.
+    over the timestep, so that the impulse does not depend on the timestep. Commands are clipped to [0, 1]; NaN stops
+    the rotor, like 0. Drag of rotors: Martin & Salaun, The true role of accelerometer feedback in quadrotor control,
+    ICRA 2010, without flapping.
     """
     observe(xipos, xquat, cvel, subtree_com, bodies, states)
     for v in range(states.shape[0]):
@@ -97,7 +96,7 @@ def push(
         qx, qy, qz, qw = s[3], s[4], s[5], s[6]
         # Rows of the world's axes in the body's.
         xx, xy, xz, yx, yy, yz, zx, zy, zz = axes(qx, qy, qz, qw)
-        # Through the air, and turning, along the body's axes.
+        # Velocity relative to the air, and angular velocity, along the body's axes.
         ax, ay, az = s[7] - air[v, 0], s[8] - air[v, 1], s[9] - air[v, 2]
         ux, uy, uz = xx * ax + yx * ay + zx * az, xy * ax + yy * ay + zy * az, xz * ax + yz * ay + zz * az
         rx = xx * s[10] + yx * s[11] + zx * s[12]
@@ -119,7 +118,7 @@ def push(
             mean = target + change * r[at + 1]
             thrust = r[6] * (target * target + 2.0 * target * change * r[at + 1] + change * change * r[at + 2])
             px, py, pz, nx, ny, nz = r[0], r[1], r[2], r[3], r[4], r[5]
-            # The hub through the air; its part across the axis drags.
+            # The hub's velocity relative to the air; its component across the axis causes drag.
             hx, hy, hz = ux + ry * pz - rz * py, uy + rz * px - rx * pz, uz + rx * py - ry * px
             along = hx * nx + hy * ny + hz * nz
             drag = r[8] * mean

@@ -1,4 +1,4 @@
-"""Vehicles: their pilots' commands, or those from outside, to what their rotors do to their bodies."""
+"""Vehicles: from the commands of pilots, or those from outside, to the rotors' wrenches on bodies."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 def open_vehicles(
     world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
 ) -> Vehicles | None:
-    """The force element of all vehicles. Raises WorldError for a pilot whose vehicle its rotors do not command."""
+    """Return the force element of all vehicles. Raises WorldError if rotors cannot command a piloted vehicle."""
     return Vehicles(world, layout, compiled, data, wind, columns) if world.vehicles else None
 
 
 class Vehicles:
     """All vehicles of a world at once; each rotor has a row in the columns `motor_command` and `rotor_speed`.
 
-    vehicles: what the rest of a run may know of each, by name, in the order of the world.
+    vehicles: records of the vehicles, by name, in the order of the world.
     """
 
     def __init__(
         self, world: World, layout: Layout, compiled: Compiled, data: MjData, wind: WindField, columns: Columns
     ) -> None:
-        # Here and not above: worlds without vehicles start without compiled kernels.
+        # Imported here: worlds without vehicles do not need compiled kernels.
         from sim_node.physics.pilots import airframe_of, mission_of, pilot_banks
         from sim_node.physics.rotors import observe, push, rotor_rows
 
@@ -79,12 +79,12 @@ class Vehicles:
         }
 
     def reset(self, seed: int) -> None:
-        """Rotors at rest, commands at 0, missions at their beginning; nothing is drawn at random."""
+        """Reset rotors to rest, commands to 0 and missions to their start; there are no random numbers."""
         for array in self._memory:
             array[:] = 0
 
     def act(self) -> None:
-        """Has the pilots whose turn it is command, and the rotors push."""
+        """Let the pilots command that are due, and apply the wrenches of rotors."""
         if self._pilots:
             timesteps = self._timesteps[0]
             for every, command, states, commands in self._pilots:
@@ -100,7 +100,7 @@ class Vehicles:
         self._push(*self._pushed)
 
     def _remember(self, banks: tuple[PilotBank, ...], names: list[str], columns: Columns) -> list[Array]:
-        """Declares what pilots remember, and gives each bank its rows of that."""
+        """Declare the state of pilots, and give each bank its rows of it."""
         from sim_node.control.trajectories import MEMORY
 
         flown = tuple(name for bank in banks for name in names[bank.rows])

@@ -1,4 +1,4 @@
-"""The wind of a world: one field, shared by all that the air pushes and by what measures it."""
+"""The wind of a world: one field for forces and for sensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_node.columns import Array, Column, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.forces import Gusts, Wind
 
-# Timesteps whose gusts are drawn at once: what a call of numpy costs is then spread over them.
+# Timesteps whose gusts are drawn at once, so that the cost of a numpy call is spread over them.
 BLOCK = 1024
 _FILTER = ("along", "across", "across rate", "up", "up rate")
 
@@ -19,8 +19,8 @@ _FILTER = ("along", "across", "across rate", "up", "up rate")
 class WindField:
     """The air's velocity at the present timestep, in the fixed frame, m/s.
 
-    air (11,): what force_kernels.air_velocity takes, updated in place: the velocity at the reference height, its mean,
-    its gust, 1 / the reference height, and the exponent of the profile. current (3,): a view of the first; where the
+    air (11,): the argument of force_kernels.air_velocity, updated in place: the velocity at the reference height, its
+    mean, its gust, 1 / the reference height, and the exponent of the profile. current (3,): a view of the first; if the
     world's wind has no exponent it is the velocity everywhere.
     """
 
@@ -36,7 +36,7 @@ class WindField:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Goes back to the run's start, with gusts drawn from `seed`."""
+        """Go back to the run's start, with gusts drawn from `seed`."""
         if self._gusts is None:
             self.air[:3] = self.air[3:6] = self._mean
         else:
@@ -44,7 +44,7 @@ class WindField:
             self._moving[:] = self._gusts.table[0]
 
     def advance(self, timesteps: int = 1) -> None:
-        """Goes on by whole timesteps; only gusts change."""
+        """Advance by whole timesteps; only gusts change."""
         gusts = self._gusts
         if gusts is not None:
             at = gusts.at = gusts.at + timesteps
@@ -53,14 +53,14 @@ class WindField:
             self._moving[:] = gusts.table[gusts.at]
 
     def velocity(self, positions: FloatArray) -> FloatArray:
-        """The velocity (S, 3) of the air at positions (S, 3) in the fixed frame."""
+        """Return the velocity (S, 3) of the air at positions (S, 3) in the fixed frame, m/s."""
         scale = np.ones(len(positions))
         if self.air[10] > 0.0:
             scale = (np.maximum(positions[:, 2], 0.0) * self.air[9]) ** self.air[10]
         return np.asarray(self.air[3:6] * scale[:, None] + self.air[6:9])
 
     def declare(self, columns: Columns) -> None:
-        """Declares what its future depends on: of gusts, which block of them it is, where in it, how it began."""
+        """Declare the state of gusts: the number of the block, the position in it, and its initial state."""
         gusts = self._gusts
         if gusts is None:
             return
@@ -81,13 +81,13 @@ class WindField:
 
 
 class _Blocks:
-    """Gusts drawn a block at a time; table (BLOCK, 9): velocity, mean and gust of each timestep, at the one of now.
+    """Gusts drawn a block at a time; table (BLOCK, 9): velocity, mean and gust of each timestep.
 
-    Each block has a stream of its own: what is restored in the middle of a run draws that block again, and no other.
+    Each block has its own random stream: restoring a state in the middle of a run draws only that block again.
     """
 
     def __init__(self, gusts: Gusts, mean: FloatArray, timestep: float) -> None:
-        from sim_node.physics.gusts import Dryden  # numba takes its time; still air does without
+        from sim_node.physics.gusts import Dryden  # importing numba is slow; still air does not need it
 
         self._dryden = Dryden(gusts, timestep, BLOCK)
         self._turn = _along(mean)
@@ -100,7 +100,7 @@ class _Blocks:
         self._begin(0, self._dryden.start(seed))
 
     def catch_up(self) -> None:
-        """Draws the blocks up to the one that `at` has gone on to."""
+        """Draw the blocks up to the one that `at` is in."""
         while self.at >= BLOCK:
             at = self.at - BLOCK
             self._begin(self._number + 1, self._next)
@@ -114,7 +114,7 @@ class _Blocks:
         self.at = at
 
     def _begin(self, number: int, first: FloatArray) -> None:
-        """Draws a block, whose filters begin in a state."""
+        """Draw a block, whose filters begin in a state."""
         self._number, self._first, self.at = number, first, 0
         gusts, self._next = self._dryden.block(self._seed, number, first)
         self.table[:, 6:] = gusts @ self._turn
@@ -122,7 +122,7 @@ class _Blocks:
 
 
 def _along(mean: FloatArray) -> FloatArray:
-    """Rows: the directions along the horizontal wind (east where there is none), across it to the left, and up."""
+    """Return rows: the directions along the horizontal wind (east without one), across it to the left, and up."""
     speed = math.hypot(mean[0], mean[1])
     east, north = (mean[0] / speed, mean[1] / speed) if speed > 0.0 else (1.0, 0.0)
     return np.array([[east, north, 0.0], [-north, east, 0.0], [0.0, 0.0, 1.0]])

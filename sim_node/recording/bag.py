@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sim_node.registry import Registry
-from sim_node.text import did_you_mean
+from sim_node.text import MAX_LINE, did_you_mean, shown
 from sim_node.wire.topic import Qos
 
 
 class BagError(Exception):
     """A bag cannot be read or written; the message names the file and the reason. A user error: exit code 2."""
+
+    def __str__(self) -> str:
+        """Return the message on one line: names of topics and types are whatever a file says."""
+        return shown(super().__str__(), MAX_LINE)
 
 
 class RecordingStopped(Exception):

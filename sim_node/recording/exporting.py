@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sim_node.packages import how_to_install
 from sim_node.recording.bag import Bag, BagError, BagMessage, BagTopic
 from sim_node.recording.decoding import PLACEHOLDER, Decoder, UnreadableMessage, field_names, leaves
 from sim_node.wire.tf_message_reader import Unreadable
@@ -53,8 +54,8 @@ def export_parquet(bag: Bag, messages: Iterable[BagMessage], folder: Path, unrea
     """Like `export_csv`, with sequences as lists. Raises BagError without pyarrow."""
     try:
         import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise BagError("--parquet needs pyarrow: pip install pyarrow; or use --csv") from None
+    except ImportError as error:
+        raise BagError(f"--parquet needs a package: {how_to_install(error)}; or use --csv") from None
     return _export(bag, messages, folder, unreadable, ".parquet", _ParquetTable)
 
 

@@ -14,7 +14,7 @@ class RecordingSink:
         self._recorder = recorder
 
     def open(self, world: World, frames: FrameTable) -> None:
-        """Raises BagError."""
+        """Create the bag. Raises BagError."""
         self._recorder.open()
 
     def write(self, snapshot: Snapshot) -> None:

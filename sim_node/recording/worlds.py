@@ -95,7 +95,9 @@ def _written(world: World) -> tuple[list[tuple[str, bytes]], tuple[str, ...]]:
         message = f"world {world.name!r} is not recorded: {reasons[0]}"
         warnings.warn(WorldWarning(message), stacklevel=3)
         return [], reasons
-    files = dict(named)
+    # Secrets are referred to, and never recorded.
+    keys = {v.autopilot.signing_key.resolve() for v in world.vehicles if v.autopilot and v.autopilot.signing_key}
+    files = {path: name for path, name in named.items() if path not in keys}
     for model in world.of(Model):
         for part, path in _named(model.files):
             folder = named[model.files[0].resolve()].partition("/")[0]

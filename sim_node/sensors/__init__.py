@@ -1,4 +1,4 @@
-"""Sensors: what is read of a moving world, when, and with what noise. One file for each type."""
+"""Sensors: their measurements of a moving world, their rates, latencies and noise. One file per type."""
 
 from sim_node.sensors.air_data import Airspeed, Barometer
 from sim_node.sensors.banks import Group
@@ -12,6 +12,7 @@ from sim_node.sensors.magnetometer import Magnetometer
 from sim_node.sensors.measurements import NO_MEASUREMENTS, Batch, Measurement, Measurements
 from sim_node.sensors.noise import Noise, NoiseBank, Quantities
 from sim_node.sensors.odometry import GroundTruth, Odometry
+from sim_node.sensors.optical_flow import OpticalFlow
 from sim_node.sensors.rangefinder import Rangefinder
 from sim_node.sensors.rays import RangeNoise
 from sim_node.sensors.registry import SENSORS, Channels, Measure, Message, Report, SensorType, channels, sensor
@@ -46,6 +47,7 @@ __all__ = [
     "Noise",
     "NoiseBank",
     "Odometry",
+    "OpticalFlow",
     "Quantities",
     "RangeNoise",
     "Rangefinder",

@@ -1,4 +1,4 @@
-"""Air data: the International Standard Atmosphere up to 86 km, a barometer and a pitot tube in it."""
+"""Air data: the U.S. Standard Atmosphere up to 86 km, a barometer and a pitot tube."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3])
 def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
     """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
 
-    Same shape as the altitudes. Below the sea the lowest layer goes on; above 86 km so does the highest.
-    U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level, the highest above 86
+    km. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
     """
     # Here and not above: what only needs temperatures does without numba.
     from sim_node.sensors.kernels import pressure_ratios
@@ -60,24 +60,24 @@ def temperature(altitude: npt.ArrayLike) -> FloatArray:
 
 
 def density(altitude: npt.ArrayLike) -> FloatArray:
-    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the law of ideal gases."""
+    """Return the density of dry air (kg/m³) at altitudes (m) above mean sea level, by the ideal gas law."""
     return np.asarray(pressure(altitude) / (GAS_CONSTANT * temperature(altitude)))
 
 
 def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-    """Geopotential height (m), and which layer it is in."""
+    """Return the geopotential height (m) and the layer that it is in."""
     height = _geopotential(altitude)
     return height, np.maximum(np.searchsorted(_BASES, height, side="right") - 1, 0)
 
 
 def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
-    """Geopotential height (m) of altitudes (m)."""
+    """Return the geopotential height (m) of altitudes (m)."""
     geometric = np.asarray(altitude, dtype=np.float64)
     return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 
 def _bases() -> tuple[FloatArray, FloatArray]:
-    """Temperature (K), and pressure as a part of that at sea level, where each layer begins."""
+    """Return the temperature (K), and the pressure as a fraction of that at sea level, at the base of each layer."""
     warmth, ratio = [SEA_LEVEL_TEMPERATURE], [1.0]
     constant = _GRAVITY / GAS_CONSTANT
     for thickness, lapse in zip(np.diff(_BASES), _LAPSES, strict=False):
@@ -95,30 +95,35 @@ _LAYERS = np.stack([_BASES, _LAPSES, _BASE_TEMPERATURES, _BASE_RATIOS], axis=1)
 @sensor("airspeed")
 @dataclass(frozen=True)
 class Airspeed(SensorType):
-    """Reads the differential pressure (Pa) of a tube along its frame's x axis, in air that moves with the wind.
+    """Measures the differential pressure (Pa) of a pitot tube along its frame's x axis, wind included.
 
-    What comes from behind reads zero. The noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
+    Air from behind gives zero. The default noise is that of an MS4525DO of 1 psi (TE Connectivity, data sheet: 0.25 %
     of full scale).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        noise: Noise of the differential pressure, Pa.
     """
 
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     noise: Noise = group(Noise(deviation=1.0, turn_on_bias=17.0, saturation=6895.0), "Pa", "differential pressure")
 
     channels: ClassVar = ("differential_pressure",)
 
     def quantities(self) -> Quantities:
-        """One pressure."""
+        """Return one pressure."""
         return ((self.noise, 1),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/FluidPressure."""
+        """Return a sensor_msgs/FluidPressure."""
         fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
         return (Message("differential_pressure", "sensor_msgs/msg/FluidPressure", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
-        """Impact pressures at the heights of the frames."""
+        """Return the function for the impact pressures (S, 1) at the altitudes of the frames, Pa."""
         base = 0.0 if context.world.origin is None else context.world.origin.altitude
 
         def read(state: FrameState) -> FloatArray:
@@ -132,32 +137,40 @@ class Airspeed(SensorType):
 @sensor("barometer")
 @dataclass(frozen=True)
 class Barometer(SensorType):
-    """Reads the static pressure (Pa) at its frame's origin.
+    """Measures the static pressure (Pa) at its frame's origin.
 
-    Its altitude above the sea is the world's origin, if it has one, plus z, less geoid_undulation. The noise is
-    that of an MS5611 at its highest resolution (TE Connectivity, data sheet 2017: 0.012 mbar).
+    Its altitude above mean sea level is z plus the altitude of the world's origin, if there is one, minus
+    geoid_undulation. The default noise is that of an MS5611 at its highest resolution (TE Connectivity, data sheet
+    2017: 0.012 mbar).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        sea_level_pressure: Pressure at sea level, Pa.
+        geoid_undulation: Height of the geoid above the ellipsoid, m.
+        noise: Noise of the pressure, Pa.
     """
 
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
-    sea_level_pressure: float = parameter(101_325.0, "Pa", "the weather: pressure at sea level", low=8e4, high=1.2e5)
-    geoid_undulation: float = parameter(0.0, "m", "height of the sea above the ellipsoid here", low=-120.0, high=120.0)
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
+    geoid_undulation: float = parameter(0.0, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0)
     noise: Noise = group(Noise(deviation=1.2, bias_instability=2.0, correlation_time=600.0), "Pa", "pressure")
 
     channels: ClassVar = ("pressure",)
 
     def quantities(self) -> Quantities:
-        """One pressure."""
+        """Return one pressure."""
         return ((self.noise, 1),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/FluidPressure."""
+        """Return a sensor_msgs/FluidPressure."""
         fields = {"fluid_pressure": channels(0), "variance": self.noise.variance(self.rate)}
         return (Message("pressure", "sensor_msgs/msg/FluidPressure", fields),)
 
     @classmethod
     def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
-        """Pressures at the heights of the frames."""
+        """Return the function for the static pressures (S, 1) at the altitudes of the frames, Pa."""
         sea_level = np.array([each.sea_level_pressure for each in sensors])
         base = np.array([-each.geoid_undulation for each in sensors])
         if context.world.origin is not None:
@@ -170,7 +183,7 @@ class Barometer(SensorType):
 
 
 def impact_pressure(airspeed: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:
-    """Return the pressure (Pa) over static of air brought to rest from true airspeeds (m/s, below that of sound).
+    """Return the impact pressure (Pa) of air that is brought to rest from subsonic true airspeeds (m/s).
 
     altitude: m above mean sea level. Isentropic: Anderson, Fundamentals of Aerodynamics, equation 8.42.
     """

@@ -1,4 +1,4 @@
-"""Banks: the sensors of a world that read together, at work."""
+"""Banks: groups of sensors that measure together, with their schedules, noise and subscriptions."""
 
 from __future__ import annotations
 
@@ -13,24 +13,30 @@ import numpy.typing as npt
 from sim_node.columns import Array, Column
 from sim_node.geometry.arrays import FloatArray
 from sim_node.randomness import stream
-from sim_node.sensors.camera import CameraType, Drawn
+from sim_node.sensors.camera import CameraType, ReadyExposure
 from sim_node.sensors.context import Exposure, SensorContext
 from sim_node.sensors.measurements import Batch, Schedule, SensorSubscription, batch_of, no_batch
 from sim_node.sensors.registry import SENSORS, Remembers, SensorType
 from sim_node.sensors.truth import FrameState
 
-# What noise and sensors remember, by the names that they give it.
+# Meanings of the state of noise and sensors, by name.
 _MEANINGS = {
-    "next": "how many readings of the block of errors are used",
-    "stream": "where each random stream was when the block was drawn: counter, key, words ahead, words used",
-    "bias": "bias that walks, when the block was drawn",
-    "drift": "bias that comes and goes, when the block was drawn",
+    "next": "measurements of the block of errors that are used",
+    "stream": "position of each random stream before the block: counter, key, words ahead, words used",
+    "bias": "bias that walks at random, before the block",
+    "drift": "Gauss-Markov bias, before the block",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The sensors of one type, rate (Hz), latency (s) and shape of reading, in the order of their world."""
+    """Sensors of one type, rate, latency and shape of measurement, in the order of their world.
+
+    Attributes:
+        kind: Name of the type, as in world files.
+        names: Names of the S sensors.
+        sensors: The S sensors.
+    """
 
     kind: str
     names: tuple[str, ...]
@@ -38,28 +44,28 @@ class Group:
 
     @property
     def type(self) -> type[SensorType]:
-        """Their class."""
+        """The class of the sensors."""
         return SENSORS[self.kind]
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array of one reading of one of them."""
+        """Shape of one measurement of one sensor."""
         return self.sensors[0].shape()
 
     @property
     def rate(self) -> float:
-        """Readings per simulated second (Hz)."""
+        """Measurements per second, Hz."""
         return self.sensors[0].rate
 
 
 def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Column, ...]:
-    """The columns of all banks: how many readings there were, those not published yet, and those published last."""
-    count = Column(f"{label}/taken", ("readings",), dtype=np.int64, meaning="readings since the start")
+    """Return the columns of every bank: a count, the pending measurements, and those published last."""
+    count = Column(f"{label}/count", ("measurements",), dtype=np.int64, meaning="measurements since the start")
     return (
         count,
-        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step at which each one not published yet will be"),
-        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each of them was measured"),
-        Column(f"{label}/held/values", None, row, dtype, meaning="values of each of them"),
+        Column(f"{label}/held/step", None, dtype=np.int64, meaning="step at which each pending one will be published"),
+        Column(f"{label}/held/stamp", None, dtype=np.int64, unit="ns", meaning="when each pending one was measured"),
+        Column(f"{label}/held/values", None, row, dtype, meaning="values of each pending one"),
         Column(
             f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when the last published ones were measured"
         ),
@@ -70,7 +76,7 @@ def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Col
 def _queued(
     count: int, held: Sequence[tuple[int, int, Array]], published: Batch, row: tuple[int, ...], dtype: npt.DTypeLike
 ) -> tuple[Array, ...]:
-    """Return the arrays of those columns; held: step, stamp (ns) and values of each reading not published yet."""
+    """Return the arrays of those columns; held: step, stamp (ns) and values of each measurement not published yet."""
     return (
         np.array([count]),
         np.array([step for step, _, _ in held], np.int64),
@@ -83,7 +89,7 @@ def _queued(
 
 
 class Bank:
-    """The sensors of a group at work; state: how their frames move."""
+    """The sensors of a group in a run; state: the motion of their frames."""
 
     dropped = 0
 
@@ -101,11 +107,11 @@ class Bank:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its sensors."""
+        """Names of the sensors."""
         return self._group.names
 
     def subscribe(self, name: str) -> SensorSubscription:
-        """Return a subscription to one of them, from now on."""
+        """Return a subscription to a sensor, from now on."""
         subscription = SensorSubscription()
         self._subscriptions.append((self.names.index(name), subscription))
         return subscription
@@ -121,7 +127,7 @@ class Bank:
         self._clear_subscriptions()
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
-        """Measure what is due."""
+        """Measure at the present step."""
         self._state.time_ns = time_ns
         measured = self._measure(self._state)
         if self._foreign and (np.ndim(measured) != 2 or len(measured) != len(self.names)):
@@ -131,18 +137,20 @@ class Bank:
             measured = self._disturb(measured)
         values = self._report(measured)
         if self._foreign and np.shape(values) != self._row:
-            raise ValueError(f"readings of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}")
+            raise ValueError(
+                f"reported values of {len(self.names)} sensors have shape {np.shape(values)}, not {self._row}"
+            )
         for column, subscription in self._subscriptions:
             subscription.record(self.schedule.next_out, values[column])
         self.schedule.record((time_ns, values))
 
     def publish(self, step: int, *, wait: bool) -> Batch:
-        """Return what is due to be published by a step and was not yet."""
+        """Return what is due by a step and was not published yet."""
         out = self.schedule.out(step)
         return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
-        """Return the layout of what `save` returns."""
+        """Return the layout of the result of `save`."""
         parts = [(f"noise/{label}", self._noise())]
         parts += [(f"sensor/{label}/memory{k}", memory.state()) for k, memory in enumerate(self._memories)]
         kept = [
@@ -153,17 +161,17 @@ class Bank:
         return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
 
     def save(self, published: Batch) -> Sequence[Array]:
-        """Return all that later readings depend on, and those published last."""
+        """Return all that later measurements depend on, and those published last."""
         count, held = self.schedule.state()
-        readings = [(step, time_ns, values) for step, (time_ns, values) in held]
+        pending = [(step, time_ns, values) for step, (time_ns, values) in held]
         parts = (self._noise(), *(memory.state() for memory in self._memories))
         return (
-            *_queued(count, readings, published, self._row, np.float64),
+            *_queued(count, pending, published, self._row, np.float64),
             *(array for part in parts for array in part.values()),
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Go on from what `save` returned; return the readings published last."""
+        """Continue from the result of `save`; return the measurements published last."""
         count, steps, stamps, values, last_stamps, last_values, *kept = saved
         held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
         self.schedule.restore((int(count[0]), tuple(held)))
@@ -182,9 +190,9 @@ class Bank:
 
 
 class CameraBank:
-    """A Bank of cameras: pictures may not be drawn yet when they are due. They are published in order.
+    """A Bank of cameras, whose images may not be rendered yet when they are due. They are published in order.
 
-    dropped: pictures that were lost or not begun.
+    dropped: number of images that were lost or not started.
     """
 
     def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
@@ -208,43 +216,43 @@ class CameraBank:
         self.dropped = 0
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
-        """Measure what is due."""
+        """Start rendering at the present step."""
         exposure = self._expose(self._state, wait)
         self.dropped += (exposure is None) * len(self._group.names)
         self.schedule.record((time_ns, exposure))
 
     def publish(self, step: int, *, wait: bool) -> Batch:
-        """Return what is due to be published by a step and was not yet."""
+        """Return what is due by a step and was not published yet."""
         self._due.extend((stamp, exposure) for stamp, exposure in self.schedule.out(step) if exposure is not None)
         published: list[tuple[int, npt.NDArray[Any]]] = []
         while self._due and (wait or self._due[0][1].done()):
             stamp, exposure = self._due.popleft()
-            pictures = exposure.take()
-            if pictures is None:
+            images = exposure.result()
+            if images is None:
                 self.dropped += len(self._group.names)
             else:
-                published.append((stamp, pictures))
+                published.append((stamp, images))
         return batch_of(self._group.kind, self._group.names, published) if published else self._nothing
 
     def columns(self, label: str) -> tuple[Column, ...]:
-        """Return the layout of what `save` returns."""
-        dropped = Column(f"sensor/{label}/dropped", ("pictures",), dtype=np.int64, meaning="pictures left out")
+        """Return the layout of the result of `save`."""
+        dropped = Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")
         return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
 
     def save(self, published: Batch) -> Sequence[Array]:
-        """Wait for pictures that are being drawn; those due and not published yet are so after a restore, too."""
+        """Wait for images that are being rendered; those due and not published yet remain so after a restore."""
         count, held = self.schedule.state()
         waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
-        done = [(step, time_ns, exposure.take()) for step, time_ns, exposure in waiting]
-        kept = [(step, time_ns, pictures) for step, time_ns, pictures in done if pictures is not None]
+        done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in waiting]
+        kept = [(step, time_ns, images) for step, time_ns, images in done if images is not None]
         queued = _queued(count, kept, published, self._row, self._nothing.values.dtype)
         return (*queued, np.array([self.dropped]))
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Go on from what `save` returned; return the readings published last."""
+        """Continue from the result of `save`; return the measurements published last."""
         count, steps, stamps, values, last_stamps, last_values, dropped = saved
         held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
-        self.schedule.restore((int(count[0]), tuple((s, (ns, Drawn(pictures))) for s, ns, pictures in held)))
+        self.schedule.restore((int(count[0]), tuple((s, (ns, ReadyExposure(images))) for s, ns, images in held)))
         self.dropped = int(dropped[0])
         return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))

@@ -1,4 +1,4 @@
-"""Cameras without distortion: pictures in colour, or of depth."""
+"""Cameras without distortion: colour and depth images."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from sim_node.sensors.truth import FrameState
 from sim_node.world.problems import WorldWarning
 
 MAX_PIXELS = 8192
-# Begins the pictures of S cameras from the state of their frames, waiting or not; None where that is not possible.
+# Begins the images of S cameras from the state of their frames, waiting or not; None where that is not possible.
 Expose = Callable[[FrameState, bool], "Exposure | None"]
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """An Exposure that is done."""
+class ReadyExposure:
+    """An Exposure that is ready."""
 
-    pictures: npt.NDArray[Any]
+    images: npt.NDArray[Any]
 
     def done(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
-    def take(self) -> npt.NDArray[Any]:
-        """Its pictures."""
-        return self.pictures
+    def result(self) -> npt.NDArray[Any]:
+        """Return the images."""
+        return self.images
 
 
 class CameraType(SensorType):
-    """A sensor of pictures, which take a while to be drawn.
+    """Base of cameras, whose images take time to render.
 
     Its frame looks along x (FLU). Messages are in the frame NAME_optical.
     """
@@ -54,27 +54,30 @@ class CameraType(SensorType):
 
     @abstractmethod
     def lens(self) -> Lens:
-        """How it pictures."""
+        """Return the resolution, field of view and range."""
 
     def shape(self) -> tuple[int, ...]:
-        """Of one picture."""
+        """Return the shape of an image."""
         return self.lens().shape
 
     def quantities(self) -> Quantities:
-        """None is off."""
+        """Return nothing: images have no noise."""
         return ()
 
     def matrix(self) -> FloatArray:
-        """The camera matrix K (3, 3), pixels: square ones, their centres at whole numbers, the axis in the middle."""
+        """Return the camera matrix K (3, 3), pixels.
+
+        Pixels are square, with centres at whole numbers; the principal point is the centre of the image.
+        """
         focal = 0.5 * self.width / np.tan(0.5 * self.horizontal_fov)
         return np.array([[focal, 0, 0.5 * (self.width - 1)], [0, focal, 0.5 * (self.height - 1)], [0, 0, 1]])
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/Image, and CameraInfo of a camera without distortion: P is K with a column of zeros."""
+        """Return an Image and a CameraInfo without distortion: P is K with a column of zeros."""
         lens, matrix, seen_from = self.lens(), self.matrix(), frame + OPTICAL
         size = {"header.frame_id": seen_from, "height": self.height, "width": self.width}
-        pictures = np.zeros(lens.shape, lens.dtype)
-        image = {"encoding": self.encoding, "step": pictures[0].nbytes, "data": Channels(..., within=pictures)}
+        images = np.zeros(lens.shape, lens.dtype)
+        image = {"encoding": self.encoding, "step": images[0].nbytes, "data": Channels(..., within=images)}
         projection = np.column_stack([matrix, np.zeros(3)])
         camera = {"distortion_model": "plumb_bob", "d": [0.0] * 5, "k": matrix, "r": np.eye(3), "p": projection}
         return (
@@ -84,64 +87,82 @@ class CameraType(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Any], context: SensorContext) -> NoReturn:
-        """Pictures are no numbers that are there at once: see `expose`."""
-        raise TypeError("pictures are exposed, not measured")
+        """Raise TypeError: images are not available at once, see `expose`."""
+        raise TypeError("images are exposed, not measured")
 
     @classmethod
     def expose(cls, sensors: Sequence[CameraType], context: SensorContext) -> Expose:
-        """The function that begins pictures."""
+        """Return the function that starts rendering images."""
         cameras = context.environment.cameras([each.lens() for each in sensors])
         if cameras is None:
-            warnings.warn(f"{', '.join(context.frames)}: no pictures, the world has no shapes", WorldWarning, 2)
+            warnings.warn(f"{', '.join(context.frames)}: no images, the world has no shapes", WorldWarning, 2)
             return lambda state, wait: None
-        return lambda state, wait: cameras.shoot(state.pose, wait=wait)
+        return lambda state, wait: cameras.render(state.pose, wait=wait)
 
 
 @sensor("camera")
 @dataclass(frozen=True)
 class Camera(CameraType):
-    """Reads pictures (height, width, 3) of red, green and blue in bytes.
+    """Takes RGB images (height, width, 3), uint8.
 
-    They are drawn by a process of their own. A simulation that is stepped waits for them; one that keeps pace with
-    the clock does not: then they come out when they are done, with the stamp of when they were taken, and are left
-    out where drawing falls behind.
+    A separate process renders them. A simulation that is stepped waits for them. One that keeps pace with the wall
+    clock does not wait: images are published when they are ready, stamped with the time of exposure, and are dropped if
+    rendering falls behind.
+
+    Attributes:
+        rate: Images per second, Hz.
+        latency: Minimum time from exposure to publication, s.
+        width: Width of an image, pixels.
+        height: Height of an image, pixels.
+        horizontal_fov: Horizontal field of view, rad.
+        near: Distance of the near clipping plane, m.
+        far: Distance of the far clipping plane, m.
     """
 
-    rate: float = parameter(15.0, "Hz", "pictures per second", above=0.0)
-    latency: float = parameter(0.0, "s", "least time from a picture until it is out", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "size across", low=1, high=MAX_PIXELS)
-    height: int = whole(480, "pixels", "size downwards", low=1, high=MAX_PIXELS)
-    horizontal_fov: float = parameter(1.2, "rad", "angle of view across", low=0.01, high=3.0)
-    near: float = parameter(0.02, "m", "nearest that it sees", low=1e-4, high=1e3)
-    far: float = parameter(200.0, "m", "farthest that it sees", above=0.0, high=1e5)
+    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
+    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
+    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
+    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
+    near: float = parameter(0.02, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
+    far: float = parameter(200.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
     channels: ClassVar = ("red", "green", "blue")
     encoding: ClassVar = "rgb8"
 
     def lens(self) -> Lens:
-        """One of colours."""
+        """Return a lens for colours."""
         return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=False)
 
 
 @sensor("depth_camera")
 @dataclass(frozen=True)
 class DepthCamera(CameraType):
-    """Reads pictures (height, width) of depth, float32, in m along its axis; inf where nothing is seen (REP 118).
+    """Takes depth images (height, width), float32, m along its axis; inf where nothing is seen (REP 118).
 
-    They come out as those of a `camera`.
+    They are rendered and published like those of a `camera`.
+
+    Attributes:
+        rate: Images per second, Hz.
+        latency: Minimum time from exposure to publication, s.
+        width: Width of an image, pixels.
+        height: Height of an image, pixels.
+        horizontal_fov: Horizontal field of view, rad.
+        near: Distance of the near clipping plane, m.
+        far: Distance of the far clipping plane, m.
     """
 
-    rate: float = parameter(15.0, "Hz", "pictures per second", above=0.0)
-    latency: float = parameter(0.0, "s", "least time from a picture until it is out", low=0.0, high=10.0)
-    width: int = whole(640, "pixels", "size across", low=1, high=MAX_PIXELS)
-    height: int = whole(480, "pixels", "size downwards", low=1, high=MAX_PIXELS)
-    horizontal_fov: float = parameter(1.2, "rad", "angle of view across", low=0.01, high=3.0)
-    near: float = parameter(0.1, "m", "nearest that it sees", low=1e-4, high=1e3)
-    far: float = parameter(20.0, "m", "farthest that it sees", above=0.0, high=1e5)
+    rate: float = parameter(15.0, "Hz", "images per second", above=0.0)
+    latency: float = parameter(0.0, "s", "minimum time from exposure to publication", low=0.0, high=10.0)
+    width: int = whole(640, "pixels", "width of an image", low=1, high=MAX_PIXELS)
+    height: int = whole(480, "pixels", "height of an image", low=1, high=MAX_PIXELS)
+    horizontal_fov: float = parameter(1.2, "rad", "horizontal field of view", low=0.01, high=3.0)
+    near: float = parameter(0.1, "m", "distance of the near clipping plane", low=1e-4, high=1e3)
+    far: float = parameter(20.0, "m", "distance of the far clipping plane", above=0.0, high=1e5)
 
     channels: ClassVar = ("depth",)
     encoding: ClassVar = "32FC1"
 
     def lens(self) -> Lens:
-        """One of depth."""
+        """Return a lens for depth."""
         return Lens(self.width, self.height, self.horizontal_fov, self.near, self.far, depth=True)

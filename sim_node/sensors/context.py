@@ -1,4 +1,4 @@
-"""SensorContext: where sensors of one type are, and what they can perceive beside how their own frames move."""
+"""SensorContext: the frames of sensors of one type, and their environment: rays, contacts, joints, wind and cameras."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_node.world.model import World
 
 
 class Echoes(NamedTuple):
-    """What rays hit: distances in m, infinite where nothing is in reach, and the brightness of its colour, 0 to 1."""
+    """Hits of rays: distances in m, infinite where nothing is in reach, and the brightness of the colour, 0 to 1."""
 
     distances: FloatArray
     brightness: FloatArray
@@ -22,9 +22,9 @@ class Echoes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """How a camera pictures: in so many pixels, at an angle (rad) across, shapes from near to far (m).
+    """Resolution, horizontal field of view (rad) and clipping planes (m) of a camera.
 
-    It sees colours, red, green and blue in bytes, or depth: float32, m along its x axis, inf where nothing is.
+    It renders colours, (height, width, 3) in bytes, or depth: float32, m along its x axis, inf where nothing is.
     """
 
     width: int
@@ -36,56 +36,59 @@ class Lens:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of a picture: its rows from the top down, in them pixels from left to right."""
+        """Shape of an image: rows from top to bottom, pixels from left to right."""
         return (self.height, self.width) if self.depth else (self.height, self.width, 3)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its numbers."""
+        """Type of its numbers."""
         return np.dtype(np.float32 if self.depth else np.uint8)
 
 
 class Exposure(Protocol):
-    """Pictures in the making."""
+    """Images that are being rendered."""
 
     def done(self) -> bool:
-        """Whether `take` returns at once."""
+        """Return whether `result` returns at once."""
 
-    def take(self) -> npt.NDArray[Any] | None:
-        """The pictures (S, *shape of their lenses), or None where they were lost; waits for them."""
+    def result(self) -> npt.NDArray[Any] | None:
+        """Wait for the images (S, *shape of their lenses) and return them; None if they were lost."""
 
 
 class Cameras(Protocol):
-    """Lenses of one shape that take their pictures at once."""
+    """Cameras with lenses of one shape, whose images are rendered together."""
 
-    def shoot(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
-        """Begins pictures from poses (S, 7), FLU axes, of the present step; None where that is not possible.
+    def render(self, poses: FloatArray, *, wait: bool) -> Exposure | None:
+        """Start rendering from poses (S, 7), FLU axes, at the present step; None where that is not possible.
 
-        With too many in the making it waits, or with `wait` False does not begin. What makes pictures impossible for
-        the rest of a run is reported once, as a WorldWarning.
+        If too many images are being rendered it waits, or, with `wait` False, returns None. A failure that makes images
+        impossible for the rest of a run is reported once, as a WorldWarning.
         """
 
 
 class Environment(Protocol):
-    """A world as it is at the present step of a run; vectors lie along the fixed frame's axes.
+    """A world at the present step of a run; vectors are along the fixed frame's axes.
 
-    A frame is named as in the world; what its own body is made of does not stand in its way.
+    Frames are given by their names in the world; rays from a frame ignore the shapes of its own body.
     """
 
     def wind(self, positions: FloatArray) -> FloatArray:
-        """The velocity (S, 3) of the air at positions (S, 3), m/s."""
+        """Return the velocity (S, 3) of the air at positions (S, 3), m/s."""
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
-        """What is first hit within `reach` (m) from origins (S, 3) along unit directions (S, R, 3); arrays (S, R)."""
+        """Return the first hits (S, R) within `reach` (m) from origins (S, 3) along unit directions (S, R, 3)."""
 
     def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """The wrenches (S, 6) [force, torque], N and N m, of all contacts on each frame's body, about points (S, 3)."""
+        """Return the wrenches (S, 6) [force, torque] of all contacts on each frame's body, N and N m.
+
+        They are about points (S, 3) in the fixed frame.
+        """
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """The wrenches (S, 6) that each frame's body feels through its joint, about points (S, 3), as `contact`."""
+        """Return the wrenches (S, 6) on each frame's body through its joint, about points (S, 3), as `contact`."""
 
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
-        """Cameras with these lenses, asked for before the first picture; None where there is nothing to see."""
+        """Return cameras with these lenses, called before the first image; None where nothing can be seen."""
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
         """Return a function for the states (3, J) of joints: positions, velocities, efforts of actuators.
@@ -95,30 +98,30 @@ class Environment(Protocol):
 
 
 class OpenAir:
-    """Environment without wind, shapes and joints."""
+    """An Environment without wind, shapes and joints."""
 
     def wind(self, positions: FloatArray) -> FloatArray:
-        """Still air."""
+        """Return still air."""
         return np.zeros_like(positions)
 
     def cast(self, frames: Sequence[str], origins: FloatArray, directions: FloatArray, reach: float) -> Echoes:
-        """Nothing is hit."""
+        """Return no hits."""
         return Echoes(np.full(directions.shape[:-1], np.inf), np.zeros(directions.shape[:-1]))
 
     def contact(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Nothing touches."""
+        """Return no contact wrenches."""
         return np.zeros((len(about), 6))
 
     def joint(self, frames: Sequence[str], about: FloatArray) -> FloatArray:
-        """Nothing holds."""
+        """Return no joint wrenches."""
         return np.zeros((len(about), 6))
 
     def cameras(self, lenses: Sequence[Lens]) -> Cameras | None:
-        """Nothing is to be seen."""
+        """Return None: nothing can be seen."""
         return None
 
     def joints(self, names: Sequence[str]) -> Callable[[], FloatArray]:
-        """None moves."""
+        """Return joints at rest."""
         still = np.zeros((3, len(names)))
         return lambda: still
 
@@ -128,7 +131,13 @@ OPEN_AIR = OpenAir()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SensorContext:
-    """The frames (S,) that sensors of one type are, the world and its environment."""
+    """Where sensors of one type measure.
+
+    Attributes:
+        world: The world.
+        frames: Names of the sensors' frames (S,).
+        environment: What they perceive besides the motion of their frames.
+    """
 
     world: World
     frames: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""A satellite navigation receiver: latitude, longitude, altitude and velocity, with errors that wander."""
+"""A satellite navigation receiver: latitude, longitude, altitude and velocity, with correlated errors."""
 
 from __future__ import annotations
 
@@ -23,14 +23,21 @@ _STATUS_FIX, _SERVICE_GPS, _COVARIANCE_DIAGONAL_KNOWN = 0, 1, 2
 @sensor("gps")
 @dataclass(frozen=True)
 class Gps(SensorType):
-    """Reads where its frame's origin is on Earth (WGS84) and how it moves east, north, up, at the world's origin.
+    """Measures the position of its frame's origin (WGS84) and its velocity east, north and up at the world's origin.
 
-    The noise is that of a NEO-M8 (u-blox, data sheet UBX-15031086: half of all fixes within 2.5 m horizontally,
-    velocity to 0.05 m/s); most of it stays for about a minute.
+    The default noise is that of a NEO-M8 (u-blox, data sheet UBX-15031086: half of all fixes within 2.5 m horizontally,
+    velocity to 0.05 m/s); most of it is correlated over about a minute.
+
+    Attributes:
+        rate: Fixes per second, Hz.
+        latency: Time from measurement to publication, s.
+        horizontal: Noise of the position east and north, m.
+        vertical: Noise of the altitude, m.
+        velocity: Noise of the velocity, m/s.
     """
 
     rate: float = parameter(5.0, "Hz", "fixes per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a fix until it is out", low=0.0, high=10.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     horizontal: Noise = group(
         Noise(deviation=0.3, bias_instability=2.1, correlation_time=60.0), "m", "position east and north"
     )
@@ -41,13 +48,13 @@ class Gps(SensorType):
     needs_origin: ClassVar = True
 
     def quantities(self) -> Quantities:
-        """East and north, up, and the velocity."""
+        """Return the positions east, north and up, and the velocity."""
         return (self.horizontal, 1), (self.horizontal, 1), (self.vertical, 1), (self.velocity, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """The fix, and the velocity along the fixed frame's axes, which are east, north, up.
+        """Return the fix, and the velocity along the fixed frame's axes, which are east, north, up.
 
-        A receiver does not measure how it turns: that has -1 for its variances.
+        A receiver does not measure angular velocity: its variances are -1.
         """
         fix = {
             "status.status": _STATUS_FIX,
@@ -71,12 +78,12 @@ class Gps(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Gps], context: SensorContext) -> Measure:
-        """Position and velocity in metres along the axes of the world's origin, where the noise is added."""
+        """Return the function for positions and velocities (S, 6), m and m/s along ENU, to which the noise is added."""
         return position_and_velocity
 
     @classmethod
     def report(cls, sensors: Sequence[Gps], context: SensorContext) -> Report:
-        """The positions as degrees, degrees and metres above the ellipsoid."""
+        """Return the function that converts positions to degrees, degrees and m above the WGS84 ellipsoid."""
         assert context.world.origin is not None, "a suite is not opened without one"
         origin = (context.world.origin.latitude, context.world.origin.longitude, context.world.origin.altitude)
 
@@ -89,5 +96,5 @@ class Gps(SensorType):
 
 
 def position_and_velocity(state: FrameState) -> FloatArray:
-    """[position, velocity] (S, 6) of each frame's origin along the fixed frame's axes."""
+    """Return [position, velocity] (S, 6) of each frame's origin along the fixed frame's axes, m and m/s."""
     return np.concatenate([state.pose[:, :3], state.twist[:, :3]], axis=1)

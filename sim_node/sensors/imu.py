@@ -1,4 +1,4 @@
-"""Specific force and angular rate along the sensor's own axes (REP 145)."""
+"""An IMU: specific force and angular rate along the sensor's own axes (REP 145)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from sim_node.sensors.truth import FrameState
 @sensor("imu")
 @dataclass(frozen=True)
 class Imu(SensorType):
-    """Reads [angular rate, specific force] at its frame's origin, lever arm and all: +g along up when at rest.
+    """Measures [angular rate, specific force] at its frame's origin, lever arm included: +g upwards at rest (REP 145).
 
-    The noise is that of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
+    The default noise is that of an ADIS16448 (Analog Devices, data sheet Rev. G, table 1).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        gyroscope: Noise of the angular rate, rad/s.
+        accelerometer: Noise of the specific force, m/s².
     """
 
-    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     gyroscope: Noise = group(
         Noise(density=1.9e-4, bias_instability=7.0e-5, turn_on_bias=8.7e-3, saturation=17.45), "rad/s", "angular rate"
     )
@@ -34,11 +40,11 @@ class Imu(SensorType):
     channels: ClassVar = ("rate_x", "rate_y", "rate_z", "force_x", "force_y", "force_z")
 
     def quantities(self) -> Quantities:
-        """Gyroscope and accelerometer, three axes each."""
+        """Return gyroscope and accelerometer, three axes each."""
         return (self.gyroscope, 3), (self.accelerometer, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/Imu: an orientation that is not measured has -1 in front of its covariance."""
+        """Return a sensor_msgs/Imu: the first orientation covariance is -1, since orientation is not measured."""
         fields = {
             "orientation_covariance": [-1.0, *[0.0] * 8],
             "angular_velocity": channels(0, 3),
@@ -50,7 +56,7 @@ class Imu(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Imu], context: SensorContext) -> Measure:
-        """The same for all of them: nothing depends on their parameters."""
+        """Return the function for [angular rate, specific force] (S, 6), rad/s and m/s²."""
         from sim_node.sensors.kernels import rate_and_force
 
         def read(state: FrameState) -> FloatArray:

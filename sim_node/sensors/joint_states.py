@@ -1,4 +1,4 @@
-"""Encoders of the joints of a robot: where each is, how it moves, and what drives it."""
+"""Encoders of the joints of a robot: positions, velocities and efforts."""
 
 from __future__ import annotations
 
@@ -21,15 +21,23 @@ from sim_node.world.problems import quoted
 @sensor("joint_states")
 @dataclass(frozen=True)
 class JointStates(SensorType):
-    """Reads the positions, then the velocities, then the efforts of hinges and slides.
+    """Measures the positions, then the velocities, then the efforts of hinges and slides.
 
-    Those of the body that it is mounted on and of all bodies below, or the ones that are named. Effort is what
-    actuators exert. The noise is that of encoders of 12 bits; of velocities a choice.
+    They are those of the body that it is mounted on and of all bodies below, or the named ones. Effort is that of
+    actuators. The default noise of positions is that of 12-bit encoders; that of velocities is an assumption.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        joints: Joints to measure; by default all below the mounting.
+        position: Noise of the position, rad or m.
+        velocity: Noise of the velocity, rad/s or m/s.
+        effort: Noise of the effort, N m or N.
     """
 
-    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
-    joints: tuple[str, ...] = listing("the joints that are read; all below if there are none")
+    rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    joints: tuple[str, ...] = listing("joints to measure; by default all below the mounting")
     position: Noise = group(Noise(resolution=0.001534), "rad or m", "position")
     velocity: Noise = group(Noise(deviation=0.01), "rad/s or m/s", "velocity")
     effort: Noise = group(Noise(), "N m or N", "effort")
@@ -37,7 +45,7 @@ class JointStates(SensorType):
     channels: ClassVar = ("position", "velocity", "effort")
 
     def in_world(self, mounting: Sensor, world: World) -> JointStates:
-        """With the names of all joints that it reads."""
+        """Return the sensor with the names of all joints that it measures. Raises ValueError for an unknown joint."""
         below = joints_below(world, mounting.parent)
         for name in self.joints:
             if name not in below:
@@ -48,15 +56,15 @@ class JointStates(SensorType):
         return replace(self, joints=self.joints or below)
 
     def shape(self) -> tuple[int, ...]:
-        """A number for each joint in each channel."""
+        """Return (3 J,): position, velocity and effort of J joints."""
         return (3 * len(self.joints),)
 
     def quantities(self) -> Quantities:
-        """Each joint's on its own."""
+        """Return each quantity of each joint."""
         return tuple((noise, 1) for noise in (self.position, self.velocity, self.effort) for _ in self.joints)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/JointState."""
+        """Return a sensor_msgs/JointState."""
         count = len(self.joints)
         fields = {
             "name": self.joints,
@@ -68,7 +76,7 @@ class JointStates(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[JointStates], context: SensorContext) -> Measure:
-        """The joints of all of them at once."""
+        """Return the function for the states (S, 3 J) of the joints."""
         joints = context.environment.joints([name for each in sensors for name in each.joints])
 
         def read(state: FrameState) -> FloatArray:

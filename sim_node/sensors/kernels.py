@@ -1,7 +1,7 @@
-"""The compiled inner loops of sensors that read often: vectors along frames' axes, rays, pressures, and noise.
+"""The compiled inner loops of sensors: vectors along frames' axes, rays, pressures, and noise.
 
-Arrays are contiguous float64 with a row for each sensor. Results are new arrays: readings are kept. Importing this
-imports numba; sensors do so when they are opened.
+Arrays are contiguous float64 with a row for each sensor. Results are new arrays, since measurements are kept. Importing
+this module imports numba; sensors import it when they are opened.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -24,13 +24,13 @@ _NEW = types.float64[:, ::1]
 
 @kernel()
 def _into(pose, row, x, y, z):
-    """A vector along the fixed frame's axes, along those of a frame: rotated by the conjugate."""
+    """Rotate a vector from the fixed frame's axes to a frame's, by the conjugate of its quaternion."""
     return rotate(-pose[row, 3], -pose[row, 4], -pose[row, 5], pose[row, 6], x, y, z)
 
 
 @kernel(_NEW(_ROWS, _ROWS, _ROWS, _ROWS))
 def rate_and_force(pose, twist, acceleration, gravity):
-    """[angular rate, specific force] (S, 6) along each frame's axes; specific force is acceleration less gravity."""
+    """Return [angular rate, specific force] (S, 6) along each frame's axes: acceleration minus gravity."""
     measured = np.empty((pose.shape[0], 6))
     for row in range(pose.shape[0]):
         measured[row, :3] = _into(pose, row, twist[row, 3], twist[row, 4], twist[row, 5])
@@ -46,7 +46,7 @@ def rate_and_force(pose, twist, acceleration, gravity):
 
 @kernel(_NEW(_ROWS, _ROWS, _BLOCKS))
 def straight_field(pose, centre, gradient):
-    """centre (S, 3) + gradient (S, 3, 3) times position (S, 3), along each frame's axes."""
+    """Return centre (S, 3) + gradient (S, 3, 3) times position (S, 3), along each frame's axes."""
     measured = np.empty((pose.shape[0], 3))
     for row in range(pose.shape[0]):
         field = np.empty(3)
@@ -60,9 +60,9 @@ def straight_field(pose, centre, gradient):
 
 @kernel(types.void(_ROWS, _BLOCKS, types.float64[:, :, ::1]), nogil=True)
 def turn_rays(pose, fans, turned):
-    """Writes directions (S, R, 3) along frames' axes, of poses (S, 7), as they are along the fixed frame's.
+    """Rotate directions (S, R, 3) along the axes of frames with poses (S, 7) to the fixed frame's axes.
 
-    A product of matrices would do it by threads of BLAS, which on few cores then stand in the way of casting.
+    A matrix product would use BLAS threads, which on few cores delay ray casting.
     """
     for s in range(fans.shape[0]):
         x, y, z, w = pose[s, 3], pose[s, 4], pose[s, 5], pose[s, 6]
@@ -76,9 +76,9 @@ def turn_rays(pose, fans, turned):
 
 @kernel(types.float64[::1](types.Array(types.float64, 1, "C", readonly=True), _ROWS, types.float64))
 def pressure_ratios(heights, layers, constant):
-    """Pressures over that at the sea at geopotential heights (K,), m; constant: g / R, K/m.
+    """Return pressures relative to that at sea level at geopotential heights (K,), m; constant: g / R, K/m.
 
-    layers (L, 4): where each begins (m), its lapse rate (K/m), temperature (K) and pressure ratio there.
+    layers (L, 4): base height (m), lapse rate (K/m), temperature (K) and pressure ratio at the base of each layer.
     """
     ratios = np.empty(len(heights))
     for k in range(len(heights)):
@@ -96,10 +96,10 @@ def pressure_ratios(heights, layers, constant):
 
 @kernel(types.void(_BLOCKS_4, _NEW, _NEW, _ROWS, _ROWS, _ROWS, _ROWS, types.float64[:, :, ::1]))
 def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
-    """Makes of normals (S, B, 3, C) the errors (B, S, C) of B readings; bias and drift (S, C) go on by as many.
+    """Write the errors (B, S, C) of B measurements from normals (S, B, 3, C); bias and drift (S, C) advance by B steps.
 
-    white, walk, kick (S, C): standard deviations, of a reading, and of a step of bias and of drift; memory (S, C):
-    what is left of the drift after a step.
+    white, walk, kick (S, C): standard deviations of a measurement, and of a step of bias and of drift; memory (S, C):
+    the factor by which the drift decays in a step.
     """
     sensors, measurements, _, channels = drawn.shape
     for row in range(sensors):
@@ -115,10 +115,10 @@ def draw_errors(drawn, bias, drift, white, walk, memory, kick, errors):
 
 @kernel(_NEW(_BLOCKS, _ROWS, _BLOCKS, types.int64, _ROWS, _ROWS))
 def disturbed(response, truth, errors, reading, saturation, resolution):
-    """A truth (S, C) as measured: response (S, C, C) times truth, plus errors[reading], cut and rounded.
+    """Return a truth (S, C) as measured: response (S, C, C) times truth, plus errors[reading], clipped and rounded.
 
-    As the converter behind a sensor does, cut at ±saturation (S, C), then rounded to steps of resolution (S, C) where
-    that is not zero, halves to even.
+    Values are clipped to ±saturation (S, C), then rounded to multiples of resolution (S, C) where that is not zero,
+    half to even, as an analogue-to-digital converter does.
     """
     sensors, channels = truth.shape
     measured = np.empty((sensors, channels))

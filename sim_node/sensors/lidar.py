@@ -1,4 +1,4 @@
-"""Scanning lidars: ranges in a plane, or points all around."""
+"""Scanning lidars: ranges in a plane, or point clouds."""
 
 from __future__ import annotations
 
@@ -35,37 +35,47 @@ _POINT_FIELDS = (
 @sensor("lidar_2d")
 @dataclass(frozen=True)
 class Lidar2d(SensorType):
-    """Reads the ranges (m) of `samples` rays in its frame's x-y plane, from angle_min to angle_max, both included.
+    """Measures the ranges (m) of `samples` rays in its frame's x-y plane, from angle_min to angle_max, both included.
 
-    Too near is -inf, too far inf, no reading nan (REP 117). All rays of a scan are of one instant. The defaults are
-    those of a UST-10LX (Hokuyo, data sheet: 270 degrees in steps of 0.25, 0.06 m to 10 m, 40 Hz).
+    Too near is -inf, too far inf, a dropout NaN (REP 117). All rays of a scan are measured at one instant. The defaults
+    are those of a UST-10LX (Hokuyo, data sheet: 270 degrees in steps of 0.25, 0.06 m to 10 m, 40 Hz).
+
+    Attributes:
+        rate: Scans per second, Hz.
+        latency: Time from measurement to publication, s.
+        angle_min: Angle of the first ray, from x to y, rad.
+        angle_max: Angle of the last ray, rad.
+        samples: Rays per scan.
+        range_min: Minimum range, m.
+        range_max: Maximum range, m.
+        noise: Noise of the range, m.
     """
 
     rate: float = parameter(40.0, "Hz", "scans per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a scan until it is out", low=0.0, high=10.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     angle_min: float = parameter(-2.35619449, "rad", "angle of the first ray, from x to y", low=-TURN, high=TURN)
     angle_max: float = parameter(2.35619449, "rad", "angle of the last ray", low=-TURN, high=TURN)
-    samples: int = whole(1081, "1", "rays of a scan", low=1, high=MAX_SAMPLES)
-    range_min: float = parameter(0.06, "m", "nearest that it measures", low=0.0, high=1e6)
-    range_max: float = parameter(10.0, "m", "farthest that it measures", above=0.0, high=1e6)
+    samples: int = whole(1081, "1", "rays per scan", low=1, high=MAX_SAMPLES)
+    range_min: float = parameter(0.06, "m", "minimum range", low=0.0, high=1e6)
+    range_max: float = parameter(10.0, "m", "maximum range", above=0.0, high=1e6)
     noise: RangeNoise = group(RangeNoise(deviation=0.01), "m", "range")
 
     channels: ClassVar = ("range",)
 
     def shape(self) -> tuple[int, ...]:
-        """A range for each ray."""
+        """Return (samples,): a range per ray."""
         return (self.samples,)
 
     def quantities(self) -> Quantities:
-        """None: a RangeNoise is of all rays at once."""
+        """Return nothing: RangeNoise disturbs all rays at once."""
         return ()
 
     def fan(self) -> FloatArray:
-        """The directions (samples, 3) of its rays."""
+        """Return the unit directions (samples, 3) of the rays."""
         return rays.directions(np.linspace(self.angle_min, self.angle_max, self.samples), np.zeros(1))
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/LaserScan without intensities, all rays of one instant."""
+        """Return a sensor_msgs/LaserScan without intensities, all rays at one instant."""
         span = self.angle_max - self.angle_min
         fields = {
             "angle_min": self.angle_min,
@@ -80,19 +90,19 @@ class Lidar2d(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Measure:
-        """Distances (S, samples)."""
+        """Return the function for distances (S, samples), m."""
         fans = np.array([each.fan() for each in sensors])
         cast = rays.caster(fans, max(each.range_max for each in sensors), context)
         return lambda state: cast(state).distances
 
     @classmethod
     def disturb(cls, sensors: Sequence[Lidar2d], streams: Sequence[np.random.Generator], rate: float) -> Disturb:
-        """The noise of each ray."""
+        """Return the noise of each ray."""
         return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].samples)
 
     @classmethod
     def report(cls, sensors: Sequence[Lidar2d], context: SensorContext) -> Report:
-        """Infinite beyond its range, to either side."""
+        """Return the function that replaces distances out of range by -inf and inf."""
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
         return lambda measured: rays.classified(measured, nearest, farthest)
 
@@ -100,45 +110,58 @@ class Lidar2d(SensorType):
 @sensor("lidar_3d")
 @dataclass(frozen=True)
 class Lidar3d(SensorType):
-    """Reads points: where `rings` fans of `samples` rays hit, in its frame, and how bright they are there.
+    """Measures points where `rings` fans of `samples` rays hit, along its frame's axes, and their intensity.
 
-    Values (rings, samples, 4) are x, y, z (m; nan where no range was measured) and an intensity of 0 to 255, by the
-    colour of what was hit. Rings go from vertical_min to vertical_max, both included; columns are evenly spread from
-    angle_min to angle_max, each in the middle of its share. All points are of one instant. The defaults are those of
-    a VLP-16 (Velodyne, manual 63-9243: 16 rings in steps of 2 degrees, 3 cm, at 10 turns per second).
+    Values (rings, samples, 4) are x, y, z (m; NaN where no range was measured) and an intensity of 0 to 255, from the
+    colour of the shape. Rings go from vertical_min to vertical_max, both included; columns divide angle_min to
+    angle_max evenly, each at the centre of its part. All points are measured at one instant. The defaults are those of
+    a VLP-16 (Velodyne, manual 63-9243: 16 rings in steps of 2 degrees, 3 cm, 10 revolutions per second).
+
+    Attributes:
+        rate: Clouds per second, Hz.
+        latency: Time from measurement to publication, s.
+        rings: Number of rings.
+        vertical_min: Elevation of the lowest ring, rad.
+        vertical_max: Elevation of the highest ring, rad.
+        samples: Rays per ring.
+        angle_min: Azimuth where columns begin, from x to y, rad.
+        angle_max: Azimuth where columns end, rad.
+        range_min: Minimum range, m.
+        range_max: Maximum range, m.
+        noise: Noise of the range, m.
     """
 
     rate: float = parameter(10.0, "Hz", "clouds per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a cloud until it is out", low=0.0, high=10.0)
-    rings: int = whole(16, "1", "rays above each other", low=1, high=MAX_RINGS)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    rings: int = whole(16, "1", "number of rings", low=1, high=MAX_RINGS)
     vertical_min: float = parameter(-0.2617994, "rad", "elevation of the lowest ring", low=-TURN / 2, high=TURN / 2)
     vertical_max: float = parameter(0.2617994, "rad", "elevation of the highest ring", low=-TURN / 2, high=TURN / 2)
-    samples: int = whole(1800, "1", "rays of a ring", low=1, high=MAX_SAMPLES)
-    angle_min: float = parameter(-np.pi, "rad", "where columns begin, from x to y", low=-TURN, high=TURN)
-    angle_max: float = parameter(np.pi, "rad", "where columns end", low=-TURN, high=TURN)
-    range_min: float = parameter(0.5, "m", "nearest that it measures", low=0.0, high=1e6)
-    range_max: float = parameter(100.0, "m", "farthest that it measures", above=0.0, high=1e6)
+    samples: int = whole(1800, "1", "rays per ring", low=1, high=MAX_SAMPLES)
+    angle_min: float = parameter(-np.pi, "rad", "azimuth where columns begin, from x to y", low=-TURN, high=TURN)
+    angle_max: float = parameter(np.pi, "rad", "azimuth where columns end", low=-TURN, high=TURN)
+    range_min: float = parameter(0.5, "m", "minimum range", low=0.0, high=1e6)
+    range_max: float = parameter(100.0, "m", "maximum range", above=0.0, high=1e6)
     noise: RangeNoise = group(RangeNoise(deviation=0.03), "m", "range")
 
     channels: ClassVar = ("x", "y", "z", "intensity")
 
     def shape(self) -> tuple[int, ...]:
-        """Points in rings."""
+        """Return (rings, samples, 4)."""
         return (self.rings, self.samples, len(self.channels))
 
     def quantities(self) -> Quantities:
-        """None: a RangeNoise is of all rays at once."""
+        """Return nothing: RangeNoise disturbs all rays at once."""
         return ()
 
     def fan(self) -> FloatArray:
-        """The directions (rings * samples, 3) of its rays, ring by ring."""
+        """Return the unit directions (rings * samples, 3) of the rays, ring by ring."""
         share = (self.angle_max - self.angle_min) / self.samples
         azimuths = self.angle_min + share * (np.arange(self.samples) + 0.5)
         elevations = np.linspace(self.vertical_min, self.vertical_max, self.rings)
         return rays.directions(azimuths, elevations[:, None]).reshape(-1, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/PointCloud2 of a row per ring."""
+        """Return a sensor_msgs/PointCloud2 with a row per ring."""
         points = np.zeros((self.rings, self.samples), _POINT)
         points["ring"] = np.arange(self.rings)[:, None]
         size = _POINT.itemsize
@@ -156,7 +179,7 @@ class Lidar3d(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Measure:
-        """Distances and brightness (S, 2 * rings * samples)."""
+        """Return the function for distances (m) and brightness (S, 2 * rings * samples)."""
         fans = np.array([each.fan() for each in sensors])
         cast = rays.caster(fans, max(each.range_max for each in sensors), context)
 
@@ -167,12 +190,12 @@ class Lidar3d(SensorType):
 
     @classmethod
     def disturb(cls, sensors: Sequence[Lidar3d], streams: Sequence[np.random.Generator], rate: float) -> Disturb:
-        """The noise of each range."""
+        """Return the noise of each range."""
         return RangeNoiseBank([each.noise for each in sensors], streams, sensors[0].rings * sensors[0].samples)
 
     @classmethod
     def report(cls, sensors: Sequence[Lidar3d], context: SensorContext) -> Report:
-        """Points in the sensors' own axes."""
+        """Return the function that converts distances and brightness to points along the sensors' own axes."""
         fans = np.array([each.fan() for each in sensors])
         nearest, farthest = (np.array([[getattr(each, key)] for each in sensors]) for key in ("range_min", "range_max"))
         count = fans.shape[1]

@@ -1,4 +1,4 @@
-"""Earth's magnetic field: the World Magnetic Model, its linear continuation around one place, and a magnetometer."""
+"""Earth's magnetic field: the World Magnetic Model, its linearisation about a place, and a magnetometer."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ _STEP = 1_000.0
 
 
 def field(latitude: float, longitude: float, altitude: float, year: float) -> FloatArray:
-    """Return Earth's field (3,) in tesla along east, north, up.
+    """Return Earth's magnetic field (3,) along east, north, up, T.
 
-    latitude, longitude in degrees, altitude in metres above the WGS84 ellipsoid, year with decimals, 2025 to 2030.
+    latitude, longitude in degrees, altitude in metres above the WGS84 ellipsoid, year in decimals, 2025 to 2030.
     WMM2025 by pygeomag: Chulliat et al., The US/UK World Magnetic Model for 2025-2030, NOAA NCEI, 2024; the field of
-    core and lithosphere to degree 12, good to about 150 nT. Raises ImportError without pygeomag.
+    core and lithosphere to degree 12, accurate to about 150 nT. Raises ImportError without pygeomag.
     """
     result = _model().calculate(glat=latitude, glon=longitude, alt=altitude * 1e-3, time=year)
     return np.array([result.y, result.x, -result.z]) * 1e-9
 
 
 class StraightField(NamedTuple):
-    """A field (T) by its value (3,) at a place and its gradient there (3, 3), T/m, a row for each of its axes."""
+    """A linear field (T): its value (3,) at a place and its gradient (3, 3) there, T/m, a row per component."""
 
     centre: FloatArray
     gradient: FloatArray
 
     def at(self, positions: FloatArray) -> FloatArray:
-        """The field (..., 3) at positions (..., 3) from that place, m."""
+        """Return the field (..., 3) at positions (..., 3) relative to that place, m."""
         return np.asarray(self.centre + positions @ self.gradient.T)
 
 
 def field_around(origin: Origin, year: float) -> StraightField:
     """Return the field as a function of positions, both along `origin`'s ENU axes.
 
-    The field and its gradient at the origin: the model itself takes 0.2 ms for a place. What is left out grows with
-    the square of the distance: under 1 nT within 10 km, under 100 nT within 100 km.
+    It is linear, by the field and its gradient at the origin, since the model takes 0.2 ms per place. The error grows
+    with the square of the distance: below 1 nT within 10 km, below 100 nT within 100 km.
     """
     here = (origin.latitude, origin.longitude, origin.altitude)
     centre = field(*here, year)
@@ -66,7 +66,7 @@ def field_around(origin: Origin, year: float) -> StraightField:
 
 
 def _along(here: tuple[float, float, float], there: FloatArray, vector: FloatArray) -> FloatArray:
-    """A vector along ENU at one place, along ENU at another."""
+    """Return a vector along ENU at one place, along ENU at another."""
     through = convert_velocity(vector, Frame.ENU, Frame.ECEF, tuple(there.tolist()))
     return convert_velocity(through, Frame.ECEF, Frame.ENU, here)
 
@@ -81,14 +81,20 @@ def _model() -> Any:
 @sensor("magnetometer")
 @dataclass(frozen=True)
 class Magnetometer(SensorType):
-    """Reads the field (T) at its frame's origin.
+    """Measures Earth's magnetic field (T) at its frame's origin, along its axes: the World Magnetic Model 2025.
 
-    The noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
+    The default noise is that of an HMC5883L (Honeywell, data sheet Rev. E: 2 mG resolution, field range 8 G).
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        year: Date of the field, in decimal years.
+        noise: Noise of the magnetic field, T.
     """
 
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
-    year: float = parameter(2026.0, "year", "date of the field, with decimals", low=FIRST_YEAR, high=LAST_YEAR)
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
+    year: float = parameter(2026.0, "year", "date of the field, in decimal years", low=FIRST_YEAR, high=LAST_YEAR)
     noise: Noise = group(Noise(deviation=2e-7, saturation=8e-4), "T", "magnetic field")
 
     channels: ClassVar = ("field_x", "field_y", "field_z")
@@ -96,11 +102,11 @@ class Magnetometer(SensorType):
     needs_package: ClassVar = "pygeomag"
 
     def quantities(self) -> Quantities:
-        """Three axes."""
+        """Return three axes."""
         return ((self.noise, 3),)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """sensor_msgs/MagneticField."""
+        """Return a sensor_msgs/MagneticField."""
         fields = {
             "magnetic_field": channels(0, 3),
             "magnetic_field_covariance": covariance(self.rate, *[self.noise] * 3),
@@ -109,7 +115,7 @@ class Magnetometer(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Magnetometer], context: SensorContext) -> Measure:
-        """The field at the frames, one model for each year that is asked for."""
+        """Return the function for the field at the frames (S, 3), T; one model per year."""
         assert context.world.origin is not None, "a suite is not opened without one"
         from sim_node.sensors.kernels import straight_field
 

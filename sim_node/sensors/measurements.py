@@ -1,4 +1,4 @@
-"""Measurements: when sensors read, and what the sensors of a run published."""
+"""Measurements: the schedule of sensors, and what the sensors of a run published."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from sim_node.world.problems import quoted
 
 
 class Measurement(NamedTuple):
-    """What one sensor published: stamps_ns (K,) of when it measured, values (K, ...).
+    """What one sensor published.
 
-    Each is of its type's `shape`; where that is (D,), `channels` name the numbers.
+    Where the type's `shape` is (D,), its `channels` name the D numbers.
+
+    Attributes:
+        stamps_ns: Times of measurement (K,), ns of simulation time.
+        values: Values (K, *shape).
     """
 
     stamps_ns: IntArray
@@ -29,7 +33,14 @@ class Measurement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """What sensors of one type, rate and latency published: stamps_ns (K,), values (K, S, ...), a column per name."""
+    """What the S sensors of a group published.
+
+    Attributes:
+        kind: Name of their type, as in world files.
+        names: Names of the sensors.
+        stamps_ns: Times of measurement (K,), ns of simulation time.
+        values: Values (K, S, *shape), a column per name.
+    """
 
     kind: str
     names: tuple[str, ...]
@@ -39,9 +50,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measurements(Mapping[str, Measurement]):
-    """What the sensors published in the last step of a run, however long it was: a mapping from names to measurements.
+    """What the sensors published in the last step of a run, however long it was: a mapping from names to Measurement.
 
     Every sensor has an entry, which is often empty. Two of these are equal only if they are the same object.
+
+    Attributes:
+        batches: What each group of sensors published.
     """
 
     batches: tuple[Batch, ...] = ()
@@ -80,12 +94,12 @@ NO_MEASUREMENTS = Measurements()
 
 
 def batch_of(kind: str, names: tuple[str, ...], pairs: Sequence[tuple[int, npt.NDArray[Any]]]) -> Batch:
-    """A batch from one or more (stamp, values (S, ...)) in order."""
+    """Return a batch of one or more (stamp, values (S, ...)), in order."""
     return Batch(kind, names, np.array([stamp for stamp, _ in pairs]), np.array([values for _, values in pairs]))
 
 
 def no_batch(kind: str, names: tuple[str, ...], shape: tuple[int, ...]) -> Batch:
-    """A batch of no readings, each of which would be of that shape."""
+    """Return an empty batch of measurements of a shape."""
     return Batch(kind, names, np.empty(0, dtype=np.int64), np.empty((0, len(names), *shape)))
 
 
@@ -96,18 +110,18 @@ class SensorSubscription:
         self._held: deque[tuple[int, FloatArray]] = deque()
 
     def record(self, out: int, values: FloatArray) -> None:
-        """Add a reading that will be published at step `out`."""
+        """Add a measurement that will be published at step `out`."""
         self._held.append((out, values))
 
-    def newest(self, step: int) -> FloatArray | None:
-        """Return the last reading published by a step and not returned before; None without one."""
-        newest = None
+    def latest(self, step: int) -> FloatArray | None:
+        """Return the last measurement published by a step and not returned before; None without one."""
+        latest = None
         while self._held and self._held[0][0] <= step:
-            newest = self._held.popleft()[1]
-        return newest
+            latest = self._held.popleft()[1]
+        return latest
 
     def clear(self) -> None:
-        """Drop all: the run went to another time."""
+        """Drop all measurements: the run went to another time."""
         self._held.clear()
 
 
@@ -115,14 +129,14 @@ T = TypeVar("T")
 
 
 class Schedule(Generic[T]):
-    """The steps at which sensors of one rate read, and those at which their readings are published.
+    """The steps at which sensors of one rate measure, and those at which they publish.
 
-    rate: Hz of simulation time, at most one reading per step; latency: s from a reading until it is published;
-    step_ns: length of a step. due: the step of the next reading, beginning with step 0.
+    rate: Hz of simulation time, at most one measurement per step; latency: s from measurement to publication; step_ns:
+    length of a step. due: the step of the next measurement, beginning with step 0.
     """
 
     def __init__(self, rate: float, latency: float, step_ns: int) -> None:
-        # As the decimals that were written, so that 0.1 Hz is every tenth second, for ever.
+        # Exact decimals, so that 0.1 Hz is every tenth second without drift.
         period = Fraction(10**9, step_ns) / Fraction(str(rate))
         self._period = period.numerator, period.denominator
         self._delay = math.ceil(Fraction(str(latency)) * 10**9 / step_ns)
@@ -130,28 +144,28 @@ class Schedule(Generic[T]):
 
     @property
     def next_out(self) -> int:
-        """The step at which the reading of the step `due` will be published."""
+        """The step at which the measurement of step `due` will be published."""
         return self.due + self._delay
 
-    def record(self, reading: T) -> None:
-        """Add the reading of the step `due`, and move `due` on."""
-        self._held.append((self.due + self._delay, reading))
+    def record(self, measurement: T) -> None:
+        """Add the measurement of step `due`, and advance `due`."""
+        self._held.append((self.due + self._delay, measurement))
         self._count += 1
         self._find_due()
 
     def out(self, step: int) -> list[T]:
-        """Return the readings published by `step` and not returned before."""
+        """Return the measurements published by `step` and not returned before."""
         held, measurements = self._held, []
         while held and held[0][0] <= step:
             measurements.append(held.popleft()[1])
         return measurements
 
     def state(self) -> tuple[int, tuple[tuple[int, T], ...]]:
-        """Return how many readings there were, and (step at which it will be published, reading) for each one held."""
+        """Return the number of measurements, and (step of publication, measurement) for each one not published yet."""
         return self._count, tuple(self._held)
 
     def restore(self, state: tuple[int, tuple[tuple[int, T], ...]]) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._count, held = state
         self._held: deque[tuple[int, T]] = deque(held)
         self._find_due()

@@ -1,4 +1,4 @@
-"""The noise of a sensor: white, drifting, scaled, misaligned, saturated and quantised, from a stream of its own."""
+"""The noise of a sensor: white, drifting, scaled, misaligned, saturated and quantised, from its own random stream."""
 
 from __future__ import annotations
 
@@ -15,54 +15,78 @@ from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors.parameters import parameter
 
-# Readings whose noise is drawn at once: numpy's cost per call is then spread over them.
+# Measurements whose noise is drawn at once, so that the cost of a numpy call is spread over them.
 BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Noise:
-    """How a measured quantity is off, each axis on its own; "unit" is that of the quantity, all zero is perfect.
+    """Noise of a measured quantity, independent for each axis; "unit" is that of the quantity. All zero is noise-free.
 
-    The terms are those of IEEE Std 952-1997, annex C. The Allan deviation of a long record shows density / sqrt(t),
-    random_walk sqrt(t / 3), and of the bias that comes and goes 0.617 bias_instability at its worst, where t is
-    1.89 correlation_time.
+    The terms are those of IEEE Std 952-1997, annex C. The Allan deviation of a long record is density / sqrt(t) for
+    white noise, random_walk sqrt(t / 3) for the random walk, and at most 0.617 bias_instability for the Gauss-Markov
+    bias, at t = 1.89 correlation_time.
+
+    Attributes:
+        density: White noise, as a density, unit/√Hz.
+        deviation: White noise, as the standard deviation of a measurement, unit.
+        random_walk: Random walk of the bias, unit/√s.
+        bias_instability: Standard deviation of a Gauss-Markov bias, unit.
+        correlation_time: Correlation time of the Gauss-Markov bias, s.
+        turn_on_bias: Standard deviation of a bias drawn once per run, unit.
+        scale_error: Standard deviation of a relative error drawn once per run.
+        misalignment: Standard deviation of a rotation about each axis, drawn once per run, rad.
+        saturation: Largest magnitude that can be measured, unit.
+        resolution: Quantisation step, unit.
     """
 
     density: float = parameter(0.0, "unit/√Hz", "white noise, as a density", low=0.0)
-    deviation: float = parameter(0.0, "unit", "white noise, as the standard deviation of a reading", low=0.0)
-    random_walk: float = parameter(0.0, "unit/√s", "growth of a bias that walks at random", low=0.0)
-    bias_instability: float = parameter(0.0, "unit", "standard deviation of a bias that comes and goes", low=0.0)
-    correlation_time: float = parameter(300.0, "s", "how long that bias is remembered (Gauss-Markov)", low=1e-3)
+    deviation: float = parameter(0.0, "unit", "white noise, as the standard deviation of a measurement", low=0.0)
+    random_walk: float = parameter(0.0, "unit/√s", "random walk of the bias", low=0.0)
+    bias_instability: float = parameter(0.0, "unit", "standard deviation of a Gauss-Markov bias", low=0.0)
+    correlation_time: float = parameter(300.0, "s", "correlation time of the Gauss-Markov bias", low=1e-3)
     turn_on_bias: float = parameter(0.0, "unit", "standard deviation of a bias drawn once per run", low=0.0)
     scale_error: float = parameter(
         0.0, "1", "standard deviation of a relative error drawn once per run", low=0.0, high=1.0
     )
     misalignment: float = parameter(
-        0.0, "rad", "standard deviation of a turn about each axis, once per run", low=0.0, high=1.0
+        0.0, "rad", "standard deviation of a rotation about each axis, drawn once per run", low=0.0, high=1.0
     )
-    saturation: float = parameter(math.inf, "unit", "largest size that can be measured", above=0.0)
-    resolution: float = parameter(0.0, "unit", "step between values that can be measured", low=0.0)
+    saturation: float = parameter(math.inf, "unit", "largest magnitude that can be measured", above=0.0)
+    resolution: float = parameter(0.0, "unit", "quantisation step", low=0.0)
 
     def variance(self, rate: float) -> float:
-        """The variance (unit²) of a reading about the truth at `rate` (Hz), without random walk, scale and turn."""
+        """Return the variance of a measurement about the truth, without random walk, scale error and misalignment.
+
+        Args:
+            rate: Measurements per second, Hz.
+
+        Returns:
+            The variance, unit².
+        """
         white = self.density**2 * rate + self.deviation**2
         return white + self.bias_instability**2 + self.turn_on_bias**2 + self.resolution**2 / 12.0
 
 
 def covariance(rate: float, *noises: Noise) -> FloatArray:
-    """Return the covariance (K, K) of K quantities that are read at `rate` (Hz), each off on its own."""
+    """Return the covariance (K, K) of K quantities measured at `rate` (Hz), with independent noise."""
     return np.diag([noise.variance(rate) for noise in noises])
 
 
-# What a sensor measures: the noise of each quantity, and its number of axes; misalignment turns those of three.
+# The measured quantities: the noise of each and its number of axes; misalignment applies to those with three.
 Quantities = Sequence[tuple[Noise, int]]
 
 
 class NoiseBank:
-    """The noise of S sensors with the same C channels and the same rate (Hz); each has a row in every array.
+    """The noise of S sensors with the same C channels and the same rate; each has a row in every array.
 
-    sensors: the quantities of each; generators: the stream of each. What a sensor reads depends on its own
-    quantities and stream alone, not on the others in the bank. A bank is what a `disturb` of registry.py gives.
+    The noise of a sensor depends only on its own quantities and stream, not on the others in the bank. A NoiseBank is a
+    Disturb: see registry.py.
+
+    Args:
+        sensors: The quantities of each sensor.
+        generators: The random stream (Philox) of each sensor.
+        rate: Measurements per second, Hz.
     """
 
     def __init__(self, sensors: Sequence[Quantities], generators: Sequence[np.random.Generator], rate: float) -> None:
@@ -74,7 +98,7 @@ class NoiseBank:
         self._generators = generators
         self._white = _table(sensors, lambda noise: math.hypot(noise.density * math.sqrt(rate), noise.deviation))
         self._walk = _table(sensors, lambda noise: noise.random_walk * math.sqrt(dt))
-        # Discretised exactly: the variance of the bias is bias_instability² at any rate, from the first reading on.
+        # Discretised exactly: the variance of the bias is bias_instability² at any rate, from the first measurement on.
         self._memory = _table(sensors, lambda noise: math.exp(-dt / noise.correlation_time))
         self._kick = _table(
             sensors, lambda noise: noise.bias_instability * math.sqrt(-math.expm1(-2.0 * dt / noise.correlation_time))
@@ -92,7 +116,14 @@ class NoiseBank:
         self._note_begin()
 
     def read(self, truth: FloatArray) -> FloatArray:
-        """The next reading (S, C) of a truth (S, C)."""
+        """Return the next measurement.
+
+        Args:
+            truth: The true values (S, C).
+
+        Returns:
+            The measured values (S, C).
+        """
         if self._next == BLOCK:
             self._draw()
         reading = self._next
@@ -105,18 +136,33 @@ class NoiseBank:
     __call__ = read
 
     def record(self, truth: FloatArray, measurements: int) -> FloatArray:
-        """The next readings (K, S, C) of a truth (S, C) that stays."""
+        """Return the next measurements of a constant truth.
+
+        Args:
+            truth: The true values (S, C).
+            measurements: Number K of measurements.
+
+        Returns:
+            The measured values (K, S, C).
+        """
         return np.array([self.read(truth) for _ in range(measurements)]).reshape(measurements, *self._white.shape)
 
     def state(self) -> dict[str, Array]:
-        """All that the next readings depend on beside what the bank was made of: how its block of errors began."""
-        if self._next == BLOCK:  # the next readings are of a block that is not drawn yet
+        """Return all that later measurements depend on besides the bank's arguments.
+
+        That is the state at the start of its block of errors, and how many of them are used.
+        """
+        if self._next == BLOCK:  # the next measurements are of a block that is not drawn yet
             self._note_begin()
         stream, bias, drift = self._begin
         return {"next": np.full(len(stream), self._next), "stream": stream, "bias": bias, "drift": drift}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Goes on from a state of a bank made of the same, to the bit."""
+        """Continue from a state, to the bit.
+
+        Args:
+            state: The state of a bank with the same arguments.
+        """
         for generator, its in zip(self._generators, state["stream"], strict=True):
             set_philox(generator, its)
         self._bias, self._drift = np.array(state["bias"]), np.array(state["drift"])
@@ -127,12 +173,12 @@ class NoiseBank:
             self._next = reading
 
     def _note_begin(self) -> None:
-        """Keeps where the streams and the biases are before the next block is drawn."""
+        """Save the streams and the biases before the next block is drawn."""
         streams = np.array([philox(generator) for generator in self._generators])
         self._begin = streams, self._bias.copy(), self._drift.copy()
 
     def _draw(self) -> None:
-        """The errors of the next BLOCK readings; every channel draws as many numbers, used or not."""
+        """Draw the errors of the next BLOCK measurements; every channel draws the same count, used or not."""
         self._note_begin()
         drawn = np.array([each.standard_normal((BLOCK, 3, self._white.shape[1])) for each in self._generators])
         self._draw_errors(
@@ -142,7 +188,7 @@ class NoiseBank:
 
 
 def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
-    """Where a stream is (11,): counter, key, what it drew ahead, and how much of that is used."""
+    """Return the position of a stream (11,): counter, key, what it drew ahead, and how much of that is used."""
     state: Any = generator.bit_generator.state
     inner = state["state"]
     return np.concatenate(
@@ -151,7 +197,7 @@ def philox(generator: np.random.Generator) -> npt.NDArray[np.uint64]:
 
 
 def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) -> None:
-    """Set a stream to where another was. Normals use whole words, so that none is left over."""
+    """Set a stream to the position of another. Normal variates use whole words, so none is left over."""
     generator.bit_generator.state = {
         "bit_generator": "Philox",
         "state": {"counter": words[:4], "key": words[4:6]},
@@ -163,12 +209,12 @@ def set_philox(generator: np.random.Generator, words: npt.NDArray[np.uint64]) ->
 
 
 def _table(sensors: Sequence[Quantities], value: Callable[[Noise], float]) -> FloatArray:
-    """A number of each channel's noise (S, C)."""
+    """Return a number per channel (S, C), by the channel's noise."""
     return np.array([[value(noise) for noise, axes in quantities for _ in range(axes)] for quantities in sensors])
 
 
 def _response(sensors: Sequence[Quantities], scales: FloatArray, turns: FloatArray) -> FloatArray:
-    """The matrices (S, C, C) that truth goes through: turned by misalignment, then scaled; of normals (S, C)."""
+    """Return the matrices (S, C, C) of misalignment and scale error, to multiply truth by, from normals (S, C)."""
     channels = scales.shape[1]
     response = np.zeros((len(sensors), channels, channels))
     for row, quantities in enumerate(sensors):

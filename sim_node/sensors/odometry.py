@@ -1,4 +1,4 @@
-"""Where a frame is and how it moves: by odometry, added up from rates that are off, and as an ideal tracker sees it."""
+"""Odometry, integrated from disturbed twists, and ground truth."""
 
 from __future__ import annotations
 
@@ -22,16 +22,22 @@ from sim_node.sensors.truth import FrameState
 @sensor("odometry")
 @dataclass(frozen=True)
 class Odometry(SensorType):
-    """Reads its frame's mean twist since the reading before, and the pose that adds up to from where it began.
+    """Measures its frame's mean twist since the measurement before, and the pose that results from integrating it.
 
-    The pose drifts: noise is of the twist. It is in a frame of its own, which is where the sensor was at the start;
-    without noise it is exact at any rate. Beside it stand the variances of its position and of its rotation about the
-    axes of that frame: see odometry_kernels.py. The noise is a choice that drifts by about a percent of the path; no
-    data sheet's.
+    The pose drifts, since the noise is that of the twist. It is relative to a frame of its own, where the sensor was at
+    the start; without noise it is exact at any rate. Its variances, of position and of rotation about the axes of that
+    frame, are propagated with it: see odometry_kernels.py. The default noise is an assumption, a drift of about 1 % of
+    the path.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        linear: Noise of the linear velocity, m/s.
+        angular: Noise of the angular velocity, rad/s.
     """
 
-    rate: float = parameter(50.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     linear: Noise = group(Noise(density=0.01, scale_error=0.01), "m/s", "linear velocity")
     angular: Noise = group(Noise(density=1e-3, bias_instability=5e-4), "rad/s", "angular velocity")
 
@@ -41,11 +47,11 @@ class Odometry(SensorType):
     )
 
     def quantities(self) -> Quantities:
-        """The twist, and the time that it lasted, which is not off."""
+        """Return the twist, and the time between two measurements, which has no noise."""
         return (self.linear, 3), (self.angular, 3), (Noise(), 1)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """nav_msgs/Odometry in FRAME/odom; the variances of the pose are the diagonal of its covariance."""
+        """Return a nav_msgs/Odometry in FRAME/odom; the variances of the pose are the diagonal of its covariance."""
         fields = {
             "header.frame_id": f"{frame}/odom",
             "child_frame_id": frame,
@@ -58,17 +64,17 @@ class Odometry(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[Odometry], context: SensorContext) -> Measure:
-        """The mean twists along the frames' axes, and for how long (s)."""
+        """Return the function for mean twists along the frames' axes and their durations (S, 7), m/s, rad/s, s."""
         return _Twists(len(sensors))
 
     @classmethod
     def report(cls, sensors: Sequence[Odometry], context: SensorContext) -> Report:
-        """The poses, twists and variances."""
+        """Return the function for poses, twists and variances (S, 19)."""
         return _DeadReckoning(sensors)
 
 
 class _Twists:
-    """[linear, angular, seconds] (S, 7): what leads from the poses of the reading before to those of now."""
+    """[linear, angular, seconds] (S, 7): the mean twists from the poses of the last measurement to the present ones."""
 
     def __init__(self, sensors: int) -> None:
         # Here and not above: what only describes sensors does without numba.
@@ -98,7 +104,7 @@ class _Twists:
 
 
 class _DeadReckoning:
-    """The channels of Odometry (S, 19), from twists and how long each lasted (S, 7)."""
+    """The channels of Odometry (S, 19), from twists and their durations (S, 7)."""
 
     def __init__(self, sensors: Sequence[Odometry]) -> None:
         from sim_node.sensors.odometry_kernels import PARTS, START, SUMS, VARYING, dead_reckon
@@ -129,7 +135,7 @@ class _DeadReckoning:
 
 
 def _variances(noise: Noise, rate: float) -> list[float]:
-    """A row of the table of odometry_kernels.py, for readings at `rate` (Hz)."""
+    """Return a row of the table of odometry_kernels.py, for measurements at `rate` (Hz)."""
     keep = math.exp(-1.0 / (rate * noise.correlation_time))
     instability = noise.bias_instability**2
     return [
@@ -146,19 +152,24 @@ def _variances(noise: Noise, rate: float) -> list[float]:
 @sensor("ground_truth")
 @dataclass(frozen=True)
 class GroundTruth(SensorType):
-    """Reads its frame's pose in the fixed frame, and its twist along the frame's own axes (nav_msgs/Odometry)."""
+    """Measures its frame's pose in the fixed frame, and its twist along the frame's own axes, without noise.
 
-    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+    """
+
+    rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
 
     channels: ClassVar = ("x", "y", "z", "qx", "qy", "qz", "qw", "vx", "vy", "vz", "rate_x", "rate_y", "rate_z")
 
     def quantities(self) -> Quantities:
-        """None is off."""
+        """Return nothing: it has no noise."""
         return ()
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """nav_msgs/Odometry in the fixed frame, without covariances: it is the truth."""
+        """Return a nav_msgs/Odometry in the fixed frame, with covariances of zero."""
         fields = {
             "header.frame_id": fixed_frame,
             "child_frame_id": frame,
@@ -169,10 +180,10 @@ class GroundTruth(SensorType):
 
     @classmethod
     def measure(cls, sensors: Sequence[GroundTruth], context: SensorContext) -> Measure:
-        """The same for all of them."""
+        """Return `pose_and_twist`."""
         return pose_and_twist
 
 
 def pose_and_twist(state: FrameState) -> FloatArray:
-    """[pose in the fixed frame, linear and angular velocity along the frame's axes] (S, 13)."""
+    """Return [pose in the fixed frame, twist along the frame's axes] (S, 13), m, m/s and rad/s."""
     return np.concatenate([state.pose, state.pairs_to_frame(state.twist)], axis=1)

@@ -1,6 +1,6 @@
 """The compiled loops of odometry: mean twists, and dead reckoning with its covariance.
 
-Importing this imports numba; sensors do so when they are opened.
+Importing this module imports numba; sensors import it when they are opened.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -1,4 +1,4 @@
-"""The parameters of sensors, declared once as dataclass fields: read from world files, shown in docs and errors."""
+"""The parameters of sensors, declared once as dataclass fields: for world files, documentation and errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a field holds: its unit, what it means, and its range: [low, high], and greater than above."""
+    """The unit, meaning and range of a field: in [low, high], and greater than above."""
 
     unit: str
     meaning: str
@@ -26,11 +26,11 @@ class Spec:
     above: float = -math.inf
 
     def allows(self, number: float) -> bool:
-        """Whether a number is in the range."""
+        """Return whether a number is in the range."""
         return self.low <= number <= self.high and number > self.above
 
     def allowed(self) -> str:
-        """The range in words."""
+        """Return the range in words."""
         if self.above > -math.inf:
             return f"above {self.above:g}" + (f", up to {self.high:g}" if self.high < math.inf else "")
         if self.high == math.inf:
@@ -47,32 +47,32 @@ def parameter(
     high: float = math.inf,
     above: float = -math.inf,
 ) -> Any:
-    """A number, as a field of a sensor's dataclass."""
+    """Declare a number, as a field of a sensor's dataclass."""
     return field(default=default, metadata={"spec": Spec(unit, meaning, low, high, above)})
 
 
 def whole(default: int, unit: str, meaning: str, *, low: int, high: int) -> Any:
-    """A whole number, as a field of a sensor's dataclass."""
+    """Declare an integer, as a field of a sensor's dataclass."""
     return field(default=default, metadata={"spec": Spec(unit, meaning, low, high)})
 
 
 def listing(meaning: str) -> Any:
-    """Names of things in the world, as a field of a sensor's dataclass; none by default."""
+    """Declare a list of names in the world, as a field of a sensor's dataclass; empty by default."""
     return field(default=(), metadata={"spec": Spec("names", meaning)})
 
 
 def group(default: object, unit: str, meaning: str) -> Any:
-    """Parameters of their own (a Noise), as a field; `unit` is what their "unit" stands for."""
+    """Declare a nested dataclass of parameters (a Noise), as a field; `unit` replaces "unit" in its units."""
     return field(default=default, metadata={"spec": Spec(unit, meaning)})
 
 
 def spec_of(part: Any) -> Spec:
-    """The Spec of a dataclass field made by `parameter` or `group`."""
+    """Return the Spec of a dataclass field."""
     return cast(Spec, part.metadata["spec"])
 
 
 def read(kind: type[_T], mounting: Sensor, problems: list[Problem]) -> _T:
-    """The sensor of class `kind` that a mounting in a world describes; its faults go to `problems`."""
+    """Return the sensor of class `kind` that a mounting describes; its faults are added to `problems`."""
     return _read(kind(), mounting.parameters, "", mounting, problems)
 
 
@@ -126,7 +126,7 @@ def _names(
 
 
 def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False) -> Problem:
-    """A fault at the place of a parameter, where a file has it; else under the sensor's name."""
+    """Return a fault at the place of a parameter, where a file has it; else under the sensor's name."""
     places = mounting.parameter_places.get(path)
     if places is None:
         return Problem(mounting.place.where, f"{shown_key(mounting.name)}: {path}", message)
@@ -135,7 +135,7 @@ def _problem(mounting: Sensor, path: str, message: str, *, of_key: bool = False)
 
 
 def fault(mounting: Sensor, path: str, message: str) -> Problem:
-    """A fault of a parameter that fits its own range but not the world; where it is not given, of the sensor."""
+    """Return a fault of a parameter that is in its range but does not fit the world; if not given, of the sensor."""
     if path in mounting.parameter_places:
         return _problem(mounting, path, message)
     key = f"{mounting.place.key.removesuffix('.name')}.{path}" if mounting.place.key else f"{mounting.name}: {path}"

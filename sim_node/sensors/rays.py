@@ -1,4 +1,4 @@
-"""Rays: where they point, how they turn with their sensor, what an echo reads, and the noise of ranges."""
+"""Rays: their directions, casting, ranges as in REP 117, and the noise of ranges."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Cast = Callable[[FrameState], Echoes]
 
 
 def directions(azimuths: npt.ArrayLike, elevations: npt.ArrayLike) -> FloatArray:
-    """Unit vectors (..., 3) in FLU axes: azimuth from x (forward) to y (left), elevation from there to z (up), rad."""
+    """Return unit vectors (..., 3) in FLU axes: azimuth from x (forward) to y (left), elevation towards z (up), rad."""
     level = np.cos(elevations)
     parts = np.broadcast_arrays(level * np.cos(azimuths), level * np.sin(azimuths), np.sin(elevations))
     return np.stack(parts, axis=-1)
 
 
 def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
-    """Casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
+    """Return the function that casts rays along fans (S, R, 3) of the sensors' own axes, as far as `reach` (m)."""
     # Here and not above: what only describes sensors does without numba.
     from sim_node.sensors.kernels import turn_rays
 
@@ -42,7 +42,7 @@ def caster(fans: FloatArray, reach: float, context: SensorContext) -> Cast:
 
 
 def classified(distances: FloatArray, nearest: FloatArray, farthest: FloatArray) -> FloatArray:
-    """Ranges as REP 117 has them: -inf for what is too near to be measured, inf for what is too far."""
+    """Return ranges as in REP 117: -inf for too near, inf for too far."""
     ranges = np.where(distances < nearest, -np.inf, distances)
     ranges[ranges > farthest] = np.inf
     return ranges
@@ -50,16 +50,23 @@ def classified(distances: FloatArray, nearest: FloatArray, farthest: FloatArray)
 
 @dataclass(frozen=True)
 class RangeNoise:
-    """How ranges are off, each on its own; all zero is perfect."""
+    """Noise of ranges, independent for each ray. All zero is noise-free.
+
+    Attributes:
+        deviation: White noise, as the standard deviation of a range, m.
+        turn_on_bias: Standard deviation of a bias of all ranges, drawn once per run, m.
+        resolution: Quantisation step, m.
+        dropout: Fraction of ranges that are NaN.
+    """
 
     deviation: float = parameter(0.0, "m", "white noise, as the standard deviation of a range", low=0.0)
     turn_on_bias: float = parameter(0.0, "m", "standard deviation of a bias of all ranges, drawn once per run", low=0.0)
-    resolution: float = parameter(0.0, "m", "step between ranges that can be measured", low=0.0)
-    dropout: float = parameter(0.0, "1", "part of all ranges that read nan", low=0.0, high=1.0)
+    resolution: float = parameter(0.0, "m", "quantisation step", low=0.0)
+    dropout: float = parameter(0.0, "1", "fraction of ranges that are NaN", low=0.0, high=1.0)
 
 
 class RangeNoiseBank:
-    """The noise of S sensors with R rays each, from the stream of each; a Disturb of the registry."""
+    """The noise of S sensors with R rays each, each from its own stream; a Disturb of the registry."""
 
     def __init__(self, noises: Sequence[RangeNoise], streams: Sequence[np.random.Generator], rays: int) -> None:
         self._noises, self._streams, self._rays = noises, streams, rays
@@ -68,7 +75,7 @@ class RangeNoiseBank:
         ]
 
     def __call__(self, measured: FloatArray, /) -> FloatArray:
-        """Disturbs the first R columns, which are distances, of measurements (S, C), in place."""
+        """Add noise in place to the first R columns of measurements (S, C), which are distances."""
         for ranges, noise, bias, stream in zip(
             measured[:, : self._rays], self._noises, self._biases, self._streams, strict=True
         ):
@@ -82,10 +89,10 @@ class RangeNoiseBank:
         return measured
 
     def state(self) -> dict[str, Array]:
-        """Where the streams are; the biases are those of the seed."""
+        """Return the positions of the streams; the biases follow from the seed."""
         return {"stream": np.array([philox(stream) for stream in self._streams])}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Goes on from a state."""
+        """Continue from a state."""
         for stream, its in zip(self._streams, state["stream"], strict=True):
             set_philox(stream, its)

@@ -1,4 +1,4 @@
-"""What a sensor is, the messages that it sends, and the sensors there are."""
+"""The interface of sensor types, the messages that they publish, and the registry of types."""
 
 from __future__ import annotations
 
@@ -19,17 +19,22 @@ from sim_node.sensors.truth import FrameState
 from sim_node.world.model import Sensor, World
 from sim_node.world.sensor_types import SENSOR_TYPES
 
-# What numpy takes between brackets: a slice, a name of a structured type, or ... for all.
+# A numpy index: a slice, the name of a field of a structured type, or ... for all.
 Index = Any
 
 
 @dataclass(frozen=True, eq=False)
 class Channels:
-    """The part of a field that each reading rewrites.
+    """The part of a message field that each measurement overwrites.
 
-    of: which part of the reading's array. within: the field's numbers as they are at first, with the shape and, in
-    fields of bytes (`uint8[] data`), the type that they have there; by default zeros, as many as `of` has numbers.
-    at: which of those are rewritten. The two parts have the same shape.
+    The part of the measurement and the part of the field have the same shape.
+
+    Attributes:
+        of: Which part of the measurement's array, as a numpy index.
+        within: The initial contents of the field, with the shape and, in fields of bytes (`uint8[] data`), the type
+            that
+            they have there; by default zeros of the shape of `of`.
+        at: Which part of `within` is overwritten, as a numpy index.
     """
 
     of: Index = ...
@@ -37,9 +42,16 @@ class Channels:
     at: Index = ...
 
     def start(self, shape: tuple[int, ...]) -> npt.NDArray[Any]:
-        """Return the field's numbers before the first reading, of a sensor whose readings have a shape.
+        """Return the contents of the field before the first measurement.
 
-        Raises IndexError for channels that a reading does not have.
+        Args:
+            shape: The shape of one measurement of the sensor.
+
+        Returns:
+            `within`, or zeros.
+
+        Raises:
+            IndexError: A measurement does not have these channels.
         """
         if isinstance(self.of, slice) and self.of.stop is not None and self.of.stop > shape[0]:
             raise IndexError(f"channel {self.of.stop - 1} is the last that is needed, there are {shape[0]}")
@@ -47,20 +59,31 @@ class Channels:
 
 
 def channels(first: int, end: int | None = None) -> Channels:
-    """Return the channels [first, end) of a reading, or only `first`."""
+    """Return channels of a measurement.
+
+    Args:
+        first: The first channel.
+        end: The channel after the last; by default only `first` is taken.
+
+    Returns:
+        The channels, to be the value of a field of a Message.
+    """
     return Channels(slice(first, first + 1 if end is None else end))
 
 
 @dataclass(frozen=True, eq=False)
 class Message:
-    """A message that a sensor sends with each of its readings.
+    """A message that a sensor publishes with each measurement.
 
-    topic: its name below the sensor's. type: package/msg/Name. fields: constants and Channels by the path of a field
-    in the type's definition, such as "linear_acceleration", "pose.covariance" or "header.frame_id".
+    A constant is a number, a text, or numbers in a list or an array; lists of messages are lists of mappings like
+    `fields`. A field that is a message of numbers only (a Vector3, a Pose) accepts them as an array. Other fields keep
+    their default, zero or empty; headers have the measurement's stamp and the sensor's frame.
 
-    A constant is a number, a text, or numbers in a list or an array; lists of messages are lists of mappings like this
-    one. A field that is a message of equal numbers (a Vector3, a Pose) takes them as an array. What is not named has
-    its default, zero or empty; headers have the reading's stamp and the sensor's frame.
+    Attributes:
+        topic: Name of the topic, below the sensor's name.
+        type: Type of the message: package/msg/Name.
+        fields: Constants and Channels by the path of a field in the type's definition, such as "linear_acceleration",
+            "pose.covariance" or "header.frame_id".
     """
 
     topic: str
@@ -68,48 +91,53 @@ class Message:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
 
-# What S sensors would read without noise (S, C), from the state of their S frames.
+# The noise-free measurements (S, C) of S sensors, from the state of their S frames.
 Measure = Callable[[FrameState], FloatArray]
-# What S sensors publish (S, *shape), a new array, of what they measured, noise included (S, C).
+# The published values (S, *shape) of S sensors, a new array, from measured values, noise included (S, C).
 Report = Callable[[FloatArray], FloatArray]
 
 
 class Disturb(Protocol):
-    """Noise that is added to what S sensors measured (S, C)."""
+    """Noise of S sensors, added to what they measured (S, C)."""
 
     def __call__(self, measured: FloatArray, /) -> FloatArray:
-        """The measurements with the noise of the next reading."""
+        """Return the measurements (S, C) with the next noise."""
 
     def state(self) -> Mapping[str, Array]:
-        """All that the noise of the next readings depends on: arrays by name, with a row for each sensor.
+        """Return all that the next noise depends on: arrays by name, with a row for each sensor.
 
-        They become columns of the run. Names, shapes and types are always the same.
+        They become columns of the run. Names, shapes and types never change.
         """
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from a state, to the bit."""
+        """Continue from a state, to the bit."""
 
 
 @runtime_checkable
 class Remembers(Protocol):
-    """A Measure or Report that works with what it remembers of the readings before."""
+    """A Measure or Report that depends on previous measurements."""
 
     def reset(self) -> None:
         """Forget them: a run begins."""
 
     def state(self) -> Mapping[str, Array]:
-        """Return what it remembers, laid out as the state of a Disturb."""
+        """Return what it depends on, laid out like the state of a Disturb."""
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Go on from a state, to the bit."""
+        """Continue from a state, to the bit."""
 
 
 class SensorType(ABC):
-    """A frozen dataclass of parameters, declared with `parameter` and `group`; rate (Hz) and latency (s) among them.
+    """Base of sensor types: a frozen dataclass of parameters, declared with `parameter` and `group`.
 
-    channels: what the numbers of a reading are; needs_origin: whether the world must have an `origin`;
-    needs_package: a package that must be installed, or empty. optical: whether a second frame, NAME_optical, comes
-    with it, whose z axis looks ahead and whose x axis is to the right (REP 103).
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        channels: Names of the numbers of a measurement.
+        needs_origin: Whether the world must have an `origin`.
+        needs_package: A package that must be installed, or empty.
+        optical: Whether it has a second frame, NAME_optical, with the z axis ahead and the x axis to the right (REP
+            103).
     """
 
     rate: float
@@ -120,38 +148,82 @@ class SensorType(ABC):
     optical: ClassVar[bool] = False
 
     def in_world(self, mounting: Sensor, world: World) -> SensorType:
-        """Itself where a world mounts it, with what depends on the world. Raises ValueError where it does not fit."""
+        """Return the sensor with what depends on the world that it is mounted in.
+
+        Args:
+            mounting: The entry of the world that describes the sensor.
+            world: The world.
+
+        Returns:
+            The sensor itself unless overridden.
+
+        Raises:
+            ValueError: The sensor does not fit the world.
+        """
         return self
 
     @abstractmethod
     def quantities(self) -> Quantities:
-        """The noise of each measured quantity, and its number of axes; nothing where none is off."""
+        """Return the noise of each measured quantity and its number of axes; nothing for a sensor without noise."""
 
     @abstractmethod
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """The messages that a reading becomes, where it is mounted as `frame` in a world with a fixed frame."""
+        """Return the messages that each measurement becomes.
+
+        Args:
+            frame: Name of the sensor's frame.
+            fixed_frame: Name of the world's fixed frame.
+
+        Returns:
+            One Message for each topic.
+        """
 
     def shape(self) -> tuple[int, ...]:
-        """Of the array of one reading: a number for each channel, unless a type overrides it."""
+        """Return the shape of one measurement: (C,), a number for each channel, unless overridden."""
         return (len(self.channels),)
 
     @classmethod
     @abstractmethod
     def measure(cls, sensors: Sequence[Any], context: SensorContext) -> Measure:
-        """Return the function for the readings of sensors of this type in a context, without noise."""
+        """Return the function that measures without noise.
+
+        Args:
+            sensors: The S sensors of this type that measure together.
+            context: Their frames, the world and its environment.
+
+        Returns:
+            A function from the FrameState of their S frames to an array (S, C).
+        """
 
     @classmethod
     def disturb(cls, sensors: Sequence[Any], streams: Sequence[np.random.Generator], rate: float) -> Disturb | None:
-        """The noise of sensors, of each from its stream; None where nothing is off."""
+        """Return the noise of sensors.
+
+        Args:
+            sensors: As in `measure`.
+            streams: A stream of random numbers for each sensor.
+            rate: Measurements per second, Hz.
+
+        Returns:
+            The noise; a NoiseBank of `quantities` unless overridden. None for sensors without noise.
+        """
         quantities = [each.quantities() for each in sensors]
         return NoiseBank(quantities, streams, rate) if quantities[0] else None
 
     @classmethod
     def report(cls, sensors: Sequence[Any], context: SensorContext) -> Report:
-        """Return the function from a measurement to what is published; the identity unless overridden."""
+        """Return the function from measured values to published ones.
+
+        Args:
+            sensors: As in `measure`.
+            context: As in `measure`.
+
+        Returns:
+            A function from an array (S, C), noise included, to a new array (S, *shape); the identity unless overridden.
+        """
         return lambda measured: measured
 
 
 SENSORS: Registry[str, type[SensorType]] = SENSOR_TYPES
-# Registers a sensor's class under the name that world files give as `type`.
+# Decorator that registers a sensor's class under the name that world files give as `type`.
 sensor = SENSORS.add

@@ -1,4 +1,4 @@
-"""The Suite: all sensors of a world, read in banks of those that read together."""
+"""The Suite: all sensors of a world, measured in banks of those that measure together."""
 
 from __future__ import annotations
 
@@ -24,10 +24,17 @@ from sim_node.world.problems import Problem, WorldError, quoted
 
 
 def groups_of(world: World) -> tuple[Group, ...]:
-    """The sensors that a world describes; mountings without a type are frames only.
+    """Return the sensors that a world describes; mountings without a type are only frames.
 
-    Raises WorldError for types and parameters that there are not, that are out of range, or that do not fit the
-    world: each at its place.
+    Args:
+        world: The world.
+
+    Returns:
+        Groups of sensors with the same type, rate, latency and shape.
+
+    Raises:
+        WorldError: A type or parameter does not exist, is out of range, or does not fit the world; all faults are
+            listed.
     """
     problems: list[Problem] = []
     groups: dict[tuple[str, float, float, tuple[int, ...]], list[tuple[str, SensorType]]] = {}
@@ -77,11 +84,24 @@ def _misfits(mounting: Sensor, sensor: SensorType, world: World) -> list[Problem
 
 
 class Suite:
-    """Reads all sensors of a world, each when it is due.
+    """All sensors of a world. Each measures when it is due.
 
-    frames: the names of those that they are; state: how these move, in this order, for others to fill before
-    `measure`. environment: what else they perceive; gravity: as a FrameState has it. published: what came out last.
-    Raises WorldError as groups_of does. Errors inside a plug-in's sensor are raised as PluginFault.
+    Errors inside a plug-in's sensor are raised as PluginFault.
+
+    Args:
+        world: The world.
+        environment: What sensors perceive besides the motion of their frames; open air by default.
+        gravity: Acceleration of free fall (3,) along the fixed frame's axes, m/s².
+
+    Attributes:
+        groups: The groups of sensors that measure together.
+        frames: Names of the sensors' frames, in the order of the rows of `state`.
+        state: The motion of the sensors' frames; callers fill it before `measure`.
+        published: What was published last.
+        due: The step of the next measurement; infinite without sensors.
+
+    Raises:
+        WorldError: As in `groups_of`.
     """
 
     def __init__(self, world: World, environment: Environment = OPEN_AIR, gravity: npt.ArrayLike = DOWN) -> None:
@@ -102,7 +122,11 @@ class Suite:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Go back to step 0, with noise drawn from `seed`."""
+        """Go back to step 0.
+
+        Args:
+            seed: The run's seed, from which all noise is drawn.
+        """
         for bank in self._banks:
             with SENSORS.blaming(bank.kind):
                 bank.reset(seed)
@@ -110,13 +134,16 @@ class Suite:
 
     @property
     def dropped(self) -> int:
-        """The pictures that were left out since the last reset."""
+        """Number of images that were dropped since the last reset."""
         return sum(bank.dropped for bank in self._banks)
 
     def measure(self, step: int, time_ns: int, *, wait: bool = True) -> None:
-        """Measure what is due at a step, of the frames in their state.
+        """Measure what is due at a step, with the frames as in `state`.
 
-        wait: where too many pictures are being drawn; otherwise new ones are dropped.
+        Args:
+            step: The present step.
+            time_ns: Simulation time, ns.
+            wait: Whether to wait when too many images are being rendered; otherwise new ones are dropped.
         """
         for bank in self._banks:
             if bank.schedule.due == step:
@@ -128,25 +155,43 @@ class Suite:
         self._find_due()
 
     def publish(self, step: int, *, wait: bool = True) -> Measurements:
-        """Return what is due to be published by a step and was not yet.
+        """Publish what is due by a step and was not published yet.
 
-        wait: for pictures that are being drawn; otherwise a later call returns them.
+        Args:
+            step: The present step.
+            wait: Whether to wait for images that are being rendered; otherwise a later call returns them.
+
+        Returns:
+            The measurements.
         """
         if self._banks:
             self.published = Measurements(tuple([bank.publish(step, wait=wait) for bank in self._banks]))
         return self.published
 
     def subscribe(self, name: str) -> SensorSubscription:
-        """Return a subscription to one sensor, no camera, from now on. Raises KeyError for an unknown name."""
+        """Subscribe to a sensor.
+
+        Args:
+            name: Name of the sensor, which is not a camera.
+
+        Returns:
+            A queue of the sensor's measurements from now on.
+
+        Raises:
+            KeyError: There is no such sensor, or it is a camera.
+        """
         for bank in self._banks:
             if isinstance(bank, Bank) and name in bank.names:
                 return bank.subscribe(name)
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
 
     def declare(self, columns: Columns) -> None:
-        """Declare all that later readings depend on beside the world and its seed, and what was published last.
+        """Declare all that later measurements depend on besides the world and its seed, and what was published last.
 
-        Restore it by `reset` with the seed, then by putting the columns back.
+        To restore a run, call `reset` with its seed and then restore the columns.
+
+        Args:
+            columns: The columns of the run.
         """
         seen: Counter[str] = Counter()
         for place, bank in enumerate(self._banks):
@@ -168,5 +213,5 @@ class Suite:
         self._find_due()
 
     def _find_due(self) -> None:
-        """due: the step of the next reading, infinite where there are no sensors."""
+        """Set `due` to the step of the next measurement."""
         self.due = min([bank.schedule.due for bank in self._banks], default=math.inf)

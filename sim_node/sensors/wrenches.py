@@ -1,4 +1,4 @@
-"""Sensors of forces and torques: of what touches a body, and of what goes through its joint."""
+"""Sensors of forces and torques: of contacts of a body, and through its joint."""
 
 from __future__ import annotations
 
@@ -14,48 +14,60 @@ from sim_node.sensors.registry import Measure, Message, SensorType, channels, se
 
 @dataclass(frozen=True)
 class WrenchSensor(SensorType):
-    """Reads a force (N) and a torque (N m) about its frame's origin, along its axes; subclasses define of what."""
+    """Base of sensors of a force (N) and a torque (N m) about their frame's origin, along its axes."""
 
-    rate: float = parameter(100.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0, high=10.0)
+    rate: float = parameter(100.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     force: Noise = group(Noise(), "N", "force")
     torque: Noise = group(Noise(), "N m", "torque")
 
     channels: ClassVar = ("force_x", "force_y", "force_z", "torque_x", "torque_y", "torque_z")
 
     def quantities(self) -> Quantities:
-        """Force and torque, three axes each."""
+        """Return force and torque, three axes each."""
         return (self.force, 3), (self.torque, 3)
 
     def messages(self, frame: str, fixed_frame: str) -> tuple[Message, ...]:
-        """geometry_msgs/WrenchStamped."""
+        """Return a geometry_msgs/WrenchStamped."""
         return (Message("wrench", "geometry_msgs/msg/WrenchStamped", {"wrench": channels(0, 6)}),)
 
 
 @sensor("contact")
 @dataclass(frozen=True)
 class Contact(WrenchSensor):
-    """Reads the wrench of all contacts of the body that it is fixed to, about its frame's origin, along its axes.
+    """Measures the wrench of all contacts of the body that it is fixed to, about its frame's origin, along its axes.
 
-    It is what the body feels: +m g along up for one that lies on the ground, zero in a free fall.
+    It is the wrench on the body: +m g upwards for a body at rest on the ground, zero in free fall.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        force: Noise of the force, N.
+        torque: Noise of the torque, N m.
     """
 
     @classmethod
     def measure(cls, sensors: Sequence[Contact], context: SensorContext) -> Measure:
-        """The same for all of them."""
+        """Return the function for the wrenches of contacts (S, 6)."""
         return lambda state: state.pairs_to_frame(context.environment.contact(context.frames, state.pose[:, :3]))
 
 
 @sensor("force_torque")
 @dataclass(frozen=True)
 class ForceTorque(WrenchSensor):
-    """Reads the wrench that the body it is fixed to feels through its joint, about its frame's origin, along its axes.
+    """Measures the wrench on the body that it is fixed to through its joint, about its frame's origin, along its axes.
 
-    A body with a frozen joint is felt too: one between flange and tool is what a wrist sensor measures. A body that
-    hangs from it at rest reads +m g along up.
+    Frozen joints count: one between flange and tool makes a wrist sensor. A body that hangs from its joint at rest
+    reads +m g upwards.
+
+    Attributes:
+        rate: Measurements per second, Hz.
+        latency: Time from measurement to publication, s.
+        force: Noise of the force, N.
+        torque: Noise of the torque, N m.
     """
 
     @classmethod
     def measure(cls, sensors: Sequence[ForceTorque], context: SensorContext) -> Measure:
-        """The same for all of them."""
+        """Return the function for the wrenches through joints (S, 6)."""
         return lambda state: state.pairs_to_frame(context.environment.joint(context.frames, state.pose[:, :3]))

@@ -17,6 +17,7 @@ from sim_node.recording.playback import Playback
 from sim_node.recording.player import Player
 from sim_node.recording.transforms import TYPE
 from sim_node.session.bag_world import recorded_shapes
+from sim_node.text import MAX_LINE, shown
 from sim_node.viewing.browser.sensor_topic_views import MESSAGES, SensorTopicView, topic_view_from, values_of
 from sim_node.viewing.browser.stream import RATE, Latest, Stream
 from sim_node.viewing.browser.viewer import Viewer
@@ -64,7 +65,7 @@ class BagView:
         self._stream = Stream(len(self._frames.table), viewer.show, viewer.idle)
 
     def start(self, *, paused: bool = False) -> None:
-        """Start to play, or stand at the start."""
+        """Start to play, or pause at the start."""
         self._player.start()
         if paused:
             self._player.pause()
@@ -100,11 +101,11 @@ class BagView:
         return self._speed
 
     def play(self) -> None:
-        """Goes on."""
+        """Continue to play."""
         self._player.resume()
 
     def pause(self) -> None:
-        """Stops."""
+        """Pause."""
         self._player.pause()
 
     def step(self) -> None:
@@ -188,7 +189,7 @@ class BagView:
             self._unreadable.count(topic.name, fault)
         except ValueError as fault:
             self._due[row] = float("inf")
-            self._report(f"{topic.name}: is not shown: {fault}")
+            self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
 
     def _instruments(self, bag: Bag) -> dict[str, SensorTopicView]:
         """Return the topics that can be shown, by their first messages."""
@@ -200,7 +201,7 @@ class BagView:
                 decoder = Decoder(topic)
                 first = next(self._readable(decoder, bag.messages([topic.name])), None)
             except BagError as fault:
-                self._report(f"{topic.name}: is not shown: {fault}")
+                self._report(shown(f"{topic.name}: is not shown: {fault}", MAX_LINE))
                 continue
             if first is not None and first.header.frame_id in self._frames.table.names:
                 found[topic.name] = topic_view_from(first, topic.type)
@@ -220,5 +221,5 @@ class BagView:
             with recorded_shapes(self._bag, frames.table) as shapes:
                 put(frames.table, frames.poses, shapes, frames.places, topic_views)
         except WorldError as error:
-            self._report(f"the bag's world is not shown: {error}")
+            self._report(f"the bag's world is not shown: {shown(str(error), MAX_LINE)}")
             put(frames.table, frames.poses, (), frames.places, topic_views)

@@ -248,7 +248,7 @@ class Loop:
         if self._over() or self.paused or self._until_due() > 0.0:
             return
         step = self._next_step()
-        # As fast as possible is as fast as pictures are drawn; else the clock goes before them.
+        # If it runs as fast as possible it waits for images; otherwise the clock has priority.
         self._advance(step - self.simulation.steps, wait=self._pacer.free)
         goal = self._goal
         if step == self._ticks.due or (goal and step >= goal[0]):

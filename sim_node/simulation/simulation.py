@@ -13,7 +13,7 @@ import numpy as np
 from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES, Body, Engine, Joint, Vehicle, engines_for
+from sim_node.physics import ENGINES, BodyHandle, Engine, JointHandle, VehicleHandle, engines_for
 from sim_node.physics.engine import DynamicEngine, Perceived, records_of
 from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
@@ -368,9 +368,11 @@ class Simulation:
         self._suite.reset(self.seed)
 
     def _offer_handles(self) -> None:
-        self.bodies: Mapping[str, Body] = Handles("body", records_of(self.engines, "bodies"), Body)
-        self.joints: Mapping[str, Joint] = Handles("joint", records_of(self.engines, "joints"), Joint)
-        self.vehicles: Mapping[str, Vehicle] = Handles("vehicle", records_of(self.engines, "vehicles"), Vehicle)
+        self.bodies: Mapping[str, BodyHandle] = Handles("body", records_of(self.engines, "bodies"), BodyHandle)
+        self.joints: Mapping[str, JointHandle] = Handles("joint", records_of(self.engines, "joints"), JointHandle)
+        self.vehicles: Mapping[str, VehicleHandle] = Handles(
+            "vehicle", records_of(self.engines, "vehicles"), VehicleHandle
+        )
 
     def _twists(self) -> FloatArray:
         if self._observe_all is None:

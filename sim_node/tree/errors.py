@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_node.text import nearest
+from sim_node.text import nearest, shown, shown_chain
 
 
 class TransformError(Exception):
@@ -38,8 +38,9 @@ class UnknownFrame(TransformError):
         return cls(frame, nearest(frame.lstrip("/"), names, limit=3), len(names))
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.nearest)}?" if self.nearest else f" among {self.known} known frames"
-        return f"frame '{self.frame}' does not exist{hint}"
+        near = " or ".join(map(shown, self.nearest))
+        hint = f"; did you mean {near}?" if near else f" among {self.known} known frames"
+        return f"frame '{shown(self.frame)}' does not exist{hint}"
 
 
 class Disconnected(TransformError):
@@ -58,8 +59,8 @@ class Disconnected(TransformError):
 
     def __str__(self) -> str:
         return (
-            f"'{self.target}' and '{self.source}' are not connected: the first hangs below the root "
-            f"'{self.target_root}', the second below '{self.source_root}'"
+            f"'{shown(self.target)}' and '{shown(self.source)}' are not connected: the first hangs below the root "
+            f"'{shown(self.target_root)}', the second below '{shown(self.source_root)}'"
         )
 
 
@@ -99,9 +100,10 @@ class Extrapolation(TransformError):
     def __str__(self) -> str:
         past = self.requested_ns < self.oldest_ns
         end = "before the oldest" if past else "after the newest"
+        source, target = shown(self.source), shown(self.target)
         return (
-            f"extrapolation into the {'past' if past else 'future'}: '{self.source}' in '{self.target}' at "
-            f"{seconds(self.requested_ns)} is {seconds(self.by_ns)} {end} transform of '{self.frame}' "
+            f"extrapolation into the {'past' if past else 'future'}: '{source}' in '{target}' at "
+            f"{seconds(self.requested_ns)} is {seconds(self.by_ns)} {end} transform of '{shown(self.frame)}' "
             f"(history {seconds(self.oldest_ns)} to {seconds(self.newest_ns)}, "
             f"tolerance {seconds(self.tolerance_ns)})"
         )
@@ -133,7 +135,7 @@ class Refusal(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"[{self.row}] {self.parent} -> {self.child} at {seconds(self.stamp_ns)}: {self.reason}"
+        return f"[{self.row}] {shown(self.parent)} -> {shown(self.child)} at {seconds(self.stamp_ns)}: {self.reason}"
 
 
 class InvalidTransform(TransformError, ValueError):
@@ -169,7 +171,7 @@ class CyclicTree(TransformError):
         self.frame, self.loop = frame, loop
 
     def __str__(self) -> str:
-        return f"the parents of '{self.frame}' form a loop: {' -> '.join(self.loop)}"
+        return f"the parents of '{shown(self.frame)}' form a loop: {shown_chain(self.loop)}"
 
 
 def seconds(nanoseconds: int) -> str:

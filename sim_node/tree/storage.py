@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.text import printable
+from sim_node.rate_limit import RateLimit
+from sim_node.text import shown, shown_chain
 from sim_node.tree import store_kernels
 from sim_node.tree.describe import FrameInfo
 from sim_node.tree.errors import InvalidTransform, Refusal, seconds
@@ -81,6 +83,7 @@ class Storage:
         self.rings = Rings()
         self._promotion = Promotion(tuple(static_patterns))
         self._report = np.zeros(REPORT_LENGTH, np.int64)
+        self._limit = RateLimit()
 
     def register(self, name: str) -> int:
         """Return the row of a frame, adding one if necessary. Drop a leading slash.
@@ -111,7 +114,7 @@ class Storage:
             _log.warning(
                 "the tree is full: max_frames is %d; refusing '%s' and all further frames",
                 self.max_frames,
-                printable(name),
+                shown(name),
             )
         return NO_ROOM
 
@@ -220,16 +223,22 @@ class Storage:
             return
         child = int(children[0])
         if why == PROMOTED_MOVED:
-            _log.warning("%s was stored as static because of its name, but it moves", printable(self.names[child]))
+            name = shown(self.names[child])
+            self._warn("promoted", f"{name} was stored as static because of its name, but it moves")
             self.rings.demote(child, self.history_ns)
             self._report[CHANGED_PAST] = 1
             return
         before = int(self.rings.frames[child]["kind"])
         if before != EMPTY:
             now = STATIC if static else DYNAMIC
-            _log.warning("%s was %s and is now %s", printable(self.names[child]), _KINDS[before], _KINDS[now])
+            self._warn("kind", f"{shown(self.names[child])} was {_KINDS[before]} and is now {_KINDS[now]}")
             self._report[CHANGED_PAST] = 1
         self.rings.make(child, STATIC if static else DYNAMIC)
+
+    def _warn(self, about: str, text: str) -> None:
+        """Log what any publisher can cause at its rate, with any names: seldom, whatever the name."""
+        if line := self._limit.admit(about, text, time.monotonic_ns()):
+            _log.warning("%s", line)
 
     def _full(self, children: Indices) -> npt.NDArray[np.int64]:
         inside = (children >= 0) & (children < len(self.names))
@@ -250,7 +259,7 @@ class Storage:
     def _restart(self, children: Indices, stamps: Stamps, faults: Faults) -> None:
         expired = faults == EXPIRED
         back_to = int(stamps[expired].min())
-        _log.warning("time went back to %s: restarting %d histories", seconds(back_to), int(expired.sum()))
+        self._warn("time", f"time went back to {seconds(back_to)}: restarting {int(expired.sum())} histories")
         self.rings.forget_after(back_to, children[expired].astype(np.int64))
         self._report[:] = 0
         self._report[CHANGED_PAST] = 1
@@ -290,7 +299,7 @@ class Storage:
             dynamic = self.rings.frames[row]["kind"] == DYNAMIC
             row = self._parent_from(row, at) if dynamic else int(self.rings.frames[row]["parent"])
             chain.append(row)
-        loop = " -> ".join(self.names[each] for each in reversed(chain))
+        loop = shown_chain([self.names[each] for each in reversed(chain)])
         return f"closes the loop {loop}" + (f" at {seconds(at)}" if at > ALWAYS and at != stamp else "")
 
     def _name(self, row: int) -> str:

@@ -79,7 +79,7 @@ film = FILMS.add
 # ITU-T H.273: primaries, transfer and matrix of BT.709; the range that television uses.
 _BT709, _LIMITED = 1, 1
 # Browsers slow down faster animations.
-_FASTEST_GIF = 50
+_MAX_GIF_RATE = 50
 
 
 class FilmError(Exception):
@@ -135,8 +135,8 @@ def write_animated_webp(pictures: Iterable[Pixels], count: int, fps: Fraction, p
 def write_gif(pictures: Iterable[Pixels], count: int, fps: Fraction, path: Path) -> None:
     """Write an endless animation in the 256 colours of the first picture; times are multiples of 10 ms."""
     ends = [round(100 * (index + 1) / fps) for index in range(count)]
-    if fps > _FASTEST_GIF:
-        raise FilmError(f"a .gif can have up to {_FASTEST_GIF} pictures per second, found {float(fps):g}")
+    if fps > _MAX_GIF_RATE:
+        raise FilmError(f"a .gif can have up to {_MAX_GIF_RATE} pictures per second, found {float(fps):g}")
     durations = [10 * (end - begin) for begin, end in zip([0, *ends], ends, strict=False)]
     images = (Image.fromarray(pixels) for pixels in pictures)
     first = next(images).quantize(256, dither=Image.Dither.NONE)

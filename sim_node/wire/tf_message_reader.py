@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.text import printable
+from sim_node.text import MAX_LINE, shown
 from sim_node.wire.cdr import byte_order
 
 
@@ -44,7 +44,7 @@ class Unreadable:
             self.by_topic[topic] = before + 1
         if not before:
             text = f"{topic}: message skipped{whence}: {why}; further ones on this topic are only counted"
-            self._report(printable(text))
+            self._report(shown(text, MAX_LINE))
 
     def counted(self) -> list[str]:
         """Return a line for each topic with more unreadable messages than the one reported.

@@ -97,7 +97,7 @@ class Tee:
         self._outlets = outlets
 
     def advertise(self, topic: Topic) -> Send:
-        """What sends on the topic in all of them."""
+        """Return a function that sends on the topic in all of them."""
         sends = [outlet.advertise(topic) for outlet in self._outlets]
         if len(sends) == 1:
             return sends[0]

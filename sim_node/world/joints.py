@@ -175,7 +175,7 @@ JOINTS: Registry[str, JointType] = Registry(
 
 
 def register(*joints: JointType) -> None:
-    """Adds joint types. Raises ValueError for a name that is taken."""
+    """Add joint types. Raises ValueError for a name that is in use."""
     module = calling_module()
     for joint in joints:
         JOINTS.add(joint.name, module=module)(joint)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sim_node.packages import how_to_install
 from sim_node.world.fields import same
 from sim_node.world.model import World
 from sim_node.world.problems import NOWHERE, Problem, Where, WorldError
@@ -35,7 +36,7 @@ def mujoco_fault() -> str:
     try:
         import mujoco  # noqa: F401
     except ImportError as error:
-        return f"which cannot be imported ({error}); run: pip install 'sim_node[physics]'"
+        return f"which cannot be imported: {how_to_install(error)}"
     except Exception as error:  # the back end of MUJOCO_GL may raise anything if a library is missing
         chosen = os.environ.get(VARIABLE, "")
         if not chosen:

@@ -13,7 +13,7 @@ SENSOR_TYPES: Registry[str, Any] = Registry(
         f"sim_node.sensors.{name}"
         for name in (
             *("air_data", "camera", "wrenches", "gps", "odometry", "imu", "joint_states", "lidar", "magnetometer"),
-            "rangefinder",
+            *("optical_flow", "rangefinder"),
         )
     ),
     group="sim_node.sensors",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -159,6 +160,7 @@ class Autopilot:
         links: URLs of additional ground links, as in udpout:127.0.0.1:14550.
         any_instance: Whether a run may choose another instance if the ports of this one are in use.
         like: Which of LIKE the built-in autopilot presents itself as.
+        signing_key: File with the MAVLink 2 signing key of the built-in autopilot's links; None for unsigned links.
     """
 
     type: str
@@ -167,6 +169,7 @@ class Autopilot:
     links: tuple[str, ...] = ()
     any_instance: bool = False
     like: str = LIKE[0]
+    signing_key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -42,6 +42,7 @@ class Folders(Stateless):
         self.folder = folder
         self._files: dict[str, bytes] = {}
         self._main: dict[str, Path] = {}
+        self._sound: dict[str, str] = {}
         for name, files in self.samples().items():
             for file, data in files.items():
                 path = folder / name / file
@@ -76,10 +77,15 @@ class Folders(Stateless):
         """The world is loaded and run, or refused with places."""
         head, _, contents = data.partition(b"\n")
         name = head.decode()
+        world = name.partition("/")[0]
+        if contents == self._files[name]:  # the world as it is, whichever of its files is fed: one load is enough
+            if world not in self._sound:
+                self._sound[world] = loaded(self._main[world])
+            return self._sound[world]
         path = self.folder / name
         path.write_bytes(contents)
         try:
-            return loaded(self._main[name.partition("/")[0]])
+            return loaded(self._main[world])
         finally:
             path.write_bytes(self._files[name])
 

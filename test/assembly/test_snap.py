@@ -153,8 +153,8 @@ def test_what_no_mate_determines_stays_undefined_and_is_named() -> None:
     assert [assembly.table.names[row] for row in assembly.undefined] == ["s/loose", "s/empty"]
     with pytest.warns(WorldWarning) as warned:
         assemble(World("test", systems=(system,)))
-    told = "no pose is given and no mate determines one; it stands where its owner does"
-    assert [str(warning.message) for warning in warned] == [f"s/loose: {told}", f"s/empty: {told}"]
+    reported = "no pose is given and no mate determines one; it stands where its owner does"
+    assert [str(warning.message) for warning in warned] == [f"s/loose: {reported}", f"s/empty: {reported}"]
 
 
 def test_a_mate_between_two_connectors_that_stand_still_is_ignored() -> None:

@@ -1,12 +1,8 @@
-"""A simulation with the built-in autopilot, and a stranger's client that flies it from an environment of its own."""
+"""A simulation with the built-in autopilot, for clients that others wrote to fly."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import queue
-import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -21,8 +17,6 @@ from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
 from sim_node.simulation import Loop, Simulation
 from sim_node.world import load
 
-CLIENTS = Path(__file__).parent / "clients"
-ROOT = Path(__file__).parents[2]
 # Home, and metres per degree there, by WGS84's radii of curvature.
 LATITUDE, LONGITUDE, ALTITUDE = 47.397742, 8.545594, 488.0
 _E2, _A = 6.69437999014e-3, 6378137.0
@@ -112,56 +106,3 @@ class Flown:
     def until_moving(self, east: float, north: float, up: float, within: float = 0.3) -> None:
         goal = np.array([east, north, up])
         self.until(lambda: np.abs(self.velocity() - goal).max() < within, f"velocity {goal}")
-
-
-class Client:
-    """A client's program. Iterating gives what it did, one thing at a time; the next one begins with the next turn."""
-
-    def __init__(self, python: Path, script: str, *arguments: str) -> None:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
-        self._process = subprocess.Popen(
-            [str(python), str(CLIENTS / script), *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env=environment,
-            start_new_session=True,
-        )
-        self._lines: queue.Queue[str] = queue.Queue()
-        self.said: list[str] = []
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._lines.put(line)
-        self._lines.put("")
-
-    def next(self, what: str) -> dict[str, Any]:
-        """What it found as it did this, which has to be what it did next."""
-        assert self._process.stdin is not None
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            line = self._lines.get(timeout=max(0.1, deadline - time.monotonic()))
-            assert line, f"{what}: the client ended\n{''.join(self.said[-30:])}"
-            if line.startswith('{"did"'):
-                found: dict[str, Any] = json.loads(line)
-                assert found.pop("did") == what, line
-                return found
-            self.said.append(line)
-
-    def go_on(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("on\n")
-        self._process.stdin.flush()
-
-    def end(self) -> int:
-        """Its exit code, once it has ended by itself."""
-        return self._process.wait(PATIENCE)
-
-    def close(self) -> None:
-        if self._process.poll() is None:
-            # With the servers that it has started.
-            os.killpg(self._process.pid, 9)
-        self._process.wait()

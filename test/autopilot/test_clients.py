@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 from claims import free_port
-from flying_clients import ALTITUDE, EAST, LATITUDE, LONGITUDE, NORTH, ROOT, STANDS, Client, Flown
+from flying_clients import ALTITUDE, EAST, LATITUDE, LONGITUDE, NORTH, STANDS, Flown
+from strangers import ROOT, Client, environment_of
 
 from sim_node.autopilot.builtin.px4 import PX4
 
@@ -175,9 +176,7 @@ CLIENTS: dict[str, tuple[str, str, dict[str, Check]]] = {
 
 @contextmanager
 def flown_by(name: str, folder: Path) -> Iterator[tuple[Flown, Client]]:
-    python = ROOT / ".venv" / "peers" / name / "bin" / "python"
-    if not python.exists():
-        pytest.skip(f"{name} is not installed: make test-peers sets it up in {python.parents[1].relative_to(ROOT)}")
+    python = environment_of(name)
     like, script, _ = CLIENTS[name]
     flown = Flown(folder, like)
     port = GROUND_PORT + flown.instance

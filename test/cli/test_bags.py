@@ -60,7 +60,9 @@ def test_info_of_a_bag_of_the_wall_clock_tells_the_date(tmp_path: Path, capsys: 
     assert "2023-11-14 22:13:20.000 UTC to 2023-11-14 22:13:21.000 UTC, 1.000 s" in printed(capsys, "info", str(path))
 
 
-def test_a_damaged_bag_is_told_repaired_and_whole(bag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_bag_is_reported_repaired_and_whole(
+    bag: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = Path(bag, "bag.mcap").read_bytes()
     (tmp_path / "cut.mcap").write_bytes(whole[: len(whole) // 2])
     assert "damage: " in printed(capsys, "info", str(tmp_path / "cut.mcap"), code=1)
@@ -136,7 +138,7 @@ def test_export_and_plot_write_what_they_say(bag: str, tmp_path: Path, capsys: p
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
-def test_topics_that_cannot_be_decoded_are_left_out_and_told(
+def test_topics_that_cannot_be_decoded_are_left_out_and_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As Foxglove writes them: JSON beside CDR."""

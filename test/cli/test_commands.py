@@ -165,7 +165,7 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
     assert len(capsys.readouterr().out.splitlines()) > 3
 
 
-def test_a_run_that_blows_up_is_told_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_that_blows_up_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A spring of 1e9 N/m on a kilogram at 10 ms; a failure of the run, not a mistake in the file."""
     path = tmp_path / "stiff.yaml"
     path.write_text(

@@ -144,7 +144,9 @@ def test_a_list_may_be_empty_where_that_means_something() -> None:
         (["render", "orbit", "-o", "x.png", "--fps", "30"], "--fps applies to films"),
     ],
 )
-def test_what_has_no_effect_is_told(given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_no_effect_is_reported(
+    given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(given_words) == 2
     assert message in capsys.readouterr().err
 
@@ -159,7 +161,7 @@ def test_what_has_no_effect_is_told(given_words: list[str], message: str, capsys
         (["run", "--record-topics"], "argument --record-topics: expected at least one argument"),
     ],
 )
-def test_what_cannot_be_told_apart_is_refused(
+def test_what_cannot_be_reported_apart_is_refused(
     given_words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:

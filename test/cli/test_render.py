@@ -62,7 +62,7 @@ def column(image: np.ndarray) -> float:
 
 
 @pytest.mark.usefixtures("_gl")
-def test_a_picture_is_written_and_told(world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_picture_is_written_and_reported(world: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At 2 s the ball is at y = -1."""
     out = tmp_path / "there.png"
     assert main(["render", world, "--at", "2", *EYE, "-o", str(out)]) == 0
@@ -158,7 +158,7 @@ def test_the_same_run_gives_the_same_bytes(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.usefixtures("_gl")
-def test_mistakes_are_told_in_one_line_and_leave_nothing(
+def test_mistakes_are_reported_in_one_line_and_leave_nothing(
     world: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

@@ -57,7 +57,7 @@ def followed(
     pilots = np.array([[0.5, 2.0, 0.5, 1.0, after]])
     waypoints = np.array(waypoints, dtype=float)
     memory, setpoints, running = np.zeros((1, MEMORY)), np.zeros((1, 11)), np.zeros(1, dtype=np.int64)
-    told, on, phases = [], [], []
+    reported, on, phases = [], [], []
     for _ in range(round(duration / PERIOD)):
         fly_missions(states, pilots, np.array([0, len(waypoints)]), waypoints, PERIOD, memory, setpoints, running)
         if running[0]:
@@ -65,24 +65,24 @@ def followed(
             states[0, :3], states[0, 7:10] = setpoints[0, :3], setpoints[0, 3:6]
             if ground:
                 states[0, 2], states[0, 9] = 0.0, 0.0
-        told.append(np.array(setpoints[0]))
+        reported.append(np.array(setpoints[0]))
         on.append(int(running[0]))
         phases.append(Phase(int(memory[0, 0])))
-    return np.array(told), np.array(on), phases
+    return np.array(reported), np.array(on), phases
 
 
 TAKE_OFF = [0, 0, 2, np.nan, 1.0, 0.0, 0.1]
 
 
 def test_it_waits_climbs_flies_lands_and_stops() -> None:
-    told, on, phases = followed([TAKE_OFF, [3, 0, 2, 1.0, 1.0, 0.5, 0.1]], after=0, duration=20.0)
+    reported, on, phases = followed([TAKE_OFF, [3, 0, 2, 1.0, 1.0, 0.5, 0.1]], after=0, duration=20.0)
     assert on[:50].tolist() == [0] * 50
     assert on[51] == 1
     assert phases[-1] == Phase.DONE
     assert on[-1] == 0
     order = [phase for phase, before in zip(phases, [None, *phases], strict=False) if phase != before]
     assert order == [Phase.WAIT, Phase.FLY, Phase.LAND, Phase.DONE]
-    running = told[on == 1]
+    running = reported[on == 1]
     assert running[:, :3].max(axis=0).tolist() == [3.0, 0.0, 2.0]
     np.testing.assert_allclose(np.linalg.norm(running[:, 3:6], axis=1).max(), 1.0, atol=1e-9)
     # Setpoints have no jumps, from leg to leg either: at most speed times period.
@@ -92,26 +92,26 @@ def test_it_waits_climbs_flies_lands_and_stops() -> None:
 
 
 def test_a_loop_goes_round_without_the_take_off() -> None:
-    told, _on, phases = followed(
+    reported, _on, phases = followed(
         [TAKE_OFF, [1, 0, 2, np.nan, 1, 0, 0.1], [1, 1, 3, np.nan, 1, 0, 0.1]], after=2, duration=60.0
     )
     assert phases[-1] == Phase.FLY
-    later = told[3000:]
+    later = reported[3000:]
     assert later[:, 0].min() == pytest.approx(1.0)
     assert (later[:, 2].min(), later[:, 2].max()) == (pytest.approx(2.0), pytest.approx(3.0))
 
 
 def test_a_hold_ends_in_holding() -> None:
-    told, _on, phases = followed([TAKE_OFF, [1, 0, 2, 0.7, 1, 0, 0.1]], after=1, duration=30.0)
+    reported, _on, phases = followed([TAKE_OFF, [1, 0, 2, 0.7, 1, 0, 0.1]], after=1, duration=30.0)
     assert phases[-1] == Phase.FLY
-    np.testing.assert_allclose(told[-1], [1, 0, 2, 0, 0, 0, 0, 0, 0, 0.7, 0], atol=1e-12)
+    np.testing.assert_allclose(reported[-1], [1, 0, 2, 0, 0, 0, 0, 0, 0, 0.7, 0], atol=1e-12)
 
 
 @pytest.mark.parametrize(("yaw", "goal"), [(3.0, -3.0), (-3.0, 3.0), (0.1, 6.2)])
 def test_it_turns_the_short_way(yaw: float, goal: float) -> None:
     start = (0, 0, 0, 0, 0, np.sin(yaw / 2), np.cos(yaw / 2))
-    told, on, _ = followed([TAKE_OFF, [1, 0, 2, goal, 1, 0, 0.1]], after=1, duration=20.0, state=start)
-    yaws = told[on == 1][:, 9]
+    reported, on, _ = followed([TAKE_OFF, [1, 0, 2, goal, 1, 0, 0.1]], after=1, duration=20.0, state=start)
+    yaws = reported[on == 1][:, 9]
     short = (goal - yaw + np.pi) % (2 * np.pi) - np.pi
     assert yaws[-1] - yaws[0] == pytest.approx(short)
     assert np.abs(yaws - yaws[0]).max() == pytest.approx(abs(short))

@@ -42,7 +42,7 @@ def test_a_parameter(name: str) -> None:
     assert default.strip("`") == (shown.lower() if isinstance(spec.default, bool) else shown or "empty")
 
 
-def test_every_parameter_is_told() -> None:
+def test_every_parameter_is_reported() -> None:
     assert list(rows("Parameters")) == list(SPECS)
 
 

@@ -102,15 +102,15 @@ from sim_node.sensors.parameters import parameter
 @sensor("altimeter")
 @dataclass(frozen=True)
 class Altimeter(SensorType):
-    rate: float = parameter(10.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0)
+    rate: float = parameter(10.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0)
     channels = ("height",)
     def quantities(self):
         return ()
     def messages(self, frame, fixed_frame):
         return (Message("height", "std_msgs/msg/Float64", {"data": channels(0)}),)
     @classmethod
-    def measure(cls, sensors, setting):
+    def measure(cls, sensors, context):
         return lambda state: state.pose[:, 2:3].copy()
 """,
         """

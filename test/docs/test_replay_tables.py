@@ -32,7 +32,7 @@ def test_a_parameter(name: str) -> None:
     assert meaning == spec.description
 
 
-def test_every_option_is_told() -> None:
+def test_every_option_is_reported() -> None:
     parser = Parser(add_help=False)
     replay.add_arguments(parser)
     options = {option for action in parser._actions for option in action.option_strings}

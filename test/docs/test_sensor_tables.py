@@ -1,7 +1,8 @@
-"""The tables of docs/sensors.md say what the sensors' dataclasses say."""
+"""The tables of docs/sensors.md and the docstrings of sensors agree with the sensors' parameters."""
 
 from __future__ import annotations
 
+import inspect
 import math
 from dataclasses import fields
 from pathlib import Path
@@ -47,3 +48,13 @@ def test_each_type_stands_there_with_its_topics(kind: str) -> None:
     for topic in SENSORS[kind]().messages("sensor", "map"):
         assert f"| `{topic.topic}` | {topic.type.replace('/msg/', '/')}" in PAGE
     assert f"| `{kind}` | " in PAGE
+
+
+@pytest.mark.parametrize("kind", [Noise, RangeNoise, *SENSORS.values()])
+def test_docstrings_describe_each_parameter(kind: Any) -> None:
+    for part in fields(kind):
+        spec = spec_of(part)
+        meaning = f"noise of the {spec.meaning}" if isinstance(part.default, (Noise, RangeNoise)) else spec.meaning
+        unit = "" if spec.unit in ("1", "names", "year") else f", {spec.unit}"
+        line = f"{part.name}: {meaning[0].upper()}{meaning[1:]}{unit}."
+        assert line in (inspect.getdoc(kind) or "").replace("    ", "").splitlines()

@@ -103,7 +103,7 @@ def test_interpolation_inverse_and_header(buffer: Buffer) -> None:
     assert (found.header.stamp.sec, found.header.stamp.nanosec) == (1, 500_000_000)
 
 
-def test_time_zero_is_the_latest_common_time_and_is_told(buffer: Buffer) -> None:
+def test_time_zero_is_the_latest_common_time_and_is_reported(buffer: Buffer) -> None:
     buffer.set_transform(stamped("car", "wheel", 1.5), "test")
     found = buffer.lookup_transform("map", "wheel", Time())
     assert Time.from_msg(found.header.stamp).nanoseconds == 1_500_000_000

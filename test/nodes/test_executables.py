@@ -29,15 +29,15 @@ def test_a_repeated_signal_does_not_spoil_the_exit(number: int) -> None:
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as node:
-        hear_until(node, "orbit")
+        receive_until(node, "orbit")
         node.send_signal(number)
-        hear_until(node, "exiting")
+        receive_until(node, "exiting")
         node.send_signal(number)
         said, _ = node.communicate("go on\n")
     assert (node.returncode, "Traceback" in said) == (0, False), said
 
 
-def hear_until(node: subprocess.Popen[str], text: str) -> None:
+def receive_until(node: subprocess.Popen[str], text: str) -> None:
     assert node.stdout is not None
     for line in node.stdout:
         if text in line:

@@ -36,24 +36,24 @@ def test_bytes_that_are_no_clock_leave_the_time_as_it_was(node: Node, damaged: b
     """They end no executor; the next Clock counts."""
     founds: list[int | None] = []
     clock = GraphClock(node, lambda: founds.append(clock.now_ns()))
-    heard: list[bytes] = []
-    node.create_subscription(Clock, "/clock", heard.append, 10, raw=True)
+    received: list[bytes] = []
+    node.create_subscription(Clock, "/clock", received.append, 10, raw=True)
     publisher = node.create_publisher(Clock, "/clock", 10)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     write = clock_writer()
-    assert told(executor, lambda: publisher.publish(damaged), lambda: damaged in heard)
-    assert told(executor, lambda: publisher.publish(write(5 * SECOND + 3)), lambda: bool(founds))
+    assert reported(executor, lambda: publisher.publish(damaged), lambda: damaged in received)
+    assert reported(executor, lambda: publisher.publish(write(5 * SECOND + 3)), lambda: bool(founds))
     assert founds == [5 * SECOND + 3]
     assert clock.now_ns() == 5 * SECOND + 3
 
 
-def told(executor: SingleThreadedExecutor, publish: Callable[[], None], heard: Callable[[], bool]) -> bool:
+def reported(executor: SingleThreadedExecutor, publish: Callable[[], None], received: Callable[[], bool]) -> bool:
     """Publish until it is heard, and let every subscription have it."""
     for _ in repeat(None, TURNS):
         publish()
         for _ in range(3):
             executor.spin_once(timeout_sec=0.05)
-        if heard():
+        if received():
             return True
     return False

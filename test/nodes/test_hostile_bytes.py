@@ -86,17 +86,17 @@ def two_nodes() -> Iterator[tuple[Node, Node]]:
 
 def warnings_of(node: Node, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the node warns of from now on; it is logged as well."""
-    told: list[str] = []
+    reported: list[str] = []
     log = node.get_logger()
     warn = log.warning
 
     def warning(text: str, **options: Any) -> bool:
-        told.append(text)
+        reported.append(text)
         return bool(warn(text, **options))
 
     monkeypatch.setattr(log, "warning", warning)
     monkeypatch.setattr(node, "get_logger", lambda: log)
-    return told
+    return reported
 
 
 @pytest.mark.parametrize("topic", ["/tf", "/tf_static"])
@@ -104,7 +104,7 @@ def test_truncated_messages_from_a_peer_do_not_end_the_listener(
     topic: str, ros_domain: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with two_nodes() as (node, attacker):
-        told = warnings_of(node, monkeypatch)
+        reported = warnings_of(node, monkeypatch)
         tree = TransformTree()
         listener = TransformListener(Buffer(tree=tree), node)
         profile = publishers.TF if topic == "/tf" else publishers.TF_STATIC_LISTENER
@@ -122,8 +122,8 @@ def test_truncated_messages_from_a_peer_do_not_end_the_listener(
         until(good_one_is_in, "a good message after the broken ones")
         until(lambda: listener.unreadable == {topic: 4}, "four broken messages counted")
         # rclpy does not tell who sent a message: the line names the topic's publishers.
-        assert [line.partition(":")[0] for line in told] == [topic]
-        assert "published by /attacker" in told[0]
+        assert [line.partition(":")[0] for line in reported] == [topic]
+        assert "published by /attacker" in reported[0]
         listener.unregister()
 
 
@@ -146,7 +146,7 @@ def test_no_mutant_of_a_message_ends_the_listener(ros_domain: int) -> None:
 
 def test_short_clock_messages_are_skipped(ros_domain: int, monkeypatch: pytest.MonkeyPatch) -> None:
     with two_nodes() as (node, attacker):
-        told = warnings_of(node, monkeypatch)
+        reported = warnings_of(node, monkeypatch)
         clock = GraphClock(node)
         publisher = attacker.create_publisher(Clock, "/clock", 10)
         executor = SingleThreadedExecutor(context=node.context)
@@ -154,13 +154,13 @@ def test_short_clock_messages_are_skipped(ros_domain: int, monkeypatch: pytest.M
         whole = bytes(serialize_message(Clock(clock=Stamp(sec=7, nanosec=5))))
         until(lambda: publisher.get_subscription_count() == 1, "the clock's subscription")
 
-        def hears_the_time() -> bool:
+        def receives_the_time() -> bool:
             for size in (4, 7, len(whole) - 1, len(whole)):
                 publisher.publish(whole[:size])
                 executor.spin_once(timeout_sec=0.05)
             return clock.now_ns() == 7_000_000_005
 
-        until(hears_the_time, "a good message after the broken ones")
-        assert len(told) == 1
-        assert told[0].startswith("/clock: message skipped (published by /attacker)")
+        until(receives_the_time, "a good message after the broken ones")
+        assert len(reported) == 1
+        assert reported[0].startswith("/clock: message skipped (published by /attacker)")
         executor.shutdown()

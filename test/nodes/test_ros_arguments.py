@@ -45,7 +45,7 @@ def test_parameters_reach_the_nodes_that_rcl_gives_them_to(node: tuple[Node, lis
     assert {each.name for each in overrides(words) if each.is_for(name)} == set(made._parameter_overrides)
 
 
-def test_what_reaches_no_node_is_told_once_for_each_section(tmp_path: Path) -> None:
+def test_what_reaches_no_node_is_reported_once_for_each_section(tmp_path: Path) -> None:
     file = tmp_path / "parameters.yaml"
     file.write_text("simulaton: {ros__parameters: {a: 1, b: 2}}\n/nav: {ros__parameters: {c: 1}}\n")
     words = ["--ros-args", "--params-file", str(file), "-p", "nav:x:=1", "--", "-p", "y:x:=1"]

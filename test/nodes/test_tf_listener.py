@@ -50,11 +50,11 @@ class Publisher:
     def connect(self, buffer: Buffer) -> None:
         """Repeat a message until it arrives: before both ends know each other, /tf is lost."""
 
-        def heard() -> bool:
+        def received() -> bool:
             self.say("dynamic", 1.0, 1.0)
             return bool(buffer.can_transform("map", "car0", Time(), Duration(seconds=0.05)))
 
-        until(heard, "the publisher's transforms")
+        until(received, "the publisher's transforms")
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_what_is_wrong_in_a_message_leaves_the_rest(node: Node, publisher: Publi
     listener.unregister()
 
 
-def test_a_publisher_that_closes_a_loop_is_told_once_and_counted(
+def test_a_publisher_that_closes_a_loop_is_reported_once_and_counted(
     node: Node, publisher: Publisher, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The second message comes long after all that is known of car0."""

@@ -49,7 +49,7 @@ def test_more_frames_than_there_is_room_at_first() -> None:
     assert {(frame.messages, frame.rate_hz, frame.mean_delay) for frame in traffic.values()} == {(1, None, 0.007)}
 
 
-def test_a_delay_is_told_once_the_time_of_the_graph_is_known() -> None:
+def test_a_delay_is_reported_once_the_time_of_the_graph_is_known() -> None:
     """Stamps of simulation time against the wall clock would be late by fifty years."""
     graph_ns: int | None = None
     statistics = TfStatistics(lambda: graph_ns)

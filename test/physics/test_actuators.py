@@ -84,7 +84,7 @@ def test_actuators_made_in_python_are_checked(actuators: Sequence[Actuator], mes
         lay_out(slider(*actuators))
 
 
-def test_a_fault_of_a_file_is_told_at_its_place(tmp_path: Path) -> None:
+def test_a_fault_of_a_file_is_reported_at_its_place(tmp_path: Path) -> None:
     path = tmp_path / "w.yaml"
     path.write_text("actuators:\n  - {joint: a, stifness: 1}\n  - {joint: b, stiffness: 1, period: 0}\n")
     with pytest.raises(WorldError) as error:

@@ -99,7 +99,7 @@ def carried(**more: Any) -> World:
 @pytest.mark.parametrize("name", ["box", "rider"])
 @settings(max_examples=20, deadline=None)
 @given(PLACES, TURNS, TWISTS)
-def test_a_body_is_where_it_is_placed_and_moves_as_it_is_told(
+def test_a_body_is_where_it_is_placed_and_moves_as_it_is_reported(
     name: str, place: FloatArray, turn: FloatArray, twist: FloatArray
 ) -> None:
     simulation = Simulation(carried(spring_stiff=np.zeros(6), anchor=np.array([0.1, 0.2, 0.3])))

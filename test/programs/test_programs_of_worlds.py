@@ -54,7 +54,7 @@ def test_variables_come_from_the_environment_and_the_world(home: Path, monkeypat
     assert q.cwd.is_dir(), "a program may write there at once"
 
 
-def test_all_that_keeps_them_from_starting_is_told_and_none_is(home: Path) -> None:
+def test_all_that_keeps_them_from_starting_is_reported_and_none_is(home: Path) -> None:
     text = """world: yard
 processes:
   good: {command: [touch, made]}

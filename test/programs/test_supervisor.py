@@ -20,7 +20,7 @@ from sim_node.programs import Program, ProgramFault, Supervisor
 from sim_node.programs.program import log_folder
 
 
-class Told:
+class Reported:
     """Lines that a supervisor tells."""
 
     def __init__(self) -> None:
@@ -42,13 +42,13 @@ class Told:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def reported() -> Reported:
+    return Reported()
 
 
 @pytest.fixture
-def supervisor(told: Told) -> Iterator[Supervisor]:
-    with Supervisor(told) as supervisor:
+def supervisor(reported: Reported) -> Iterator[Supervisor]:
+    with Supervisor(reported) as supervisor:
         yield supervisor
 
 
@@ -68,56 +68,60 @@ def appeared(file: Path) -> str:
     return str(line).partition("\n")[0]
 
 
-def test_output_goes_to_the_log_and_the_end_is_told(supervisor: Supervisor, told: Told, logs: Path) -> None:
+def test_output_goes_to_the_log_and_the_end_is_reported(supervisor: Supervisor, reported: Reported, logs: Path) -> None:
     supervisor.start(python("px4", "import sys; print('booting'); print('no airframe', file=sys.stderr); sys.exit(3)"))
-    line = told.wait_for("ended")
+    line = reported.wait_for("ended")
     assert line.startswith("px4: ended with exit code 3 after ")
     assert "booting | no airframe" in line
     assert str(logs / "px4.log") in line
     assert (logs / "px4.log").read_text() == "booting\nno airframe\n"
 
 
-def test_the_last_log_is_kept(supervisor: Supervisor, told: Told, logs: Path) -> None:
+def test_the_last_log_is_kept(supervisor: Supervisor, reported: Reported, logs: Path) -> None:
     logs.mkdir()
     (logs / "px4.log").write_text("before")
     supervisor.start(python("px4", "print('now')"))
-    told.wait_for("ended with exit code 0")
+    reported.wait_for("ended with exit code 0")
     assert (logs / "px4.log.1").read_text() == "before"
     assert (logs / "px4.log").read_text() == "now\n"
 
 
-def test_a_signal_is_told_by_its_name(supervisor: Supervisor, told: Told) -> None:
+def test_a_signal_is_reported_by_its_name(supervisor: Supervisor, reported: Reported) -> None:
     supervisor.start(python("px4", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"))
-    assert "signal SIGSEGV" in told.wait_for("ended")
+    assert "signal SIGSEGV" in reported.wait_for("ended")
 
 
-def test_arguments_environment_and_folder_reach_it_whole(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+def test_arguments_environment_and_folder_reach_it_whole(
+    supervisor: Supervisor, reported: Reported, tmp_path: Path
+) -> None:
     script = "import os, sys; print([sys.argv[1:], os.environ['WHO'], os.getcwd(), sys.stdin.read()])"
     words = ("two words", "$HOME", ";", "*", "")
     program = Program(
         "one", (sys.executable, "-c", script, *words), tmp_path, {"WHO": "me & you"}, log=tmp_path / "log.txt"
     )
     supervisor.start(program)
-    told.wait_for("ended with exit code 0")
+    reported.wait_for("ended with exit code 0")
     assert (tmp_path / "log.txt").read_text().strip() == str([list(words), "me & you", str(tmp_path), ""])
 
 
 @pytest.mark.parametrize(
     ("restart", "code", "starts"), [("never", 1, 1), ("on-failure", 0, 1), ("on-failure", 1, 2), ("always", 0, 2)]
 )
-def test_it_is_started_again_as_asked(supervisor: Supervisor, told: Told, restart: str, code: int, starts: int) -> None:
+def test_it_is_started_again_as_asked(
+    supervisor: Supervisor, reported: Reported, restart: str, code: int, starts: int
+) -> None:
     running = supervisor.start(python("px4", f"raise SystemExit({code})", restart=restart))
-    told.wait_for("started, its", times=starts)
-    assert ("started again in 1 s" in told.wait_for("ended")) is (starts == 2)
+    reported.wait_for("started, its", times=starts)
+    assert ("started again in 1 s" in reported.wait_for("ended")) is (starts == 2)
     if starts == 1:
         assert running.ended.wait(PATIENCE)
     assert running.starts == starts
 
 
-def test_pauses_between_starts_grow(supervisor: Supervisor, told: Told) -> None:
+def test_pauses_between_starts_grow(supervisor: Supervisor, reported: Reported) -> None:
     supervisor.start(python("px4", "raise SystemExit(1)", restart="always"))
-    told.wait_for("again in 1 s")
-    told.wait_for("again in 2 s")
+    reported.wait_for("again in 1 s")
+    reported.wait_for("again in 2 s")
 
 
 STUBBORN = """
@@ -134,7 +138,7 @@ STUBBORN = """
 
 
 def test_what_does_not_heed_sigterm_is_killed_two_seconds_later(
-    supervisor: Supervisor, told: Told, tmp_path: Path
+    supervisor: Supervisor, reported: Reported, tmp_path: Path
 ) -> None:
     log = tmp_path / "log.txt"
     supervisor.start(python("px4", STUBBORN, log=log))
@@ -180,7 +184,7 @@ def test_sigterm_comes_first(supervisor: Supervisor, tmp_path: Path, monkeypatch
     assert log.read_text() == "flies\nlanded\n"
 
 
-def test_what_it_leaves_behind_is_ended_with_it(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+def test_what_it_leaves_behind_is_ended_with_it(supervisor: Supervisor, reported: Reported, tmp_path: Path) -> None:
     """A program that ends and leaves a child in its group: ports would stay taken for the next start."""
     script = f"""
         import pathlib, subprocess, time
@@ -193,7 +197,7 @@ def test_what_it_leaves_behind_is_ended_with_it(supervisor: Supervisor, told: To
     # Looked at while it lives: afterwards its number may be another process's.
     child = psutil.Process(int(appeared(log)))
     (tmp_path / "seen").touch()
-    told.wait_for("ended with exit code 0")
+    reported.wait_for("ended with exit code 0")
     until_ended(child)
 
 
@@ -227,7 +231,7 @@ def test_nothing_outlives_a_kill(victim: str, tmp_path: Path) -> None:
         running.kill()
 
 
-def test_a_terminals_ctrl_c_is_not_for_programs(supervisor: Supervisor, told: Told, tmp_path: Path) -> None:
+def test_a_terminals_ctrl_c_is_not_for_programs(supervisor: Supervisor, reported: Reported, tmp_path: Path) -> None:
     """They are in sessions of their own: the signal to a terminal's group does not reach them."""
     log = tmp_path / "log.txt"
     running = supervisor.start(
@@ -239,14 +243,14 @@ def test_a_terminals_ctrl_c_is_not_for_programs(supervisor: Supervisor, told: To
     assert os.getpgid(pid) == pid
 
 
-def test_a_delayed_start_can_be_called_off(supervisor: Supervisor, told: Told) -> None:
+def test_a_delayed_start_can_be_called_off(supervisor: Supervisor, reported: Reported) -> None:
     running = supervisor.start(Program("late", ("true",), delay_s=3600.0))
     supervisor.stop()
     assert running.starts == 0
-    assert not told.lines
+    assert not reported.lines
 
 
-def test_faults_are_told_before_anything_runs(supervisor: Supervisor, tmp_path: Path) -> None:
+def test_faults_are_reported_before_anything_runs(supervisor: Supervisor, tmp_path: Path) -> None:
     (tmp_path / "plain").write_text("text")
     (tmp_path / "plain").chmod(0o644)
     for program, message in (

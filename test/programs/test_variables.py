@@ -60,6 +60,6 @@ def test_two_dollars_are_one() -> None:
         ("$(reboot)", r"'\$\(reboot\)' is not a variable"),
     ],
 )
-def test_what_cannot_be_filled_in_is_told(text: str, message: str) -> None:
+def test_what_cannot_be_filled_in_is_reported(text: str, message: str) -> None:
     with pytest.raises(VariableFault, match=message):
         expanded(text, VALUES)

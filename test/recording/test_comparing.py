@@ -79,7 +79,7 @@ def test_arrays_are_compared_by_element_and_nan_is_like_nan(tmp_path: Path) -> N
     assert topic.largest == (3.0, 1, "orientation_covariance[5]")
 
 
-def test_topics_counts_and_types_that_differ_are_told(tmp_path: Path) -> None:
+def test_topics_counts_and_types_that_differ_are_reported(tmp_path: Path) -> None:
     other = [*robot(1)[:-2], ("/extra", 10**9, text("more"))]
     other = [(topic, t, text("x") if topic == "/tf_static" else message) for topic, t, message in other]
     found = differences(tmp_path, robot(1), other)

@@ -103,7 +103,7 @@ def test_constants_of_a_definition_are_no_columns(tmp_path: Path) -> None:
     assert rows(path) == [{"time_ns": "1", "status": "1", "service": "2"}]
 
 
-def test_names_of_topics_that_would_be_one_file_are_told_apart(tmp_path: Path) -> None:
+def test_names_of_topics_that_would_be_one_file_are_reported_apart(tmp_path: Path) -> None:
     vectors = "geometry_msgs/msg/Vector3", vector(1.0, 2.0, 3.0)
     bag = write(tmp_path / "bag", [("/a/b", 1, vectors), ("/a_b", 2, vectors), ("/a_b_2", 3, vectors)])
     assert [path.name for path in exported(bag, tmp_path / "out")] == ["a_b.csv", "a_b_2.csv", "a_b_2_2.csv"]

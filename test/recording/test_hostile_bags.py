@@ -150,3 +150,24 @@ def test_a_name_that_is_too_long(capsys: pytest.CaptureFixture[str]) -> None:
     for command in (["info"], ["tree"], ["rviz"]):
         assert main([*command, "a" * 5000]) == 2
         assert "File name too long" in capsys.readouterr().err
+
+
+def test_names_in_a_bag_cannot_move_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, name = tmp_path / "a.mcap", "/tf\x1b[2J\nforged\u202e" + "x" * 5000
+    with path.open("wb") as stream:
+        writer = Writer(stream)
+        writer.start("ros2")
+        schema = writer.register_schema(TYPE + "\x1b[31m", "ros2msg", b"\x1b")
+        channel = writer.register_channel(name, "cdr", schema)
+        writer.add_attachment(0, 0, "\x1b]0;title\x07", "text/\x1b[1m", b"")
+        writer.add_message(channel, 0, transform(), 0)
+        writer.finish()
+    for words in (
+        ["info"],
+        ["export", "--csv", str(tmp_path / "csv")],
+        ["plot", "/tf.x", "-o", str(tmp_path / "a.png")],
+    ):
+        main([words[0], str(path), *words[1:]])
+        printed = capsys.readouterr()
+        lines = [*printed.out.split("\n"), *printed.err.split("\n")]
+        assert all(line.isprintable() and len(line) < 2500 for line in lines), words

@@ -36,7 +36,7 @@ def matches(offered: Qos, asked: Qos) -> bool:
 
 
 @given(st.lists(PROFILES, min_size=1, max_size=4))
-def test_whoever_heard_one_of_the_publishers_hears_the_replay(recorded: list[Qos]) -> None:
+def test_whoever_received_one_of_the_publishers_hears_the_replay(recorded: list[Qos]) -> None:
     """A subscriber that asked for exactly what a publisher offered is the hardest to please."""
     offered = offer(BagTopic("/a", "std_msgs/msg/String", 1, tuple(recorded)))
     assert all(matches(offered, asked) for asked in recorded)

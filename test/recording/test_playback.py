@@ -57,7 +57,9 @@ TOLD = st.lists(st.tuples(FRAMES, st.floats(-9, 9)), min_size=1, max_size=3, uni
 
 
 @given(st.lists(TOLD, min_size=1, max_size=6))
-def test_at_any_time_each_frame_is_as_last_told_or_as_first_told(messages: list[list[tuple[str, float]]]) -> None:
+def test_at_any_time_each_frame_is_as_last_reported_or_as_first_reported(
+    messages: list[list[tuple[str, float]]],
+) -> None:
     merged = statics(*(tf_message(*((T0, "base", name, x) for name, x in reported)) for reported in messages))
     for when in range(len(messages) + 1):
         wanted: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Playing without a graph: the stage is a list. Times by arithmetic, stamps by rosbags."""
+"""Playing without a graph: the target is a list. Times by arithmetic, stamps by rosbags."""
 
 from __future__ import annotations
 
@@ -307,7 +307,7 @@ def test_the_rate_changes_while_it_plays(path: Path) -> None:
             player.set_rate(1.0)
 
 
-def test_stamps_of_unknown_types_stay_and_are_told_once(tmp_path: Path) -> None:
+def test_stamps_of_unknown_types_stay_and_are_reported_once(tmp_path: Path) -> None:
     """The bytes are no PoseStamped: they end inside the stamp."""
     rows = [Row("/pose", T0 + i, b"\0\1\0\0\1") for i in range(3)] + [Row("/chatter", T0 + 3, text("a"))]
     topics = {"/pose": (POSE, [qos()]), "/chatter": ("std_msgs/msg/String", [qos()])}
@@ -320,7 +320,7 @@ def test_stamps_of_unknown_types_stay_and_are_told_once(tmp_path: Path) -> None:
         assert warning.startswith(f"/pose ({POSE}): its stamps are not shifted")
 
 
-def test_a_target_that_breaks_ends_it_and_is_told(path: Path) -> None:
+def test_a_target_that_breaks_ends_it_and_is_reported(path: Path) -> None:
     def broken(data: bytes) -> None:
         raise OSError("no way")
 

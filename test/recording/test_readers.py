@@ -192,7 +192,7 @@ def test_readings_are_those_of_the_run(world: str) -> None:
 
 
 @pytest.mark.parametrize("world", WORLDS)
-def test_log_times_are_when_it_was_told(world: str) -> None:
+def test_log_times_are_when_it_was_reported(world: str) -> None:
     """The third reader: stamps and latencies of the world give the times of messages."""
     truth, folder = recorded(world)
     reported = defaultdict(list)

@@ -228,7 +228,7 @@ def test_a_compressed_file_that_is_cut_is_named(tmp_path: Path) -> None:
         open_bag(folder)
 
 
-def test_bags_are_told_from_worlds(tmp_path: Path) -> None:
+def test_bags_are_reported_from_worlds(tmp_path: Path) -> None:
     folder = write(tmp_path / "bag", robot(1))
     assert is_bag(folder)
     assert is_bag(folder / "bag.mcap")

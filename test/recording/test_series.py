@@ -69,7 +69,7 @@ def test_a_pattern_stands_for_all_topics_that_fit(bag_path: Path) -> None:
         ("/imu/data.a..b[", "is not a field"),
     ],
 )
-def test_what_is_no_signal_is_told_with_what_there_is(bag_path: Path, text: str, output: str) -> None:
+def test_what_is_no_signal_is_reported_with_what_there_is(bag_path: Path, text: str, output: str) -> None:
     with pytest.raises(BagError, match=output):
         series(bag_path, text)
 
@@ -136,7 +136,7 @@ def has_orange(picture: Image.Image) -> bool:
     return bool(np.any((pixels[..., 0] > 240) & (pixels[..., 1] < 180) & (pixels[..., 2] < 110)))
 
 
-def test_a_picture_that_cannot_be_written_is_told(bag_path: Path, tmp_path: Path) -> None:
+def test_a_picture_that_cannot_be_written_is_reported(bag_path: Path, tmp_path: Path) -> None:
     one = series(bag_path, "/imu/data.angular_velocity.z")
     with pytest.raises(BagError, match="cannot be written"):
         draw(one, 0.0, tmp_path / "none" / "a.png")

@@ -93,7 +93,7 @@ def test_a_bag_without_transforms_is_refused(tmp_path: Path) -> None:
         BagTransforms(bag, bag.messages)
 
 
-def test_messages_that_the_tree_refuses_are_told_and_stepped_over(tmp_path: Path) -> None:
+def test_messages_that_the_tree_refuses_are_reported_and_stepped_over(tmp_path: Path) -> None:
     broken = transform(0, "a", "a", (0.0, 0.0, 0.0), 0.0)
     path = write(tmp_path / "bag", [*robot(1), ("/tf", 10**9, tf(broken))])
     with open_bag(path) as bag:

@@ -31,11 +31,11 @@ RUN = [sys.executable, "-m", "sim_node.cli.main", "run", "quadrotor", "--no-ros"
 
 
 def begun(folder: Path, **settings: Any) -> tuple[Recorder, Send, list[str]]:
-    told: list[str] = []
-    made = Recorder(folder, Settings(spare_bytes=0, compression="none", **settings), warn=told.append)
+    reported: list[str] = []
+    made = Recorder(folder, Settings(spare_bytes=0, compression="none", **settings), warn=reported.append)
     send = made.advertise(NUMBERS)
     made.open()
-    return made, send, told
+    return made, send, reported
 
 
 def sent(made: Recorder, send: Send, count: int, first: int = 0) -> None:
@@ -53,7 +53,7 @@ def readable(folder: Path) -> int:
     return count
 
 
-def test_a_disk_that_fails_is_told_by_what_is_in_the_bag(tmp_path: Path) -> None:
+def test_a_disk_that_fails_is_reported_by_what_is_in_the_bag(tmp_path: Path) -> None:
     """A file that may not grow beyond 1 MB fails as a full disk does, with an error of the system's."""
 
     def limit() -> None:
@@ -79,13 +79,13 @@ def test_a_disk_that_fails_is_told_by_what_is_in_the_bag(tmp_path: Path) -> None
     ids=["folder", "file"],
 )
 def test_a_bag_that_is_harmed_underneath_is_no_recording(harm: Callable[[Path], object], tmp_path: Path) -> None:
-    made, send, told = begun(tmp_path / "bag")
+    made, send, reported = begun(tmp_path / "bag")
     sent(made, send, 200)
     harm(tmp_path / "bag")
     sent(made, send, 3, first=200)
     with pytest.raises(RecordingStopped, match=r"of \d+ messages are in the bag"):
         made.close()
-    assert str(tmp_path / "bag") in told[-1]
+    assert str(tmp_path / "bag") in reported[-1]
     assert made.kept < 203
 
 

@@ -71,7 +71,7 @@ def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:
         assert again == world
 
 
-def test_a_world_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_world_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     world = World(
         "w",
         bodies=(Body("b", "map", anchor=np.array([1.0, 0.0, 0.0])),),

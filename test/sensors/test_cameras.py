@@ -39,11 +39,11 @@ def world(*shapes: Geometry, kind: str = "camera", pose: FloatArray = ORIGIN, **
 @pytest.fixture(scope="module")
 def gl() -> None:
     """What draws without a display, or the reason to skip: libegl1 and libgl1-mesa-dri of Debian are enough."""
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as reported:
         warnings.simplefilter("always")
         pictures = Simulation(world(Geometry("sphere", np.array([0.1])))).snapshot().measurements["CAM"].values
     if not len(pictures):
-        pytest.skip(f"no OpenGL here: {told[0].message}")
+        pytest.skip(f"no OpenGL here: {reported[0].message}")
 
 
 def picture(world: World) -> npt.NDArray[np.float32]:
@@ -170,13 +170,13 @@ def test_a_run_that_does_not_wait_drops_what_drawing_does_not_keep_up_with() -> 
 
 
 @pytest.mark.usefixtures("gl")
-def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on() -> None:
+def test_the_death_of_what_draws_is_reported_once_and_the_run_goes_on() -> None:
     shapes = [Geometry("sphere", np.array([0.3]), pose=np.array([2, 0, 0, 0, 0, 0, 1]))]
     simulation = Simulation(world(*shapes))
     drawing_processes(os.getpid())[-1].kill()
-    with pytest.warns(WorldWarning, match="cameras see nothing: the process that draws has ended") as told:
+    with pytest.warns(WorldWarning, match="cameras see nothing: the render process has ended") as reported:
         simulation.run(0.5)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert simulation.steps == 50
     assert len(simulation.snapshot().measurements["CAM"].stamps_ns) == 0
     assert simulation.pictures_dropped == 5
@@ -184,17 +184,17 @@ def test_the_death_of_what_draws_is_told_once_and_the_run_goes_on() -> None:
 
 def test_without_opengl_a_run_has_no_pictures_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MUJOCO_GL", "off")
-    with pytest.warns(WorldWarning, match="cameras see nothing: off: ") as told:
+    with pytest.warns(WorldWarning, match="cameras see nothing: off: ") as reported:
         simulation = Simulation(world(Geometry("sphere", np.array([0.1]))))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         simulation.run(1.0)
-    assert len(told) == 1
+    assert len(reported) == 1
     assert len(simulation.snapshot().measurements["CAM"].stamps_ns) == 0
 
 
 def test_without_shapes_there_is_nothing_to_picture() -> None:
-    with pytest.warns(WorldWarning, match="CAM: no pictures, the world has no shapes"):
+    with pytest.warns(WorldWarning, match="CAM: no images, the world has no shapes"):
         Simulation(World("void", sensors=(Sensor("CAM", "map", ORIGIN, type="camera"),)))
 
 

@@ -25,27 +25,29 @@ def test_a_fix_without_noise_is_the_place_on_earth(position: tuple[float, float,
     """By pymap3d; 1e-9 degrees are a tenth of a millimetre."""
     sensors = (Gps(),)
     measured = Gps.measure(sensors, SensorContext(WORLD))(state(position, (1.0, 2.0, -3.0)))
-    told = Gps.report(sensors, SensorContext(WORLD))(measured)
+    reported = Gps.report(sensors, SensorContext(WORLD))(measured)
     expected = pymap3d.enu2geodetic(*position, ORIGIN.latitude, ORIGIN.longitude, ORIGIN.altitude)
-    np.testing.assert_allclose(told[0, :2], expected[:2], atol=1e-9)
-    assert told[0, 2] == pytest.approx(expected[2], abs=1e-6)
-    np.testing.assert_array_equal(told[0, 3:], [1.0, 2.0, -3.0])
+    np.testing.assert_allclose(reported[0, :2], expected[:2], atol=1e-9)
+    assert reported[0, 2] == pytest.approx(expected[2], abs=1e-6)
+    np.testing.assert_array_equal(reported[0, 3:], [1.0, 2.0, -3.0])
 
 
-def test_errors_match_the_covariance_that_is_told() -> None:
+def test_errors_match_the_covariance_that_is_reported() -> None:
     """Over an ensemble of receivers, in metres by pymap3d: none of the axes correlate, each has its variance."""
     sensors = (Gps(),) * 3000
     noise = NoiseBank([each.quantities() for each in sensors], [stream(0, f"{i}", "gps") for i in range(3000)], 5.0)
     truth = np.zeros((3000, 6))
     for _ in range(3):
         measured = noise.read(truth)
-    told = Gps.report(sensors, SensorContext(WORLD))(measured)
-    errors = np.stack(pymap3d.geodetic2enu(*told[:, :3].T, ORIGIN.latitude, ORIGIN.longitude, ORIGIN.altitude), axis=1)
-    errors = np.concatenate([errors, told[:, 3:]], axis=1)
+    reported = Gps.report(sensors, SensorContext(WORLD))(measured)
+    errors = np.stack(
+        pymap3d.geodetic2enu(*reported[:, :3].T, ORIGIN.latitude, ORIGIN.longitude, ORIGIN.altitude), axis=1
+    )
+    errors = np.concatenate([errors, reported[:, 3:]], axis=1)
     gps = Gps()
-    told_variance = [each.variance(gps.rate) for each, axes in gps.quantities() for _ in range(axes)]
+    reported_variance = [each.variance(gps.rate) for each, axes in gps.quantities() for _ in range(axes)]
     found = np.cov(errors.T)
-    np.testing.assert_allclose(np.diag(found), told_variance, rtol=0.1)
+    np.testing.assert_allclose(np.diag(found), reported_variance, rtol=0.1)
     np.testing.assert_allclose(np.corrcoef(errors.T) - np.eye(6), 0.0, atol=0.08)
 
 

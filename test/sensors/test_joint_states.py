@@ -60,11 +60,11 @@ def test_later_it_reads_the_angle_between_the_frames() -> None:
     snapshot = simulation.snapshot()
     pose = snapshot.poses[simulation.frames.index("arm")]
     angle = Rotation.from_quat(pose[3:]).as_rotvec()[0]
-    told = snapshot.measurements["JOINTS"].values
-    assert told[-1, 0] == pytest.approx(angle, abs=1e-12)
-    assert told[-1, 1] == pytest.approx(snapshot.poses[simulation.frames.index("mast"), 2], abs=1e-12)
+    reported = snapshot.measurements["JOINTS"].values
+    assert reported[-1, 0] == pytest.approx(angle, abs=1e-12)
+    assert reported[-1, 1] == pytest.approx(snapshot.poses[simulation.frames.index("mast"), 2], abs=1e-12)
     # The velocity is the change of the angle.
-    assert (told[-1, 0] - told[-3, 0]) / 2e-3 == pytest.approx(told[-2, 2], abs=1e-4)
+    assert (reported[-1, 0] - reported[-3, 0]) / 2e-3 == pytest.approx(reported[-2, 2], abs=1e-4)
 
 
 def test_effort_is_what_actuators_exert() -> None:
@@ -75,8 +75,8 @@ def test_effort_is_what_actuators_exert() -> None:
     )
     data = mujoco.MjData(model)
     data.qpos[0], data.ctrl[0] = 0.2, 0.5
-    told = joint_reader(model, data, lambda: mujoco.mj_forward(model, data), ["hinge"])()
-    np.testing.assert_allclose(told, [[0.2], [0.0], [7 * 0.3]])
+    reported = joint_reader(model, data, lambda: mujoco.mj_forward(model, data), ["hinge"])()
+    np.testing.assert_allclose(reported, [[0.2], [0.0], [7 * 0.3]])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_effort_is_what_actuators_exert() -> None:
         ([1.0], "joints: a list of names is needed, found a list of 1"),
     ],
 )
-def test_joints_that_there_are_not_are_told(joints: str | Sequence[float | str], message: str) -> None:
+def test_joints_that_there_are_not_are_reported(joints: str | Sequence[float | str], message: str) -> None:
     with pytest.raises(WorldError) as caught:
         Simulation(robot(joint_states("rover", joints=joints)))
     assert message in str(caught.value)
@@ -115,7 +115,7 @@ def test_a_run_with_it_is_saved_and_restored() -> None:
     assert simulation.snapshot().measurements["JOINTS"].values.tobytes() == expected
 
 
-def test_joints_of_a_model_are_told_by_their_names_as_its_file_starts_them() -> None:
+def test_joints_of_a_model_are_reported_by_their_names_as_its_file_starts_them() -> None:
     """The values are those of config/worlds/arm.yaml and of the joints' order in arm.urdf."""
     world = load("arm")
     (encoders,) = (each for _, each in joint_sensors(world))

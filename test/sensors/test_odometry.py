@@ -47,13 +47,13 @@ def test_without_noise_it_is_where_the_frame_is_from_where_it_was(rate: float) -
     frame = simulation.frames.index("ODOM")
     start = simulation.frames.in_root(simulation.snapshot().poses)[frame]
     simulation.run(1.0)
-    stamps_ns, told = simulation.snapshot().measurements["ODOM"]
+    stamps_ns, reported = simulation.snapshot().measurements["ODOM"]
     assert len(stamps_ns) == rate
     simulation.seek(int(stamps_ns[-1]))
     here = simulation.frames.in_root(simulation.snapshot().poses)[frame]
     moved = poses.relative(start, here)
-    np.testing.assert_allclose(told[-1, :3], moved[:3], atol=1e-10)
-    assert (Rotation.from_quat(told[-1, 3:7]).inv() * Rotation.from_quat(moved[3:])).magnitude() < 1e-10
+    np.testing.assert_allclose(reported[-1, :3], moved[:3], atol=1e-10)
+    assert (Rotation.from_quat(reported[-1, 3:7]).inv() * Rotation.from_quat(moved[3:])).magnitude() < 1e-10
 
 
 def test_its_twist_is_the_frames_own() -> None:
@@ -64,9 +64,9 @@ def test_its_twist_is_the_frames_own() -> None:
     first = simulation.snapshot().measurements
     np.testing.assert_allclose(first["ODOM"].values[0, 7:13], first["TRUTH"].values[0, 7:], atol=1e-12)
     simulation.run(0.5)
-    told = simulation.snapshot().measurements
-    middle = 0.5 * (told["TRUTH"].values[-2, 7:] + told["TRUTH"].values[-1, 7:])
-    np.testing.assert_allclose(told["ODOM"].values[-1, 7:13], middle, atol=2e-4)
+    reported = simulation.snapshot().measurements
+    middle = 0.5 * (reported["TRUTH"].values[-2, 7:] + reported["TRUTH"].values[-1, 7:])
+    np.testing.assert_allclose(reported["ODOM"].values[-1, 7:13], middle, atol=2e-4)
 
 
 RATE, RUNS = 5.0, 1000
@@ -86,14 +86,14 @@ def drifted(sensor: Odometry, seconds: float, twist: tuple[float, ...], seed: in
     )
     truth = np.tile([*twist, 1.0 / sensor.rate], (RUNS, 1))
     for _ in range(round(seconds * sensor.rate)):
-        told = report(bank(truth))
-    return told, poses.exp(np.array(twist) * seconds)
+        reported = report(bank(truth))
+    return reported, poses.exp(np.array(twist) * seconds)
 
 
-def normalised(told: FloatArray, true: FloatArray) -> FloatArray:
+def normalised(reported: FloatArray, true: FloatArray) -> FloatArray:
     """Errors of position and of rotation about the fixed axes (RUNS, 6), each over its stated deviation."""
-    turned = (Rotation.from_quat(told[:, 3:7]) * Rotation.from_quat(true[3:]).inv()).as_rotvec()
-    return np.hstack([told[:, :3] - true[:3], turned]) / np.sqrt(told[:, 13:])
+    turned = (Rotation.from_quat(reported[:, 3:7]) * Rotation.from_quat(true[3:]).inv()).as_rotvec()
+    return np.hstack([reported[:, :3] - true[:3], turned]) / np.sqrt(reported[:, 13:])
 
 
 # The mean square of so many normals lies within this band, but for one seed in a thousand.
@@ -140,9 +140,9 @@ def test_across_a_straight_way_it_is_what_a_wrong_heading_makes_of_it(
     sensor = Odometry(rate=100.0, linear=Noise(), angular=noise)
     report = Odometry.report((sensor,), SensorContext(World("earth")))
     for _ in range(1000):
-        told = report(np.array([[2.0, 0, 0, 0, 0, 0, 0.01]]))
-    assert told[0, 14] == pytest.approx(variance(2.0, 10.0), rel=0.01)
-    assert told[0, 13] == pytest.approx(0.0, abs=1e-12)
+        reported = report(np.array([[2.0, 0, 0, 0, 0, 0, 0.01]]))
+    assert reported[0, 14] == pytest.approx(variance(2.0, 10.0), rel=0.01)
+    assert reported[0, 13] == pytest.approx(0.0, abs=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -153,13 +153,13 @@ def test_any_way_there_adds_up(ways: list[tuple[float, ...]]) -> None:
     context = SensorContext(World("earth"))
     measure, report = Odometry.measure(sensors, context), Odometry.report(sensors, context)
     state = FrameState.at_rest(1)
-    told = report(measure(state))
+    reported = report(measure(state))
     for way in ways:
         # Below a half turn, so that the shorter way is the one that was taken.
         state.pose[:] = poses.compose(state.pose, poses.exp(np.array(way) * 0.5))
         state.time_ns += 500 * MS
-        told = report(measure(state))
-    np.testing.assert_allclose(told[0, 7:13], ways[-1], atol=1e-9)
-    np.testing.assert_allclose(told[0, :3], state.pose[0, :3], atol=1e-9)
-    turn = Rotation.from_quat(told[0, 3:7]).inv() * Rotation.from_quat(state.pose[0, 3:])
+        reported = report(measure(state))
+    np.testing.assert_allclose(reported[0, 7:13], ways[-1], atol=1e-9)
+    np.testing.assert_allclose(reported[0, :3], state.pose[0, :3], atol=1e-9)
+    turn = Rotation.from_quat(reported[0, 3:7]).inv() * Rotation.from_quat(state.pose[0, 3:])
     assert turn.magnitude() < 1e-9

@@ -162,7 +162,7 @@ def test_lidars_of_other_sizes_read_beside_each_other() -> None:
     assert measurements["S9"].values.shape == (1, 9)
 
 
-def test_a_wrong_count_is_told() -> None:
+def test_a_wrong_count_is_reported() -> None:
     with pytest.raises(WorldError, match=r"S: samples: a whole number is needed, found 7.5"):
         room(lone("lidar_2d", samples=7.5))
     with pytest.raises(WorldError, match=r"S: samples: 0 is out of range; allowed: 1 to 32768"):

@@ -73,17 +73,17 @@ def test_readings_keep_their_rate_and_stamps_their_time(simulate: Callable[..., 
     assert (stamps_ns / 1e7).tolist() == [0, 13, 25, 38, 50, 63, 75, 88]
 
 
-def all_readings(simulation: Simulation, steps: Sequence[int]) -> dict[str, tuple[list[Any], bytes]]:
-    told = []
+def all_measurements(simulation: Simulation, steps: Sequence[int]) -> dict[str, tuple[list[Any], bytes]]:
+    reported = []
     for count in steps:
         simulation.step(count)
-        told.append(simulation.snapshot().measurements)
+        reported.append(simulation.snapshot().measurements)
     return {
         name: (
-            np.concatenate([each[name].stamps_ns for each in told]).tolist(),
-            np.concatenate([each[name].values for each in told]).tobytes(),
+            np.concatenate([each[name].stamps_ns for each in reported]).tolist(),
+            np.concatenate([each[name].values for each in reported]).tobytes(),
         )
-        for name in told[0]
+        for name in reported[0]
     }
 
 
@@ -100,23 +100,23 @@ ALL = (
 
 def test_many_small_steps_read_what_one_call_reads(simulate: Callable[..., Simulation]) -> None:
     """Bit for bit."""
-    assert all_readings(simulate(*ALL), [300]) == all_readings(simulate(*ALL), [1] * 7 + [0, 93, 1, 199])
+    assert all_measurements(simulate(*ALL), [300]) == all_measurements(simulate(*ALL), [1] * 7 + [0, 93, 1, 199])
 
 
 def test_the_same_seed_reads_the_same_and_another_does_not(simulate: Callable[..., Simulation]) -> None:
     simulation = simulate(*ALL, seed=5)
-    first = all_readings(simulation, [100])
+    first = all_measurements(simulation, [100])
     simulation.reset()
-    assert all_readings(simulation, [100]) == first
-    assert all_readings(simulate(*ALL, seed=5), [100]) == first
+    assert all_measurements(simulation, [100]) == first
+    assert all_measurements(simulate(*ALL, seed=5), [100]) == first
     simulation.reset(seed=6)
-    other = all_readings(simulation, [100])
+    other = all_measurements(simulation, [100])
     assert [name for name in first if first[name] == other[name]] == ["drone/TRUTH"]
 
 
 def test_another_sensor_changes_nothing_for_those_that_are_there(simulate: Callable[..., Simulation]) -> None:
-    alone = all_readings(simulate(ALL[0]), [100])
-    together = all_readings(simulate(*reversed(ALL)), [100])
+    alone = all_measurements(simulate(ALL[0]), [100])
+    together = all_measurements(simulate(*reversed(ALL)), [100])
     assert together["drone/IMU_MAIN"] == alone["drone/IMU_MAIN"]
 
 
@@ -127,7 +127,7 @@ def test_seeking_to_and_fro_leaves_the_run_as_it_was(simulate: Callable[..., Sim
     simulation.seek(2_500_000_000)
     fresh = simulate(*ALL)
     fresh.step(50)
-    assert all_readings(simulation, [50]) == all_readings(fresh, [50])
+    assert all_measurements(simulation, [50]) == all_measurements(fresh, [50])
 
 
 def test_a_parameter_in_part_keeps_the_rest_of_its_defaults(simulate: Callable[..., Simulation]) -> None:
@@ -145,7 +145,7 @@ def test_a_sensor_without_a_type_is_a_frame(simulate: Callable[..., Simulation])
     assert list(simulation.snapshot().measurements) == []
 
 
-def test_an_unknown_sensor_is_told_with_the_nearest(simulate: Callable[..., Simulation]) -> None:
+def test_an_unknown_sensor_is_reported_with_the_nearest(simulate: Callable[..., Simulation]) -> None:
     measurements = simulate(QUIET_IMU).snapshot().measurements
     with pytest.raises(KeyError, match=r"no sensor 'drone/IMU'; did you mean drone/IMU_MAIN\?"):
         measurements["drone/IMU"]
@@ -165,7 +165,7 @@ NOISE = (
             "imo",
             "type: 'imo' is no sensor; did you mean imu? "
             "(known: airspeed, barometer, camera, contact, depth_camera, force_torque, gps, ground_truth, imu, "
-            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, rangefinder)",
+            "joint_states, lidar_2d, lidar_3d, magnetometer, odometry, optical_flow, rangefinder)",
         ),
         (
             "type: imu, rat: 5",
@@ -203,13 +203,15 @@ NOISE = (
         ("rate: 5", "rate", "rate: unknown key; did you mean mate? (known: name, parent, pose, mate, type)"),
     ],
 )
-def test_a_mistake_is_told_where_it_is(simulate: Callable[..., Simulation], entry: str, at: str, expected: str) -> None:
+def test_a_mistake_is_reported_where_it_is(
+    simulate: Callable[..., Simulation], entry: str, at: str, expected: str
+) -> None:
     (fault,) = faults(simulate, f"{{name: drone/a, {entry}}}")
     line, column = WORLD.count("\n") + 1, f"  - {{name: drone/a, {entry}}}".rindex(at) + 1
     assert fault == f"{line}:{column}: sensors[0].{expected}"
 
 
-def test_all_mistakes_are_told_at_once(simulate: Callable[..., Simulation]) -> None:
+def test_all_mistakes_are_reported_at_once(simulate: Callable[..., Simulation]) -> None:
     assert (
         len(faults(simulate, "{name: drone/a, type: imu, rate: -1, latency: x}", "{name: drone/b, type: sonar}")) == 3
     )

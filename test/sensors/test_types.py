@@ -16,7 +16,7 @@ from sim_node.sensors.parameters import spec_of
 from sim_node.world import Origin, World
 
 ZURICH = World("zurich", origin=Origin(47.397742, 8.545594, 488.0))
-RAYS = ("rangefinder", "lidar_2d", "lidar_3d")
+RAYS = ("rangefinder", "lidar_2d", "lidar_3d", "optical_flow")
 HALF = math.sqrt(0.5)
 
 
@@ -38,12 +38,12 @@ def test_its_channels_are_those_of_its_noise_and_of_its_readings(name: str) -> N
     measured = kind.measure(sensors, SensorContext(ZURICH))(
         FrameState(np.tile([0, 0, 5.0, 0, 0, 0, 1], (2, 1)), np.zeros((2, 6)), np.zeros((2, 6)))
     )
-    told = kind.report(sensors, SensorContext(ZURICH))(measured)
-    assert told.shape == (2, *sensors[0].shape())
+    reported = kind.report(sensors, SensorContext(ZURICH))(measured)
+    assert reported.shape == (2, *sensors[0].shape())
     quantities = sensors[0].quantities()
     assert not quantities or sum(axes for _, axes in quantities) == measured.shape[1]
     # There is nothing that rays could hit.
-    assert np.isfinite(told).all() != (name in RAYS)
+    assert np.isfinite(reported).all() != (name in RAYS)
 
 
 @pytest.mark.parametrize("name", sorted(SENSORS))

@@ -320,7 +320,7 @@ def test_a_missing_package_is_named_with_its_extra(module: str, options: str, ex
     assert issubclass(MissingExtra, ImportError)
 
 
-def test_lines_for_people_go_where_they_are_told_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_for_people_go_where_they_are_reported_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """To the logger of the package, unless somebody takes them."""
     yard = Yard(tmp_path)
     lines: list[str] = []

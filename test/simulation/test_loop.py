@@ -529,7 +529,7 @@ def test_a_sinks_failure_is_raised_by_stop(at: str, after: int, failure: type[Ex
         loop.pause()
 
 
-def test_the_first_failure_is_the_one_told() -> None:
+def test_the_first_failure_is_the_one_reported() -> None:
     """A sink that fails to close because it failed to write says why it failed to write."""
 
     class FailingTwice(Failing):

@@ -308,5 +308,5 @@ def test_a_restored_run_gives_the_same_bytes(
 
 
 def test_a_state_of_other_sensors_is_refused() -> None:
-    with pytest.raises(ValueError, match="column 'sensor/imu/taken' is not of this world"):
+    with pytest.raises(ValueError, match="column 'sensor/imu/count' is not of this world"):
         Simulation(load("survey"), sensors=False).restore(Simulation(load("survey")).state)

@@ -12,27 +12,27 @@ from stress import doors
 from stress.feeding import feed, made
 from stress.keeping import SEEDS, kept
 
-# So many each that none takes more than two seconds; the full numbers are in stress/doors.
+# So many each that hardly one takes more than a second; the full numbers are in stress/doors.
 SHARE = {
-    "worlds": 80,
-    "csv": 200,
-    "x_xy": 60,
-    "mjcf": 60,
-    "urdf": 60,
-    "openplx": 60,
+    "worlds": 40,
+    "csv": 120,
+    "x_xy": 40,
+    "mjcf": 40,
+    "urdf": 40,
+    "openplx": 40,
     "missions": 300,
-    "tlogs": 300,
-    "mcap": 60,
-    "sqlite": 60,
-    "tf": 4000,
-    "sensors": 1000,
+    "tlogs": 150,
+    "mcap": 25,
+    "sqlite": 30,
+    "tf": 2000,
+    "sensors": 500,
     "bridge": 4000,
     "builtin_ground": 1000,
     "builtin_ground_px4": 1000,
-    "builtin_simulator": 2000,
+    "builtin_simulator": 1000,
     "px4": 6000,
     "ardupilot": 10_000,
-    "viewer": 2000,
+    "viewer": 1000,
 }
 # Doors whose inputs are only sent: whether they were of use shows in `settle`.
 SENT = {"bridge", "builtin_ground", "builtin_ground_px4", "builtin_simulator", "px4", "ardupilot"}

@@ -12,7 +12,7 @@ from stress.stops import COMMANDS, stop_often
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("name", ["run --no-ros", "export"])
 def test_a_stop_leaves_nothing_behind(name: str) -> None:
-    tally = stop_often(name, 1, seed=3, domain=int(os.environ["ROS_DOMAIN_ID"]))
+    tally = stop_often(name, 1, seed=3, domain=int(os.environ["ROS_DOMAIN_ID"]), bag_s=1.0)
     assert not tally.faults
     assert tally.stops == 2
 

@@ -58,20 +58,20 @@ def answering(port: int) -> Iterator[threading.Event]:
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_how_an_autopilot_stands_is_told(tmp_path: Path) -> None:
+def test_how_an_autopilot_stands_is_reported(tmp_path: Path) -> None:
     instance = free_instance()
     world = tmp_path / "w.yaml"
     world.write_text(WORLD.format(instance=instance))
     port = 9002 + 10 * instance
     with listener() as ears, program(sim_node("run", world)) as node:
-        heard = ears.subscribe(DiagnosticArray, "/diagnostics", ros_qos.QoSProfile(depth=10))
+        received = ears.subscribe(DiagnosticArray, "/diagnostics", ros_qos.QoSProfile(depth=10))
 
         def status() -> DiagnosticStatus:
-            of = [each for _, array in heard[-1:] for each in array.status if each.name.endswith("autopilot of v")]
+            of = [each for _, array in received[-1:] for each in array.status if each.name.endswith("autopilot of v")]
             return of[0] if of else DiagnosticStatus()
 
         ears.spin_until(lambda: status().message.startswith("nobody there yet"))
-        assert heard[-1][1].header.stamp.sec < 1_000_000, "simulation time, which begins at 0, not the wall clock"
+        assert received[-1][1].header.stamp.sec < 1_000_000, "simulation time, which begins at 0, not the wall clock"
         assert status().level == DiagnosticStatus.WARN
         with answering(port) as silent:
             node.wait_for("in lockstep")

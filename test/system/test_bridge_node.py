@@ -324,10 +324,10 @@ def test_several_vehicles_have_namespaces_and_frames_of_their_own() -> None:
 @pytest.mark.usefixtures("ros_domain")
 def test_diagnostics_tell_of_links_and_vehicles() -> None:
     with flying() as (_, ears, autopilot):
-        heard = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
+        received = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
 
         def statuses() -> dict[str, DiagnosticStatus]:
-            return {status.name.partition(": ")[2]: status for _, array in heard[-1:] for status in array.status}
+            return {status.name.partition(": ")[2]: status for _, array in received[-1:] for status in array.status}
 
         ears.spin_until(
             lambda: any(key.value == "by TIMESYNC" for key in statuses().get("vehicle 1", DiagnosticStatus()).values)

@@ -62,7 +62,7 @@ class Drone:
     def __init__(self, ears: Listener) -> None:
         self.ears = ears
         self.truth = ears.subscribe(Odometry, "/drone/truth/odom", SENSOR)
-        self.told = ears.subscribe(PoseStamped, "/drone/local_position/pose", SENSOR)
+        self.reported = ears.subscribe(PoseStamped, "/drone/local_position/pose", SENSOR)
         self.results = ears.subscribe(DiagnosticStatus, "/drone/command_result", RELIABLE)
         self.armed = ears.subscribe(Bool, "/drone/armed", LATCHED)
         self.mode = ears.subscribe(String, "/drone/mode", LATCHED)
@@ -109,7 +109,7 @@ def drone(tmp_path: Path, *options: str) -> Iterator[tuple[Program, Drone, int]]
     world.write_text(WORLD.format(instance=instance))
     with listener() as ears, program(sim_node("run", world, *options)) as node:
         made = Drone(ears)
-        ears.spin_until(lambda: bool(made.truth and made.told), what="truth and telemetry")
+        ears.spin_until(lambda: bool(made.truth and made.reported), what="truth and telemetry")
         yield node, made, instance
 
 
@@ -152,9 +152,9 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
         np.testing.assert_allclose(flown.place, [8.0, 8.0, STANDS], atol=0.3)
 
         # What the bridge tells is where the vehicle is, in the world's own frame.
-        told = flown.told[-1][1]
-        assert told.header.frame_id == "map"
-        position = told.pose.position
+        reported = flown.reported[-1][1]
+        assert reported.header.frame_id == "map"
+        position = reported.pose.position
         np.testing.assert_allclose([position.x, position.y, position.z], flown.place, atol=0.05)
         assert node.stop() == 0
 
@@ -197,8 +197,8 @@ def test_killed_in_flight_it_is_back_and_lands(tmp_path: Path) -> None:
         (autopilot,) = [p for p in psutil.Process(node.process.pid).children() if "autopilot" in p.cmdline()]
         autopilot.send_signal(signal.SIGKILL)
         node.wait_for("is gone")
-        heard = len(flown.truth)
-        ears.spin_until(lambda: len(flown.truth) > heard + 100, what="the simulation goes on")
+        received = len(flown.truth)
+        ears.spin_until(lambda: len(flown.truth) > received + 100, what="the simulation goes on")
         assert flown.path()[began:, 2].min() > STANDS + 4.0
         assert flown.call("cmd/land").success
         ears.spin_until(lambda: not flown.armed[-1][1].data, what="landing")

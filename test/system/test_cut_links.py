@@ -148,8 +148,8 @@ class Flown:
     def diagnosed(self) -> str:
         """What /diagnostics says of the vehicle."""
         vehicle = self.name.replace("vehicle", "vehicle ")
-        told = [status for _, array in self.diagnostics[-1:] for status in array.status]
-        return "".join(status.message for status in told if status.name.endswith(f": {vehicle}"))
+        reported = [status for _, array in self.diagnostics[-1:] for status in array.status]
+        return "".join(status.message for status in reported if status.name.endswith(f": {vehicle}"))
 
     def until(self, done: Callable[[], object], what: str) -> None:
         self.ears.spin_until(done, what)
@@ -205,10 +205,10 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
                 vehicle.until(lambda: vehicle.diagnosed() == "silent", "silence on /diagnostics")
             flown_alone += float(np.linalg.norm(vehicle.place - there))
             assert vehicle.place[2] > 2.5
-            heard = len(vehicle.poses)
+            received = len(vehicle.poses)
             relay.restore()
             vehicle.until(vehicle.connected, f"return {cut}")
-            vehicle.until(lambda heard=heard: len(vehicle.poses) > heard, f"telemetry {cut}")  # type: ignore[misc]
+            vehicle.until(lambda received=received: len(vehicle.poses) > received, f"telemetry {cut}")  # type: ignore[misc]
             if cut in (0, CUTS - 1):
                 vehicle.until(lambda: vehicle.diagnosed() == "AUTO.MISSION", "return on /diagnostics")
         assert flown_alone > CUTS * 0.2, "4 m/s, but for the corners"
@@ -219,8 +219,8 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
             assert memory_now < memory + FLAT
 
         def off() -> float:
-            told = vehicle.poses[-1][1].pose.position
-            return float(np.linalg.norm(vehicle.place - [told.x, told.y, told.z]))
+            reported = vehicle.poses[-1][1].pose.position
+            return float(np.linalg.norm(vehicle.place - [reported.x, reported.y, reported.z]))
 
         vehicle.until(lambda: off() < 1.0, "telemetry that is true")
         results = vehicle.ears.subscribe(DiagnosticStatus, f"/{vehicle.name}/command_result", RELIABLE)

@@ -111,7 +111,9 @@ def test_without_sim_time_stamps_are_wall_time_and_there_is_no_clock(
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_a_broken_world_is_told_and_ends_the_launch(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> None:
+def test_a_broken_world_is_reported_and_ends_the_launch(
+    launched: tuple[list[str], dict[str, str]], tmp_path: Path
+) -> None:
     world = tmp_path / "yard.yaml"
     world.write_text("world: yard\nframes:\n  - {name: a, parant: map}\n", encoding="utf-8")
     with launch(launched, f"world:={world}") as (running, _):
@@ -305,7 +307,7 @@ def test_the_clock_can_be_left_to_others(launched: tuple[list[str], dict[str, st
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_what_keeps_rviz_from_starting_is_told(
+def test_what_keeps_rviz_from_starting_is_reported(
     rviz2: tuple[tuple[list[str], dict[str, str]], Path], tmp_path: Path
 ) -> None:
     """No configuration can be made of a world that does not load."""
@@ -332,7 +334,7 @@ def test_the_replay_plays_a_bag(launched: tuple[list[str], dict[str, str]], tmp_
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("kind", AUTOPILOTS)
-def test_an_autopilot_that_is_not_there_is_told_and_ends_the_launch(
+def test_an_autopilot_that_is_not_there_is_reported_and_ends_the_launch(
     launched: tuple[list[str], dict[str, str]], kind: str
 ) -> None:
     claim_alone("real autopilots")  # the world listens where the first of them connects

@@ -84,7 +84,7 @@ def test_its_part_is_read_written_and_included(hall: Path) -> None:
     )
 
 
-def test_a_mistake_in_a_file_is_told_at_its_place(hall: Path) -> None:
+def test_a_mistake_in_a_file_is_reported_at_its_place(hall: Path) -> None:
     hall.write_text(HALL.replace("speed: 0.5", "spede: 0.5").replace("length: 2.0", "length: -2"))
     done = command(hall.parent, "check", hall.name)
     assert done.returncode == 2
@@ -147,10 +147,10 @@ def test_a_node_publishes_its_frames_and_its_readings(hall: Path) -> None:
     with listener() as ears, program(sim_node("run", hall)) as node:
         moved = ears.subscribe(TFMessage, "/tf", QoSProfile(depth=100))
         still = ears.subscribe(TFMessage, "/tf_static", latched)
-        heard = ears.subscribe(Range, GAUGE, qos_profile_sensor_data)
-        ears.spin_until(lambda: len(heard) > 5 and len(moved) > 5 and still, "readings and transforms")
+        received = ears.subscribe(Range, GAUGE, qos_profile_sensor_data)
+        ears.spin_until(lambda: len(received) > 5 and len(moved) > 5 and still, "readings and transforms")
         assert node.stop() == 0, node.output
-    for _, message in heard:
+    for _, message in received:
         stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         assert message.header.frame_id == "infeed/gauge"
         assert message.range == pytest.approx(distance(stamp), abs=1e-6)

@@ -56,7 +56,7 @@ def test_a_node_and_a_run_without_ros_record_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("ros_domain")
 @pytest.mark.parametrize("messages", ["serialised", pytest.param("typed", marks=pytest.mark.upstream)])
-def test_what_is_heard_is_what_is_recorded(tmp_path: Path, messages: str) -> None:
+def test_what_is_received_is_what_is_recorded(tmp_path: Path, messages: str) -> None:
     """Raw /tf as a subscriber gets it is an unbroken part of the bag's."""
     folder = tmp_path / "bag"
     command = sim_node("run", "orbit", "--record", folder, "--ros-args", "-p", f"tf_messages:={messages}")
@@ -67,9 +67,9 @@ def test_what_is_heard_is_what_is_recorded(tmp_path: Path, messages: str) -> Non
         ended(node)
     # As messages: rclpy pads those that are sent as objects in its own way.
     recorded = [deserialize_message(data, TFMessage) for data in by_topic(folder)["/tf"]]
-    heard = [deserialize_message(data, TFMessage) for data in got]
-    first = recorded.index(heard[0])
-    assert recorded[first : first + len(heard)] == heard
+    received = [deserialize_message(data, TFMessage) for data in got]
+    first = recorded.index(received[0])
+    assert recorded[first : first + len(received)] == received
 
 
 @pytest.mark.parametrize("how", [["--no-ros"], []])
@@ -104,13 +104,13 @@ def test_options_that_make_no_sense(tmp_path: Path, arguments: list[str], messag
 def test_snapshots_on_a_service_and_on_a_signal(tmp_path: Path) -> None:
     folder = tmp_path / "bag"
     with program(sim_node("run", "orbit", "--record", folder, "--snapshot", "0.5")) as node, listener() as ears:
-        heard = ears.subscribe(TFMessage, "/tf", RELIABLE)
-        ears.spin_until(lambda: len(heard) > 60, what=node.output)
+        received = ears.subscribe(TFMessage, "/tf", RELIABLE)
+        ears.spin_until(lambda: len(received) > 60, what=node.output)
         reply = ears.call(Trigger, "/simulation/snapshot", Trigger.Request())
         assert reply.success, reply.message
         assert f"messages to {folder}" in reply.message
-        before = len(heard)
-        ears.spin_until(lambda: len(heard) > before + 20, what="what the next snapshot has")
+        before = len(received)
+        ears.spin_until(lambda: len(received) > before + 20, what="what the next snapshot has")
         node.process.send_signal(signal.SIGUSR1)
         node.wait_for("snapshot:")
         ended(node)

@@ -242,7 +242,7 @@ def test_tf2_ros_sees_no_old_data_over_loops(flight: Path, capfd: pytest.Capture
 def test_pause_step_seek_and_stop_over_services(flight: Path) -> None:
     with replaying(flight, "--step", "--topics", "/pose", "/tf_static", "--wait", "/pose") as (running, ears):
         poses, statics = raw(ears, "/pose"), raw(ears, "/tf_static")
-        told = ears.subscribe(Float64, "/replay/position", RELIABLE)
+        reported = ears.subscribe(Float64, "/replay/position", RELIABLE)
         health = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
         # Whoever asks before the subscribers are there is told so.
         ears.spin_until(lambda: call(ears, "step").success, what="the first step")
@@ -256,7 +256,7 @@ def test_pause_step_seek_and_stop_over_services(flight: Path) -> None:
         assert call(ears, "step").message == "paused at 1 s"
         ears.spin_until(lambda: len(poses) == 3 and len(statics) == 2, what="statics come again after a seek")
         assert stamps(poses)[-1] == T0 + 1000 * MS
-        ears.spin_until(lambda: told[-1][1].data == 1.0, what="the position")
+        ears.spin_until(lambda: reported[-1][1].data == 1.0, what="the position")
         refused = set_parameter(ears, "position", 7.0)
         assert not refused.successful
         assert "7 s is outside of the played range, 0 to 2 s" in refused.reason
@@ -294,7 +294,7 @@ def test_our_clock_instead_of_the_recorded_one(tmp_path: Path) -> None:
 
     health: list[int] = []
 
-    def heard(*arguments: str) -> list[int]:
+    def received(*arguments: str) -> list[int]:
         with replaying(bag, "--wait", "/clock", *arguments) as (running, ears):
             diagnoses = ears.subscribe(DiagnosticArray, "/diagnostics", RELIABLE)
             clock = ears.subscribe(Clock, "/clock", RELIABLE)
@@ -303,8 +303,8 @@ def test_our_clock_instead_of_the_recorded_one(tmp_path: Path) -> None:
             health[:] = [stamp.sec * 10**9 + stamp.nanosec for stamp in stamps]
             return [m.clock.sec * 10**9 + m.clock.nanosec for _, m in clock]
 
-    assert heard() == [10 * MS * i for i in range(200)]
-    ours = heard("--clock", "--clock-rate", "20")
+    assert received() == [10 * MS * i for i in range(200)]
+    ours = received("--clock", "--clock-rate", "20")
     assert all(T0 <= time_ns <= T0 + 2000 * MS for time_ns in ours)
     # 20 a second for 2 s, not the 100 a second of the default; fewer on a busy machine.
     assert 2 <= len(ours) < 100
@@ -324,7 +324,7 @@ def test_topics_under_other_names_and_a_part_of_the_time(flight: Path) -> None:
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_types_that_are_not_installed_are_left_out_and_told(tmp_path: Path) -> None:
+def test_types_that_are_not_installed_are_left_out_and_reported(tmp_path: Path) -> None:
     for kind in ("acme_msgs/msg/Anvil", "antigravity/msg/String"):
         TYPES.fielddefs.setdefault(kind, ([], TYPES.fielddefs[STRING][1]))
     topics: dict[str, tuple[str, list[Any]]] = {

@@ -38,15 +38,15 @@ def ros2(*words: str) -> tuple[int, str]:
 
 
 def test_topics(node: Program) -> None:
-    code, heard = ros2("topic", "echo", "--once", "/tf", "tf2_msgs/msg/TFMessage", "--no-daemon")
+    code, received = ros2("topic", "echo", "--once", "/tf", "tf2_msgs/msg/TFMessage", "--no-daemon")
     assert code == 0
-    moving = next(yaml.safe_load_all(heard))["transforms"]
+    moving = next(yaml.safe_load_all(received))["transforms"]
     assert (moving[0]["header"]["frame_id"], moving[0]["child_frame_id"]) == ("map", "drone/base_link")
 
     latched = ("--qos-durability", "transient_local", "--qos-reliability", "reliable", "--no-daemon")
-    code, heard = ros2("topic", "echo", "--once", "/tf_static", "tf2_msgs/msg/TFMessage", *latched)
+    code, received = ros2("topic", "echo", "--once", "/tf_static", "tf2_msgs/msg/TFMessage", *latched)
     assert code == 0
-    fixed = next(yaml.safe_load_all(heard))["transforms"]
+    fixed = next(yaml.safe_load_all(received))["transforms"]
     assert {"drone/CAM_FRONT", "drone/LIDAR_TOP"} <= {transform["child_frame_id"] for transform in fixed}
 
 

@@ -56,7 +56,7 @@ sensors:
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_each_sensor_is_heard_on_its_topic(tmp_path: Path) -> None:
+def test_each_sensor_is_received_on_its_topic(tmp_path: Path) -> None:
     path = tmp_path / "turntable.yaml"
     path.write_text(WORLD)
     command = sim_node("run", path, "--ros-args", "-p", "frame_prefix:=lab/", "-r", "__ns:=/site")
@@ -75,10 +75,10 @@ def test_each_sensor_is_heard_on_its_topic(tmp_path: Path) -> None:
         infos = {name: ears.node.get_publishers_info_by_topic(f"/site/lab/drone/{name}") for name in names}
         assert node.stop() == 0
 
-    messages = {name: [message for _, message in heard] for name, heard in got.items()}
+    messages = {name: [message for _, message in received] for name, received in got.items()}
     for name, (info,) in infos.items():
         assert info.qos_profile.reliability == ros_qos.ReliabilityPolicy.BEST_EFFORT, name
-    frames = {name: {message.header.frame_id for message in heard} for name, heard in messages.items()}
+    frames = {name: {message.header.frame_id for message in received} for name, received in messages.items()}
     assert frames == {
         "imu_main/data_raw": {"lab/drone/IMU_MAIN"},
         "mag/mag": {"lab/drone/MAG"},
@@ -141,7 +141,7 @@ sensors:
 
 
 @pytest.mark.usefixtures("ros_domain")
-def test_what_sensors_perceive_is_heard_and_framed(tmp_path: Path) -> None:
+def test_what_sensors_perceive_is_received_and_framed(tmp_path: Path) -> None:
     """A red wall 4 m ahead of a cart that floats; pictures are in the optical frame, which is on /tf_static."""
     path = tmp_path / "scene.yaml"
     path.write_text(SCENE)
@@ -161,14 +161,14 @@ def test_what_sensors_perceive_is_heard_and_framed(tmp_path: Path) -> None:
         static = ears.subscribe(TFMessage, "/tf_static", STATIC)
         drawn = {name for name, kind in kinds.items() if kind in (Image, CameraInfo)}
 
-        def heard_all() -> bool:
+        def received_all() -> bool:
             missing = {name for name in got if len(got[name]) < 3}
             return bool(static) and (not missing or (missing == drawn and "cameras see nothing" in node.output))
 
-        ears.spin_until(heard_all, what=node.output)
+        ears.spin_until(received_all, what=node.output)
         assert node.stop() == 0
 
-    last = {name: heard[-1][1] for name, heard in got.items() if heard}
+    last = {name: received[-1][1] for name, received in got.items() if received}
     assert last["range/range"].range == pytest.approx(4.0)
     scan = last["lidar/scan"]
     angles = scan.angle_min + scan.angle_increment * np.arange(91)

@@ -97,10 +97,10 @@ def test_rclpy_has_wheels_for_glibc_on_x86_64(bootstrap: ModuleType) -> None:
     ],
     ids=["arm", "mac", "musl", "old"],
 )
-def test_another_platform_is_told_what_to_do(bootstrap: ModuleType, platform: tuple[str, ...], words: str) -> None:
-    with pytest.raises(bootstrap.Stop, match=re.escape(words)) as told:
+def test_another_platform_is_reported_what_to_do(bootstrap: ModuleType, platform: tuple[str, ...], words: str) -> None:
+    with pytest.raises(bootstrap.Stop, match=re.escape(words)) as reported:
         bootstrap.require_wheel_platform(*platform)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
 
 
 def stopped(checkout: Path, python: str, **environment: str) -> str:
@@ -127,11 +127,11 @@ def test_without_a_compiler_it_says_what_to_install(checkout: Path) -> None:
     assert "g++" in stopped(checkout, sys.executable)
 
 
-def test_a_ros_that_this_python_cannot_import_is_told(checkout: Path) -> None:
+def test_a_ros_that_this_python_cannot_import_is_reported(checkout: Path) -> None:
     """Mixing that ROS with wheels would fail much later, and in C."""
-    told = stopped(checkout, sys.executable, ROS_DISTRO="rolling")
-    assert "ROS 2 rolling is set up in this shell" in told
-    assert "cannot import its rclpy" in told
+    reported = stopped(checkout, sys.executable, ROS_DISTRO="rolling")
+    assert "ROS 2 rolling is set up in this shell" in reported
+    assert "cannot import its rclpy" in reported
 
 
 def test_an_old_interpreter_says_which_is_needed(checkout: Path) -> None:

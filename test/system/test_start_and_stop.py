@@ -238,7 +238,7 @@ def test_a_node_takes_parameters_alone(node: str) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_a_broken_world_is_told_with_its_places(tmp_path: Path) -> None:
+def test_a_broken_world_is_reported_with_its_places(tmp_path: Path) -> None:
     world = tmp_path / "yard.yaml"
     world.write_text(
         "world: yard\nframes:\n  - {name: a, parant: map}\n  - {name: b, pose: {quaternion: [0, 0, 0, 0]}}\n"

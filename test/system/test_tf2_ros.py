@@ -77,7 +77,7 @@ def test_both_listeners_hear_the_same_of_the_node(messages: str) -> None:
         listening = TransformListener(ours, ears.node, spin_thread=False)
         begin, end = 0.0, 0.0
 
-        def heard_for(duration: float) -> bool:
+        def received_for(duration: float) -> bool:
             nonlocal begin, end
             stamps = [seconds(buffer.lookup_transform("map", "drone/base_link", Time())) for buffer in (theirs, ours)]
             begin, end = begin or max(stamps), min(stamps)
@@ -86,7 +86,7 @@ def test_both_listeners_hear_the_same_of_the_node(messages: str) -> None:
         for buffer in (theirs, ours):
             for pair in pairs:
                 latest(buffer, ears, *pair)
-        ears.spin_until(lambda: heard_for(2.0), what=f"two seconds of /tf\n{node.output}")
+        ears.spin_until(lambda: received_for(2.0), what=f"two seconds of /tf\n{node.output}")
         # Between the stamps of the messages, too.
         for stamp in np.linspace(begin + 0.1, end, 50):
             at = Time(nanoseconds=int(stamp * 1e9))
@@ -116,12 +116,12 @@ def test_our_listener_hears_the_broadcasters_of_tf2_ros() -> None:
         buffer = Buffer(node=ears.node)
         listening = TransformListener(buffer, ears.node, spin_thread=False)
 
-        def heard() -> bool:
+        def received() -> bool:
             moving.sendTransform(moved("odom", "car", x=10.0, stamp=1.0))
             moving.sendTransform([moved("odom", "car", x=20.0, stamp=2.0)])
             return all(buffer.can_transform("map", frame, Time(seconds=1.5)) for frame in ("lidar", "camera"))
 
-        ears.spin_until(heard, what="all three broadcasts")
+        ears.spin_until(received, what="all three broadcasts")
         for frame, place in ("lidar", [15.0, 3.0, 1.5]), ("camera", [17.0, 3.0, 0.0]):
             found = buffer.lookup_transform("map", frame, Time(seconds=1.5))
             np.testing.assert_allclose(numbers(found)[:3], place, rtol=0, atol=1e-12)

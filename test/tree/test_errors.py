@@ -77,3 +77,55 @@ def test_errors_can_be_pickled(error: TransformError) -> None:
     assert isinstance(copy, TransformError)
     assert type(copy) is type(error)
     assert (vars(copy), str(copy)) == (vars(error), str(error))
+
+
+# Colours, a title of the terminal, a line end with a line of a log behind it, marks of writing direction, a NUL.
+HOSTILE = [
+    "\x1b[2J\x1b[31mred",
+    "\x1b]0;title\x07",
+    "a\n[ERROR] forged",
+    "gpj.\u202exe",
+    "\u2028\u2066x",
+    "nul\0",
+    "\x9b1m",
+]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "x" * 1000, "\x1b" * 1000, "\U000e0001" * 1000])
+def test_messages_escape_and_cut_names_that_any_publisher_chooses(name: str) -> None:
+    tree = TransformTree(tolerance=0.0)
+    pose = [0.0, 0, 0, 0, 0, 0, 1]
+    tree.set_transform("map", name, SECOND, pose)
+    tree.set_transform(name, "tool", SECOND, pose)
+    tree.set_transform("island", "palm", SECOND, pose)
+    errors: list[TransformError] = []
+    for target, source, stamp in (
+        ("map", name + "?", None), ("island", name, None), ("map", name, 9 * SECOND), (name + "s", "map", None),
+    ):  # fmt: skip
+        with pytest.raises(TransformError) as error:
+            tree.lookup(target, source, stamp)
+        errors.append(error.value)
+    for parent, child, at in ((name, name, pose), ("map", name, [float("nan")] * 7), ("tool", name, pose)):
+        with pytest.raises(InvalidTransform) as refused:
+            tree.set_transform(parent, child, 2 * SECOND, at)
+        errors.append(refused.value)
+    errors += [
+        CyclicTree(name, (name, "b") * 500),
+        Disconnected(name, name, name, name),
+        UnknownFrame(name, (name,), 3),
+    ]
+    for each in errors:
+        assert str(each).isprintable()
+        assert len(str(each)) < 2000
+        assert pickle.loads(pickle.dumps(each)).args == each.args  # the attributes are as they were
+
+
+def test_a_loop_of_many_frames_is_shown_by_its_ends() -> None:
+    tree = TransformTree()
+    pose = [0.0, 0, 0, 0, 0, 0, 1]
+    for at in range(2000):
+        tree.set_transform(f"f{at}", f"f{at + 1}", 0, pose, static=True)
+    with pytest.raises(InvalidTransform) as refused:
+        tree.set_transform("f2000", "f0", 0, pose, static=True)
+    assert len(str(refused.value)) < 500
+    assert "(1992 more)" in str(refused.value)

@@ -259,7 +259,7 @@ def test_the_good_rows_of_a_batch_are_stored() -> None:
 
 @pytest.mark.parametrize("static", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("later", [0, 50 * MILLI, 100 * SECOND])
-def test_two_publishers_that_each_carry_the_other_are_told_so(static: Sequence[bool], later: int) -> None:
+def test_two_publishers_that_each_carry_the_other_are_reported_so(static: Sequence[bool], later: int) -> None:
     """However much later the second one comes, the newest of the first holds until there is a newer one."""
     tree = TransformTree()
     tree.set_transform("map", "a", 0, at(1), static[0])

@@ -133,7 +133,7 @@ def test_a_film_that_is_broken_off_leaves_what_was_there(
     assert path.read_bytes() == b"the one before"
 
 
-def test_what_a_format_cannot_hold_is_told(tmp_path: Path) -> None:
+def test_what_a_format_cannot_hold_is_reported(tmp_path: Path) -> None:
     odd = (pixels[:95] for pixels in pictures(3))
     with pytest.raises(FilmError, match="even width and height, found 160x95"):
         write_film(odd, 3, Fraction(30), tmp_path / "film.mp4")

@@ -199,7 +199,7 @@ ARM = """
 """
 
 
-def test_what_a_description_shows_is_told_apart_from_what_is_added_to_it(tmp_path: Path) -> None:
+def test_what_a_description_shows_is_reported_apart_from_what_is_added_to_it(tmp_path: Path) -> None:
     """A URDF model's own links are in its robot_description, meshes too; a body that is mounted on them is not."""
     (tmp_path / "hand.dae").write_text("<COLLADA/>")
     (tmp_path / "arm.urdf").write_text(ARM)

@@ -137,7 +137,7 @@ def test_the_view_sees_all_frames_all_the_time(world: str) -> None:
         simulation.run(5.0)
 
 
-def test_robots_are_looked_up_under_their_prefix_and_heard_late() -> None:
+def test_robots_are_looked_up_under_their_prefix_and_received_late() -> None:
     shown = config("formation", prefix="lab/", namespace="/hall")
     models = [display for display in displays(shown) if display["Class"] == "rviz_default_plugins/RobotModel"]
     assert [model["TF Prefix"] for model in models] == ["lab/alpha", "lab/bravo", "lab/charlie"]
@@ -148,7 +148,7 @@ def test_robots_are_looked_up_under_their_prefix_and_heard_late() -> None:
     assert follow == ["lab/alpha/base_link", "lab/bravo/base_link", "lab/charlie/base_link"]
 
 
-def test_sensors_are_heard_best_effort_with_queues_above_ten() -> None:
+def test_sensors_are_received_best_effort_with_queues_above_ten() -> None:
     sensors = next(display for display in displays(config("lidar_room")) if display["Name"] == "Sensors")["Displays"]
     kinds = {display["Class"].rpartition("/")[2] for display in sensors}
     assert kinds == {"Image", "LaserScan", "PointCloud2", "Range"}
@@ -182,6 +182,6 @@ def test_the_command_prints_and_writes(tmp_path: Path, capsys: pytest.CaptureFix
     assert yaml.safe_load(printed)["Visualization Manager"]["Name"] == "root"
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_there_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rviz", "orbit", "-o", str(tmp_path / "no" / "orbit.rviz")]) == 2
     assert "cannot be written: No such file" in capsys.readouterr().err

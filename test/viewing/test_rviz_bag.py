@@ -85,7 +85,7 @@ def test_options_of_worlds_are_refused(robot_bag: Path, capsys: pytest.CaptureFi
     assert "a bag does not support --namespace" in capsys.readouterr().err
 
 
-def test_a_bag_without_transforms_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bag_without_transforms_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bag = write_bag(
         tmp_path / "bag", {"/p": ("geometry_msgs/msg/PoseStamped", [])}, [Row("/p", T0, pose_stamped(T0, 0.0))]
     )

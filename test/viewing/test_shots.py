@@ -187,7 +187,7 @@ def test_a_mesh_that_is_only_shown_is_drawn(tmp_path: Path) -> None:
     assert abs(height - FOCAL * 0.4 / 5.8) < 3.0  # its near side is 5.8 m away
 
 
-def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None:
+def test_a_mesh_that_cannot_be_read_is_reported_and_left_out(tmp_path: Path) -> None:
     file = tmp_path / "hull.glb"
     file.write_bytes(b"glTF\2\0\0\0")
     hull = Body("hull", "map", geometry=(Geometry("mesh", np.array([1.0, 1.0, 1.0]), file=file),))
@@ -211,7 +211,7 @@ def test_a_mesh_that_cannot_be_read_is_told_and_left_out(tmp_path: Path) -> None
         ({"at": 1e10}, RenderError, "after the last time that fits into a stamp"),
     ],
 )
-def test_what_cannot_be_taken_is_told(asked: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_what_cannot_be_taken_is_reported(asked: dict[str, Any], error: type[Exception], message: str) -> None:
     camera = Sensor("CAM_FRONT", "map", np.array([0, 0, 2, *LEVEL]))
     with pytest.raises(error, match=message):
         picture(World("w", bodies=(ball(0, 0, 2),), sensors=(camera,)), **asked)

@@ -63,7 +63,7 @@ def joint_positions(world: World, seconds: float) -> tuple[Simulation, dict[str,
     simulation = Simulation(replace(world, sensors=(encoders,) if names else ()))
     subscribe = simulation.subscribe("ENC") if names else None
     simulation.run(seconds)
-    read = None if subscribe is None else subscribe.newest(simulation.steps)
+    read = None if subscribe is None else subscribe.latest(simulation.steps)
     return simulation, dict(zip(names, () if read is None else read.tolist(), strict=False))
 
 

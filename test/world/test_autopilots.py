@@ -57,6 +57,21 @@ def test_links_are_on_this_machine_unless_a_host_is_named(write: Callable[..., P
     ]
 
 
+def test_a_signing_key_is_in_the_folder_of_the_world(write: Callable[..., Path], tmp_path: Path) -> None:
+    """The file itself is left to the run: a world is checked and shown where its key is not."""
+    entry = "{{name: v, model: iris, autopilot: {{type: mavlink_builtin, signing_key: {}}}}}"
+    autopilot = vehicles(write, entry.format("keys/flight.key")).vehicles[0].autopilot
+    assert autopilot is not None
+    assert autopilot.signing_key == tmp_path.resolve() / "keys" / "flight.key"
+    for outside in ("../flight.key", "/etc/machine-id"):
+        with pytest.raises(WorldError) as refused:
+            vehicles(write, entry.format(outside))
+        (line,) = refused.value.lines()
+        assert f"3:76: vehicles[0].autopilot.signing_key: '{outside}' is outside the world's folder" in line
+    with pytest.raises(WorldError, match="only mavlink_builtin takes a key"):
+        vehicles(write, "{name: v, model: iris, autopilot: {type: px4, signing_key: flight.key}}")
+
+
 @pytest.mark.parametrize("url", ["", "udpout", "udpout:", "14550", "udpout:host", "serial:/dev/ttyS0", "udpin:1:2:3"])
 def test_what_is_no_link_is_a_fault(url: str) -> None:
     assert link_fault(url)

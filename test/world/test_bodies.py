@@ -210,7 +210,7 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[text[:60] for text, _ in FAULTS])
-def test_a_fault_is_told_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
+def test_a_fault_is_reported_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
     assert faults(text)[0].startswith(line)
     assert len(faults(text)) == 1
 
@@ -226,13 +226,13 @@ LAID_OUT = [
 
 
 @pytest.mark.parametrize(("text", "line"), LAID_OUT, ids=[line[:60] for _, line in LAID_OUT])
-def test_what_only_the_whole_world_shows_is_told_when_it_is_laid_out(
+def test_what_only_the_whole_world_shows_is_reported_when_it_is_laid_out(
     read: Callable[..., World], text: str, line: str
 ) -> None:
     with pytest.raises(WorldError) as error:
         lay_out(read(text))
-    (told,) = error.value.lines()
-    assert told.startswith(line)
+    (reported,) = error.value.lines()
+    assert reported.startswith(line)
 
 
 def test_a_massless_body_may_carry_one_that_is_fixed_to_it(read: Callable[..., World]) -> None:

@@ -163,7 +163,7 @@ def test_keyframes_from_a_file_name_it_as_csv(faults: Callable[..., list[str]]) 
     )
 
 
-def test_each_row_of_a_matrix_is_told(faults: Callable[..., list[str]]) -> None:
+def test_each_row_of_a_matrix_is_reported(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "frames: [{name: a, pose: {matrix: [1, [0, 1, 0], [0, x, 1]]}}]",
@@ -284,7 +284,7 @@ def test_what_is_no_rotation(faults: Callable[..., list[str]], pose: str, line: 
     assert found.endswith(f": frames[0].pose.{line}")
 
 
-def test_a_second_rotation_is_told(faults: Callable[..., list[str]]) -> None:
+def test_a_second_rotation_is_reported(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         "frames: [{name: a, pose: {rpy: [0, 0, 0], quaternion: [0, 0, 0, 1]}}]",
@@ -397,7 +397,7 @@ def test_many_faults_at_once_in_the_order_of_the_file(faults: Callable[..., list
     )
 
 
-def test_one_mistake_behind_many_aliases_is_told_once(faults: Callable[..., list[str]]) -> None:
+def test_one_mistake_behind_many_aliases_is_reported_once(faults: Callable[..., list[str]]) -> None:
     check(
         faults,
         """\

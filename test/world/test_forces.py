@@ -119,19 +119,19 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[text[:70] for text, _ in FAULTS])
-def test_a_fault_is_told_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
+def test_a_fault_is_reported_at_its_place(faults: Callable[..., list[str]], text: str, line: str) -> None:
     assert faults(text)[0].startswith(line)
     assert len(faults(text)) == 1
 
 
-def test_a_body_that_is_not_there_is_told_where_it_is_named(read: Callable[..., World]) -> None:
+def test_a_body_that_is_not_there_is_reported_where_it_is_named(read: Callable[..., World]) -> None:
     world = read(BALL + "forces: [{type: drag, body: bal, linear: 1}]")
     with pytest.raises(WorldError) as error:
         lay_out(world)
     assert error.value.lines() == ["w.yaml:2:29: forces[0].body: no body 'bal'; did you mean ball?"]
 
 
-def test_a_fault_that_only_the_layout_shows_is_told_at_the_force() -> None:
+def test_a_fault_that_only_the_layout_shows_is_reported_at_the_force() -> None:
     world = World("w", forces=(Drag("ball", np.full(3, np.inf)),))
     with pytest.raises(WorldError) as error:
         lay_out(world)

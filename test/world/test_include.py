@@ -157,7 +157,7 @@ def lines(path: str | Path) -> list[str]:
     return error.value.lines()
 
 
-def test_an_include_loop_is_told_by_its_members(write: Callable[..., Path]) -> None:
+def test_an_include_loop_is_reported_by_its_members(write: Callable[..., Path]) -> None:
     write("include: [b.yaml]", "a.yaml")
     write("include:\n  - {file: a.yaml, prefix: x}\n", "b.yaml")
     assert lines("a.yaml") == ["b.yaml:2:12: include[0].file: includes itself: a.yaml -> b.yaml -> a.yaml"]
@@ -183,7 +183,7 @@ def test_a_missing_file_is_one_fault_and_not_that_of_every_frame_in_it(write: Ca
     assert found == ["w.yaml:1:18: include[0].file: no file 'rovr.yaml' beside w.yaml; did you mean rover.yaml?"]
 
 
-def test_a_parent_that_is_not_there_is_told_where_it_is_named(write: Callable[..., Path]) -> None:
+def test_a_parent_that_is_not_there_is_reported_where_it_is_named(write: Callable[..., Path]) -> None:
     write(ROVER, "rover.yaml")
     found = lines(write("frames: [{name: ship}]\ninclude:\n  - {file: rover.yaml, prefix: r, parent: shop}\n"))
     assert found == ["w.yaml:3:43: include[0].parent: 'shop' is not a frame of this world; did you mean ship?"]

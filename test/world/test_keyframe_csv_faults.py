@@ -88,7 +88,7 @@ def test_quaternions_of_few_digits_are_warned_of_once(write: Callable[..., Path]
     assert [str(warning.message) for warning in caught] == [expected]
 
 
-def test_a_missing_csv_is_told_where_it_is_named(write: Callable[..., Path]) -> None:
+def test_a_missing_csv_is_reported_where_it_is_named(write: Callable[..., Path]) -> None:
     write("t\n0\n", "paths.csv")
     with pytest.raises(WorldError) as error:
         load(write("motions:\n  - frame: a\n    keyframes: {csv: path.csv}\n"))

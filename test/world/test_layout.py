@@ -95,7 +95,7 @@ def test_siblings_keep_the_order_of_the_world() -> None:
     assert lay_out(world).frames.names == ("map", "c", "a", "b")
 
 
-def test_a_name_that_is_not_there_is_told_with_the_nearest() -> None:
+def test_a_name_that_is_not_there_is_reported_with_the_nearest() -> None:
     table = lay_out(World("w", frames=(StaticFrame("drone/base_link", "map", np.array(IDENTITY)),))).frames
     with pytest.raises(FrameNotFound, match=r"^no frame 'drone/bas_link'; did you mean drone/base_link\?$"):
         table.index("drone/bas_link")
@@ -251,7 +251,7 @@ def test_what_cannot_be_simulated_is_refused_with_its_name(world: World, line: s
         Simulation(world)
 
 
-def test_all_faults_are_told_at_once() -> None:
+def test_all_faults_are_reported_at_once() -> None:
     world = World(
         "w",
         time=TimeGrid(0, 0),

@@ -60,7 +60,7 @@ def test_lines_end_as_xml_has_it() -> None:
     "line",
     ["1,nan,0,0", "1,2", "0,1,2,3", "nan,nan,nan,nan", "1e99,0,0,0"],
 )
-def test_only_the_first_faults_of_a_csv_file_are_told(line: str, tmp_path: Path) -> None:
+def test_only_the_first_faults_of_a_csv_file_are_reported(line: str, tmp_path: Path) -> None:
     path = tmp_path / "path.csv"
     path.write_text("t,x,y,z\n0,0,0,0\n" + f"{line}\n" * 5_000)
     report = Report("path.csv")
@@ -70,7 +70,7 @@ def test_only_the_first_faults_of_a_csv_file_are_told(line: str, tmp_path: Path)
     assert f"the remaining {5_002 - last.where.line + 1} lines were not checked" in last.message
 
 
-def test_positions_out_of_range_are_told_up_to_a_number(tmp_path: Path) -> None:
+def test_positions_out_of_range_are_reported_up_to_a_number(tmp_path: Path) -> None:
     path = tmp_path / "path.csv"
     path.write_text("t,x,y,z\n" + "".join(f"{i},1e13,0,0\n" for i in range(5_000)))
     report = Report("path.csv")

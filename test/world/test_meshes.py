@@ -75,7 +75,7 @@ def test_a_glb_is_no_part_of_the_physics(write: Callable[..., Path]) -> None:
         ("{box: [1, 1, 1], scale: 2}", "bodies[0].geometry[0]: only meshes have a scale"),
     ],
 )
-def test_a_fault_is_told_at_its_place(write: Callable[..., Path], shape: str, line: str) -> None:
+def test_a_fault_is_reported_at_its_place(write: Callable[..., Path], shape: str, line: str) -> None:
     write(OPEN_CUBE, "cube.obj")
     write(b"rubbish", "rubbish.stl")
     write(b"rubbish", "rubbish.glb")

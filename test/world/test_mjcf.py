@@ -299,12 +299,12 @@ def test_entity_bombs_are_refused(write: Callable[..., Path]) -> None:
         ('<body name="a b"><geom size="1"/></body>', "m.xml:3:1: a b: the name 'a b' may have no white space"),
     ],
 )
-def test_a_fault_is_told_at_its_place(write: Callable[..., Path], body: str, line: str) -> None:
+def test_a_fault_is_reported_at_its_place(write: Callable[..., Path], body: str, line: str) -> None:
     write(f"<mujoco>\n<worldbody>\n{body}</worldbody></mujoco>", "m.xml")
     assert line in faults("m.xml")
 
 
-def test_a_fault_in_an_included_file_is_told_there(write: Callable[..., Path]) -> None:
+def test_a_fault_in_an_included_file_is_reported_there(write: Callable[..., Path]) -> None:
     write('<mujoco>\n\n<worldbody><geom size="x"/></worldbody></mujoco>', "part.xml")
     write('<mujoco>\n<include file="part.xml"/></mujoco>', "m.xml")
     assert faults("m.xml").startswith("part.xml:3:12: MuJoCo: bad format")
@@ -320,7 +320,7 @@ def test_a_fault_in_an_included_file_is_told_there(write: Callable[..., Path]) -
         ("{file: leg.xml, parent: torsoo}", "include[0].parent: 'torsoo' is not a frame of this world"),
     ],
 )
-def test_a_fault_of_an_include_is_told(write: Callable[..., Path], entry: str, line: str) -> None:
+def test_a_fault_of_an_include_is_reported(write: Callable[..., Path], entry: str, line: str) -> None:
     write(LEGGED, "leg.xml")
     write("world: other", "other.yaml")
     assert line in faults(write(f"include: [{entry}]"))

@@ -56,7 +56,7 @@ def test_copies_are_equal(way: Callable[[World], World]) -> None:
     assert way(world) == world
 
 
-def test_what_is_no_kind_is_told_with_the_nearest() -> None:
+def test_what_is_no_kind_is_reported_with_the_nearest() -> None:
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'bodis'; did you mean bodies\?"):
         World("w", bodis=())
     with pytest.raises(TypeError, match=r"'frmes'; did you mean frames\?"):

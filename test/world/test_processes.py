@@ -73,7 +73,7 @@ def test_a_text_is_split_as_shlex_does_and_read_by_no_shell(read: Callable[..., 
         ),
     ],
 )
-def test_faults_are_told_where_they_stand(faults: Callable[..., list[str]], text: str, message: str) -> None:
+def test_faults_are_reported_where_they_stand(faults: Callable[..., list[str]], text: str, message: str) -> None:
     keys = "command, cwd, env, restart, log, delay"
     assert faults(f"processes: {text}") == ["w.yaml:1:" + message.replace("KEYS", keys)]
 

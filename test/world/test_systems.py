@@ -140,7 +140,7 @@ def test_every_key(read: Callable[..., World]) -> None:
         ("systems: [{name: a, parent: b}]", "1:29: systems[0].parent: 'b' is not a frame of this world"),
     ],
 )
-def test_faults_are_told_where_they_are(faults: Callable[..., list[str]], text: str, message: str) -> None:
+def test_faults_are_reported_where_they_are(faults: Callable[..., list[str]], text: str, message: str) -> None:
     assert faults(text) == [f"w.yaml:{message}"]
 
 

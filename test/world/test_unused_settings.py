@@ -26,7 +26,7 @@ XXY = """<x_xy><options gravity="0 0 9.81" dt="0.002"/>
 <worldbody><body name="a" joint="px"><geom type="sphere" mass="1" dim="0.1"/></body></worldbody></x_xy>"""
 
 
-def told(path: Path) -> list[str]:
+def reported(path: Path) -> list[str]:
     """The warnings of a world, with the folder of its files left out."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -34,11 +34,11 @@ def told(path: Path) -> list[str]:
     return [str(each.message).replace(f"{path.parent}/", "") for each in caught]
 
 
-def test_each_setting_is_told_once_at_its_place(write: Callable[..., Path]) -> None:
+def test_each_setting_is_reported_once_at_its_place(write: Callable[..., Path]) -> None:
     write(PART, "part.yaml")
     path = write("include: [{file: part.yaml, prefix: a}, {file: part.yaml, prefix: b}]\n")
     unused = "is not used in an included file; w.yaml has"
-    assert told(path) == [
+    assert reported(path) == [
         f"part.yaml:3:9: origin: {unused} none",
         f"part.yaml:4:15: time.start: {unused} 0 s",
         f"part.yaml:4:26: time.step: {unused} 0.01 s",
@@ -51,13 +51,13 @@ def test_each_setting_is_told_once_at_its_place(write: Callable[..., Path]) -> N
     ]
 
 
-def test_what_both_say_alike_is_not_told(write: Callable[..., Path]) -> None:
+def test_what_both_say_alike_is_not_reported(write: Callable[..., Path]) -> None:
     """The sections of the including file may stand before or behind its include."""
     write(PART, "part.yaml")
     body = PART.replace("world: part\n", "").replace("bodies: [", "include: [{file: part.yaml, prefix: a}]\nframes: [")
     body = body.replace(", geometry: [{sphere: 0.1, mass: 1}], joint: {type: free}", "")
-    assert told(write(body)) == []
-    assert told(write(body.replace("altitude: 400", "altitude: 0"))) == [
+    assert reported(write(body)) == []
+    assert reported(write(body.replace("altitude: 400", "altitude: 0"))) == [
         "part.yaml:3:9: origin: is not used in an included file; w.yaml has another"
     ]
 
@@ -66,25 +66,25 @@ def test_the_file_that_is_run_counts_for_all_below_it(write: Callable[..., Path]
     write("time: {step: 0.02}\n", "inner.yaml")
     write("time: {step: 0.05}\ninclude: [inner.yaml]\n", "middle.yaml")
     unused = "is not used in an included file; w.yaml has"
-    assert told(write("time: {step: 0.02}\ninclude: [middle.yaml]\n")) == [
+    assert reported(write("time: {step: 0.02}\ninclude: [middle.yaml]\n")) == [
         f"middle.yaml:1:14: time.step: {unused} 0.02 s"
     ]
 
 
-def test_files_of_other_formats_are_told_too(write: Callable[..., Path]) -> None:
+def test_files_of_other_formats_are_reported_too(write: Callable[..., Path]) -> None:
     write(XXY, "m.xml")
-    assert told(write("include: [m.xml]\n")) == [
+    assert reported(write("include: [m.xml]\n")) == [
         "m.xml:1:35: options.dt: is not used in an included file; w.yaml has 0.01 s"
     ]
-    assert told(write(XXY, "m.xml")) == []
+    assert reported(write(XXY, "m.xml")) == []
 
 
 def test_check_prints_them_with_their_places(write: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
     write("time: {step: 0.02}\n", "part.yaml")
     path = write("include: [part.yaml]\n")
     assert main(["check", str(path)]) == 0
-    told = "part.yaml:1:14: time.step: is not used in an included file; w.yaml has 0.01 s"
-    assert capsys.readouterr().err == f"warning: {told}\n"
+    reported = "part.yaml:1:14: time.step: is not used in an included file; w.yaml has 0.01 s"
+    assert capsys.readouterr().err == f"warning: {reported}\n"
 
 
 # Of all that a World has: what an include takes over, what it tells of, and what is not a file's to say.

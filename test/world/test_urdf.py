@@ -233,7 +233,7 @@ def test_a_package_mesh_is_found_in_its_share_folder(
         ("cube.dae", "'cube.dae' cannot be used for contacts; allowed: .stl, .obj"),
     ],
 )
-def test_a_mesh_that_cannot_be_had_is_told_at_its_place(
+def test_a_mesh_that_cannot_be_had_is_reported_at_its_place(
     write: Callable[..., Path], reference: str, message: str
 ) -> None:
     write(cube_stl(), "cube.stl")
@@ -242,7 +242,7 @@ def test_a_mesh_that_cannot_be_had_is_told_at_its_place(
     assert message in found
 
 
-def test_a_mesh_that_cannot_be_read_is_told_at_its_place(write: Callable[..., Path]) -> None:
+def test_a_mesh_that_cannot_be_read_is_reported_at_its_place(write: Callable[..., Path]) -> None:
     write(b"rubbish", "cube.stl")
     assert "m.urdf:2:" in faults(write(small(collision("cube.stl")), "m.urdf"))
 
@@ -277,7 +277,7 @@ def test_a_glb_is_shown_and_not_collided(write: Callable[..., Path]) -> None:
         ("<robott/>", "m.urdf:1:1: the root element is <robott>"),
     ],
 )
-def test_a_fault_is_told(write: Callable[..., Path], text: str, line: str) -> None:
+def test_a_fault_is_reported(write: Callable[..., Path], text: str, line: str) -> None:
     assert line in faults(write(text, "m.urdf"))
 
 

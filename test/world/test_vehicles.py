@@ -76,6 +76,56 @@ def test_sensors_of_a_model_may_be_left_out(write: Callable[..., Path]) -> None:
     assert load(write("vehicles: [{name: v, model: m.yaml, sensors: false}]")).sensors == ()
 
 
+SETS = """\
+geometry: [{box: [0.2, 0.2, 0.1], mass: 1.0}]
+rotors: [{position: [0, 0, 0], thrust_coefficient: 1e-5, moment_coefficient: 0.02, max_speed: 900, spin: ccw}]
+sensors:
+  good: [{name: IMU, type: imu, rate: 200}, {name: CAM, pose: {position: [1, 0, 0]}}]
+  bad: [{name: IMU, type: imu, rate: 50}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "rates"),
+    [("", [200.0, None]), ("good", [200.0, None]), ("true", [200.0, None]), ("bad", [50.0]), ("false", [])],
+)
+def test_a_vehicle_has_one_of_the_sets_of_sensors_of_its_model(
+    write: Callable[..., Path], chosen: str, rates: list[float | None]
+) -> None:
+    write(SETS, "m.yaml")
+    sensors = load(write(f"vehicles: [{{name: v, model: m.yaml{chosen and f', sensors: {chosen}'}}}]")).sensors
+    assert [sensor.parameters.get("rate") for sensor in sensors] == rates
+    assert all(sensor.name.startswith("v/") for sensor in sensors)
+
+
+def test_two_vehicles_of_a_model_may_have_different_sensors(write: Callable[..., Path]) -> None:
+    write(SETS, "m.yaml")
+    world = load(write("vehicles: [{name: a, model: m.yaml, sensors: bad}, {name: b, model: m.yaml}]"))
+    assert [sensor.name for sensor in world.sensors] == ["a/IMU", "b/IMU", "b/CAM"]
+
+
+@pytest.mark.parametrize(
+    ("model", "entry", "line"),
+    [
+        (
+            SETS,
+            "sensors: goood",
+            "w.yaml:1:46: vehicles[0].sensors: found 'goood'; "
+            "allowed: true, True, TRUE, false, False, FALSE, good, bad; did you mean good?",
+        ),
+        (SETS.replace("bad:", "true:"), "pose: {}", "m.yaml:5:3: sensors.true: is not a name of a set; use a word"),
+        (SETS.replace("[{name: IMU, type: imu, rate: 50}]", "7"), "pose: {}", "m.yaml:5:8: sensors.bad: a list"),
+        (SETS.replace("rate: 50", "parent: [1]"), "sensors: good", "m.yaml:5:40: sensors.bad[0].parent: a text"),
+    ],
+)
+def test_faults_of_sets_of_sensors(write: Callable[..., Path], model: str, entry: str, line: str) -> None:
+    """Also in a set that no vehicle has."""
+    write(model, "m.yaml")
+    with pytest.raises(WorldError) as caught:
+        load(write(f"vehicles: [{{name: v, model: m.yaml, {entry}}}]"))
+    assert str(caught.value).startswith(line)
+
+
 def test_a_pilot_with_its_mission(read: Callable[..., World]) -> None:
     world = read("""
         vehicles:
@@ -175,7 +225,7 @@ def test_shipped_models_fly_and_weigh_what_they_say(read: Callable[..., World], 
         ),
         (
             "{name: v, model: iris, sensors: some}",
-            "1:44: vehicles[0].sensors: found 'some'; allowed: true, True, TRUE, false, False, FALSE",
+            "1:44: vehicles[0].sensors: found 'some'; allowed: true, True, TRUE, false, False, FALSE, calibrated, worn",
         ),
     ],
 )

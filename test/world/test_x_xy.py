@@ -71,13 +71,13 @@ def _around(inside: str, options: str = "", defaults: str = "") -> str:
 
 
 @pytest.fixture
-def told(write: Callable[..., Path]) -> Callable[..., list[str]]:
-    def told(text: str) -> list[str]:
+def reported(write: Callable[..., Path]) -> Callable[..., list[str]]:
+    def reported(text: str) -> list[str]:
         with pytest.raises(WorldError) as error:
             lay_out(load(write(text, "m.xml")))
         return error.value.lines()
 
-    return told
+    return reported
 
 
 def test_the_example_of_the_documentation(model: Callable[..., World]) -> None:
@@ -304,8 +304,8 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("text", "line"), FAULTS, ids=[line for _, line in FAULTS])
-def test_a_fault_is_told_at_its_place(told: Callable[..., list[str]], text: str, line: str) -> None:
-    lines = told(text)
+def test_a_fault_is_reported_at_its_place(reported: Callable[..., list[str]], text: str, line: str) -> None:
+    lines = reported(text)
     assert lines[0].startswith(line)
     assert len(lines) == 1
 
@@ -318,16 +318,16 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_entities_and_document_types_are_refused(told: Callable[..., list[str]], bomb: str) -> None:
-    (line,) = told(BOMBS[bomb])
+def test_entities_and_document_types_are_refused(reported: Callable[..., list[str]], bomb: str) -> None:
+    (line,) = reported(BOMBS[bomb])
     assert line.startswith("m.xml:1:")
     assert "document types and entities are not allowed" in line
 
 
-def test_deep_nesting_is_refused(told: Callable[..., list[str]]) -> None:
+def test_deep_nesting_is_refused(reported: Callable[..., list[str]]) -> None:
     depth = 5000
     bodies = "".join(f'<body name="b{i}" joint="frozen">' for i in range(depth)) + "</body>" * depth
-    (line,) = told(_around(bodies))
+    (line,) = reported(_around(bodies))
     assert "nested deeper than 200 levels" in line
 
 

@@ -200,7 +200,7 @@ def test_bottomless_nesting_by_indentation(refused_fast: Callable[..., list[str]
     assert "nested deeper than 64 levels" in line
 
 
-def test_keys_that_stand_twice_are_all_told(faults: Callable[..., list[str]]) -> None:
+def test_keys_that_stand_twice_are_all_reported(faults: Callable[..., list[str]]) -> None:
     assert faults("world: a\nframes:\n  - name: a\n    name: b\n    parent: map\n    name: c\nworld: b\n") == [
         "w.yaml:4:5: name: is a duplicate, the first is on line 3",
         "w.yaml:6:5: name: is a duplicate, the first is on line 3",
@@ -236,7 +236,7 @@ def test_keys_that_stand_twice_are_all_told(faults: Callable[..., list[str]]) ->
         (b"\x7fELF\x02\x01\x01\x00", "w.yaml:1:1: not YAML: character '\\x7f' is not allowed"),
     ],
 )
-def test_what_is_no_yaml_is_told_where(faults: Callable[..., list[str]], text: bytes | str, line: str) -> None:
+def test_what_is_no_yaml_is_reported_where(faults: Callable[..., list[str]], text: bytes | str, line: str) -> None:
     (found,) = faults(text)
     assert found.startswith(line)
 

@@ -7,13 +7,16 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from sim_node.autopilot.builtin import mission_protocol, parameters, setpoints
 from sim_node.autopilot.builtin.commands import obey
 from sim_node.autopilot.builtin.dialect import WARNING, Dialect, Mode, Refused
 from sim_node.autopilot.builtin.file_transfer import refuse_file_transfer
-from sim_node.autopilot.builtin.flight import Flight, rehearse
+from sim_node.autopilot.builtin.flight import Flight
 from sim_node.autopilot.builtin.memory import Memory, restore
 from sim_node.autopilot.builtin.mission_protocol import MissionProtocol
 from sim_node.autopilot.builtin.parameters import ParameterLists, answer_parameters
@@ -21,6 +24,7 @@ from sim_node.autopilot.builtin.setpoints import Setpoints
 from sim_node.autopilot.builtin.settings import Settings
 from sim_node.autopilot.builtin.simulator import PAUSE_S, SimulatorLink
 from sim_node.autopilot.builtin.streams import DATA_STREAMS, MAX_DATA_RATE, MESSAGES, Streams
+from sim_node.autopilot.builtin.tasks import Hold, Tilt
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection
@@ -76,7 +80,7 @@ class BuiltinAutopilot:
         self._reported_silent = self._reported_invalid = False
         if remembered is not None:
             restore(self.flight, remembered)
-        rehearse(parameters)
+        _rehearse(parameters)
 
     def run(self) -> None:
         """Until `stop`."""
@@ -340,3 +344,19 @@ def _asks(fields: Any) -> bool:
 
 def _place(address: tuple[str, int]) -> str:
     return f"tcp {address[0]}:{address[1]}"
+
+
+def _rehearse(parameters: VehicleParameters) -> None:
+    """Fly a moment for nobody, so that all kernels are compiled before somebody waits for them."""
+    flight = Flight(replace(parameters, mission=None))
+    place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
+    flight.step(1, place, level, still, still)
+    flight.arm()
+    flight.take_off(1.0)
+    takeoff = flight.task
+    flight.set_mode(Mode.GUIDED)
+    for task in (takeoff, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
+        flight.guide(task)
+        flight.step(2, place, level, still, still)
+    flight.places.ellipsoid(flight.position)
+    flight.places.local(0, *parameters.origin)

@@ -68,6 +68,7 @@ class Texts:
     battery_low: str
     battery_critical: str
     battery_emergency: str
+    battery_empty: str
     fence_breached: str
     mission_finished: str
 
@@ -87,6 +88,7 @@ class Dialect:
         takes_off_when_armed: whether a take-off that is commanded before arming begins with it.
         takes_off_in: the modes from which NAV_TAKEOFF is accepted; empty for all.
         arms_for_mission: whether MISSION_START arms.
+        disarms_after: the modes that disarm as soon as they have landed; others wait as the settings say.
         streams_first: whether setpoints have to arrive before the guided mode is entered.
         position_stays: whether a position setpoint holds without being repeated.
         stream_end: the mode after setpoints have stopped.
@@ -109,6 +111,7 @@ class Dialect:
     takes_off_when_armed: bool
     takes_off_in: tuple[Mode, ...]
     arms_for_mission: bool
+    disarms_after: tuple[Mode, ...]
     streams_first: bool
     position_stays: bool
     stream_end: Mode

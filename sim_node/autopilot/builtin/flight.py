@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -14,11 +13,12 @@ from sim_node.autopilot.builtin.dialect import CRITICAL, INFO, NOTICE, Dialect, 
 from sim_node.autopilot.builtin.failsafe import Failsafe
 from sim_node.autopilot.builtin.fence import Fence, Item, rally_points
 from sim_node.autopilot.builtin.geo_reference import MAX_DISTANCE, GeoReference
+from sim_node.autopilot.builtin.ground import GroundWatch
 from sim_node.autopilot.builtin.mission import Climb, LandAt, Mission, numbered
 from sim_node.autopilot.builtin.px4 import PX4
 from sim_node.autopilot.builtin.settings import Parameter, Settings
 from sim_node.autopilot.builtin.state import observe
-from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task, Tilt
+from sim_node.autopilot.builtin.tasks import Go, Hold, Land, Task
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
 from sim_node.control import Controller
 from sim_node.geometry import quaternions
@@ -66,6 +66,7 @@ class Flight:
         self.mission = Mission(numbered(parameters.mission or (), dialect), first=int(dialect.home_first))
         self.fence, self.rally = Fence(), tuple[Item, ...]()
         self.battery, self.failsafe = Battery(parameters.airframe, parameters.gravity), Failsafe()
+        self._ground = GroundWatch()
         self.waits_for_mission = parameters.mission is not None
         self.armed, self.airborne, self.mode = False, False, Mode.HOLD
         self.task: Task = Hold()
@@ -104,6 +105,7 @@ class Flight:
         if self.armed:
             self.armed = self.airborne = False
             self.climb = None
+            self._ground.disarmed()
             self.report(INFO, self.dialect.texts.disarmed.format(reason=reason))
             self._do(Hold())
 
@@ -253,14 +255,16 @@ class Flight:
             self.airborne = True
             self.report(INFO, self.dialect.texts.takeoff)
             self.changed()
+        if self.airborne:
+            if self.task.advance(self):
+                self._next()
+            elif self._ground.has_landed(self):
+                self._touch_down()
+        elif self.armed and (reason := self._ground.reason_to_disarm(self)):
+            self.disarm(reason=reason)
         if not self.airborne:
             self.commands[:] = IDLE if self.armed else 0.0
             return self.commands
-        if self.task.advance(self):
-            self._next()
-            if not self.airborne:
-                self.commands[:] = 0.0
-                return self.commands
         if self.task.direct:
             self._controller.turn(self.states, self.demands[None], self._running, self.commands)
         else:
@@ -288,6 +292,9 @@ class Flight:
         if int(100.0 * self.battery.remaining) != percent:
             self.changed()
         self.failsafe.watch(self)
+        if self.armed and self.battery.remaining <= 0.0:
+            self.report(CRITICAL, self.dialect.texts.battery_empty)
+            self.disarm(force=True, reason="empty battery")
 
     def _start_by_itself(self) -> None:
         self.waits_for_mission = False
@@ -344,12 +351,12 @@ class Flight:
     def _next(self) -> None:
         """Go on after the present task is done."""
         if isinstance(self.task, Land):
-            self.airborne = False
             next(self._routine, None)
             self.finished = self.mode is Mode.MISSION
-            self.report(INFO, self.dialect.texts.landed)
-            self.disarm(reason="landing")
-            self.changed()
+            self._touch_down()
+            if self.mode in self.dialect.disarms_after:
+                self.disarm(reason="landing")
+                self.changed()
             return
         task = next(self._routine, None)
         if task is not None:
@@ -362,6 +369,14 @@ class Flight:
             self._stay()
         elif isinstance(self.task, Hold) and self.mode in (Mode.HOLD, Mode.GUIDED):
             self._do(Hold())
+
+    def _touch_down(self) -> None:
+        """Stand on the ground, armed."""
+        self.airborne, self.climb = False, None
+        self._routine = iter(())
+        self._do(Hold())
+        self.report(INFO, self.dialect.texts.landed)
+        self.changed()
 
     def _stay(self) -> None:
         """Hold where the present task has led, to the last centimetre."""
@@ -376,19 +391,3 @@ class Flight:
         x, y, z, w = state[3:7].tolist()
         self.reference[:] = 0.0
         self.reference[:3], self.reference[3:6], self.reference[9] = state[:3], state[7:10], yaw_of(x, y, z, w)
-
-
-def rehearse(parameters: VehicleParameters) -> None:
-    """Fly a moment for nobody, so that all kernels are compiled before somebody waits for them."""
-    flight = Flight(replace(parameters, mission=None))
-    place, still, level = np.zeros(3), np.zeros(3), np.array([0.0, 0.0, 0.0, 1.0])
-    flight.step(1, place, level, still, still)
-    flight.arm()
-    flight.take_off(1.0)
-    takeoff = flight.task
-    flight.set_mode(Mode.GUIDED)
-    for task in (takeoff, Hold(), Tilt(level, (0.0, 0.0, 0.1), 0.5)):
-        flight.guide(task)
-        flight.step(2, place, level, still, still)
-    flight.places.ellipsoid(flight.position)
-    flight.places.local(0, *parameters.origin)

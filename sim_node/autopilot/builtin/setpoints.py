@@ -16,7 +16,7 @@ from sim_node.autopilot.axes import (
 )
 from sim_node.autopilot.builtin.dialect import NOTICE, WARNING, Mode, Refused
 from sim_node.autopilot.builtin.geo_reference import LOCAL_NED, MAX_DISTANCE, position_of_ints
-from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt
+from sim_node.autopilot.builtin.tasks import Accelerate, Drift, Go, Hold, Task, Tilt, Track
 from sim_node.autopilot.setpoints import (
     NO_ACCELERATION,
     NO_ATTITUDE,
@@ -134,7 +134,7 @@ def _global(autopilot: BuiltinAutopilot, fields: Any) -> Task:
 
 
 def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: Any) -> Task:
-    """Return the task of a target: by its position, else its velocity, else its acceleration. Raises Refused."""
+    """Return the task of a target: position and velocity, or one of them, else its acceleration. Raises Refused."""
     mask, parameters = fields.type_mask, autopilot.parameters
     # As ArduCopter: the bit for forces counts only where accelerations are not ignored.
     if mask & _FORCE and mask & NO_ACCELERATION != NO_ACCELERATION:
@@ -143,24 +143,31 @@ def _target(autopilot: BuiltinAutopilot, fields: Any, place: FloatArray, world: 
     rate = 0.0 if mask & NO_YAW_RATE else -fields.yaw_rate
     if not (mask & NO_YAW or math.isfinite(fields.yaw)) or not math.isfinite(rate):
         raise Refused("yaw is not finite")
+    velocity = None if mask & NO_VELOCITY else _velocity(world(fields.vx, fields.vy, fields.vz), parameters.max_speed)
+    acceleration = None if mask & NO_ACCELERATION else world(fields.afx, fields.afy, fields.afz)
+    if acceleration is not None and not math.isfinite(sum(acceleration)):
+        raise Refused("acceleration is not finite")
     if not mask & NO_POSITION:
         if not np.abs(place).max() <= MAX_DISTANCE:
             raise Refused(f"the position is not finite, or further away than {MAX_DISTANCE:g} m")
-        return Go(place, yaw)
-    if not mask & NO_VELOCITY:
-        velocity = world(fields.vx, fields.vy, fields.vz)
-        size = math.hypot(*velocity)
-        if not math.isfinite(size):
-            raise Refused("velocity is not finite")
-        share = min(1.0, parameters.max_speed / size) if size > 0.0 else 1.0
-        vx, vy, vz = (part * share for part in velocity)
-        return Drift((vx, vy, vz), rate, yaw)
-    if not mask & NO_ACCELERATION:
-        acceleration = world(fields.afx, fields.afy, fields.afz)
-        if not math.isfinite(sum(acceleration)):
-            raise Refused("acceleration is not finite")
+        if velocity is None or not (any(velocity) or any(acceleration or ())):
+            return Go(place, yaw)
+        return Track(place, velocity, acceleration or (0.0, 0.0, 0.0), yaw)
+    if velocity is not None:
+        return Drift(velocity, rate, yaw)
+    if acceleration is not None:
         return Accelerate(acceleration, yaw)
     raise Refused(f"type_mask {mask} leaves neither position nor velocity nor acceleration whole")
+
+
+def _velocity(velocity: tuple[float, float, float], most: float) -> tuple[float, float, float]:
+    """Return a velocity, m/s, no faster than the vehicle. Raises Refused."""
+    size = math.hypot(*velocity)
+    if not math.isfinite(size):
+        raise Refused("velocity is not finite")
+    share = min(1.0, most / size) if size > 0.0 else 1.0
+    vx, vy, vz = (part * share for part in velocity)
+    return vx, vy, vz
 
 
 def _attitude(autopilot: BuiltinAutopilot, fields: Any) -> Task:

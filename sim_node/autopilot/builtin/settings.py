@@ -34,6 +34,8 @@ class Settings:
         link_action, link_timeout: what happens when no ground station has been received for so long (s).
         battery_action: at a critical battery. battery_low, battery_critical, battery_emergency: of 1.
         battery_endurance: seconds of hover that a full battery lasts. battery_floor: where it stops draining, of 1.
+        disarm_landed, disarm_preflight: how long an armed vehicle stands until it is disarmed, after a landing and
+            without a take-off, s; 0 or less for ever.
         fence_action: outside the geofence. system: the MAVLink id. max_speed: that the vehicle flies at, m/s.
     """
 
@@ -52,6 +54,8 @@ class Settings:
     battery_emergency: float = 0.05
     battery_endurance: float = 1200.0
     battery_floor: float = 0.5
+    disarm_landed: float = 2.0
+    disarm_preflight: float = 10.0
     fence_action: Action = Action.HOLD
     system: float = 1.0
     max_speed: float = 12.0
@@ -82,6 +86,7 @@ class Parameter:
         kind: INT32 or REAL32. setting: the name of the quantity in `Settings`; empty for a constant.
         scale: units of the parameter per unit of the setting. value: of a constant.
         low, high: the range that may be set, in the parameter's units. read_only: whether it can be set at all.
+        also: a further quantity that it sets to the same.
         actions: for a setting that is an `Action`, which number stands for which.
     """
 
@@ -93,6 +98,7 @@ class Parameter:
     high: float = math.inf
     actions: Mapping[int, Action] | None = None
     read_only: bool = False
+    also: str = ""
 
     def read(self, settings: Settings) -> float:
         """Return the value that a ground station is shown."""
@@ -122,11 +128,15 @@ class Parameter:
         """Set the quantity from a value without a `fault`."""
         actions = self.actions
         setattr(settings, self.setting, value / self.scale if actions is None else actions[int(value)])
+        if self.also:
+            setattr(settings, self.also, getattr(settings, self.setting))
 
 
-def quantity(setting: str, low: float, high: float, *, scale: float = 1.0, kind: int = REAL32) -> Parameter:
-    """Return a parameter that shows and sets a quantity of `Settings`."""
-    return Parameter(kind, setting, scale, low=low, high=high)
+def quantity(
+    setting: str, low: float, high: float, *, scale: float = 1.0, kind: int = REAL32, also: str = ""
+) -> Parameter:
+    """Return a parameter that shows and sets a quantity of `Settings`, and sets another one as well."""
+    return Parameter(kind, setting, scale, low=low, high=high, also=also)
 
 
 def choice(setting: str, actions: Mapping[int, Action]) -> Parameter:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_node.autopilot.axes import yaw_of
 from sim_node.control.trajectories import approach, glide, turn_to
@@ -94,6 +95,42 @@ class Go:
             self._held = 0.0
         self._held += period
         return self._held >= self._hold
+
+
+class Track:
+    """Follow a position that moves on at a velocity, as setpoints of both have it.
+
+    Attributes:
+        goal: (3,), ENU, m. velocity: (3,), ENU, m/s. acceleration: (3,), ENU, m/s², which changes the velocity.
+        yaw: rad from east, NaN to keep it.
+    """
+
+    direct = False
+
+    def __init__(
+        self,
+        goal: FloatArray,
+        velocity: npt.ArrayLike,
+        acceleration: npt.ArrayLike = (0.0, 0.0, 0.0),
+        yaw: float = math.nan,
+    ) -> None:
+        self.goal, self.yaw = np.array(goal, dtype=np.float64), yaw
+        self.velocity = np.array(velocity, dtype=np.float64)
+        self.acceleration = np.array(acceleration, dtype=np.float64)
+
+    def lifts(self, flight: Flight) -> bool:
+        """Where the place is above, or the velocity leads up."""
+        return bool(self.goal[2] > flight.position[2] + LIFTS or self.velocity[2] > LIFTS)
+
+    def advance(self, flight: Flight) -> bool:
+        """Never done."""
+        reference, period = flight.reference, flight.period
+        self.goal += self.velocity * period
+        self.velocity += self.acceleration * period
+        reference[:3], reference[3:6], reference[6:9] = self.goal, self.velocity, self.acceleration
+        yaw = float(reference[9]) if math.isnan(self.yaw) else self.yaw
+        turn_to(reference, yaw, flight.parameters.yaw_rate, period)
+        return False
 
 
 class Turn(Hold):

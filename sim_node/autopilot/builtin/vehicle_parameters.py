@@ -23,6 +23,7 @@ class VehicleParameters:
     the geoid there, m. speed and max_speed: m/s, at first and at most; acceleration m/s², landing_speed m/s and
     yaw_rate rad/s: the most that is asked for. mission: the fields of MISSION_ITEM_INTs that it begins with, `wait`
     seconds after its start; None to wait for orders. links: URLs of its further ground links. like: the dialect.
+    signing_key: the file with the key that all ground links are signed with; empty for unsigned links.
     """
 
     name: str
@@ -41,6 +42,7 @@ class VehicleParameters:
     mission: tuple[Item, ...] | None = None
     links: tuple[str, ...] = ()
     like: str = "px4"
+    signing_key: str = ""
 
 
 def to_json(parameters: VehicleParameters) -> str:

@@ -44,6 +44,7 @@ def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> V
         mission=None if vehicle.pilot is None else tuple(_items(flown.waypoints.tolist(), pilot, origin, undulation)),
         links=() if vehicle.autopilot is None else vehicle.autopilot.links,
         like=LIKE[0] if vehicle.autopilot is None else vehicle.autopilot.like,
+        signing_key="" if vehicle.autopilot is None else str(vehicle.autopilot.signing_key or ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""Ways to reach an autopilot: UDP, TCP and serial lines."""
+"""Endpoints of MAVLink connections: UDP, TCP and serial lines."""
 
 from sim_node.autopilot.links import serial_line, tcp, udp
 from sim_node.autopilot.links.endpoint import ENDPOINTS, Address, Endpoint, EndpointFault, endpoint_of

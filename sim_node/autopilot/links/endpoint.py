@@ -1,4 +1,4 @@
-"""What an endpoint of a link is, and the one of a URL."""
+"""The endpoint interface, the registry of endpoints, and the endpoint of a URL."""
 
 from __future__ import annotations
 
@@ -8,23 +8,26 @@ from typing import Protocol, runtime_checkable
 from sim_node.registry import Registry
 from sim_node.text import did_you_mean
 
-# Where bytes came from on an endpoint with several peers; None where there is one.
+# Where bytes came from, for an endpoint with several peers: host and port; None for an endpoint with one peer.
 Address = tuple[str, int] | None
 LOOPBACK = "127.0.0.1"
 READ_SIZE = 65536
-# Of a wake-up, so that one busy link does not starve the others.
+# Per wake-up, so that one busy link does not starve the others.
 MAX_READS = 64
 
 
 class EndpointFault(ValueError):
-    """A URL that names no link; says what is allowed."""
+    """An invalid URL; the message states what is allowed."""
 
 
 @runtime_checkable
 class Endpoint(Protocol):
-    """One way to one or more autopilots. Not for several threads; nothing here blocks.
+    """A connection to one or more autopilots. Not thread-safe; no method blocks.
 
-    datagrams: whether frames end with what one read gives; connecting: whether `finish` is due when it can be written.
+    Attributes:
+        url: The URL that it was made from.
+        datagrams: Whether each chunk that is read holds whole frames.
+        connecting: Whether `finish` must be called once the file descriptor is writable.
     """
 
     url: str
@@ -32,36 +35,55 @@ class Endpoint(Protocol):
     connecting: bool
 
     def open(self) -> None:
-        """Opens it, or begins to. Raises OSError."""
+        """Open it, or begin to connect. Raises OSError."""
 
     def finish(self) -> None:
-        """Ends what `open` began. Raises OSError where it came to nothing."""
+        """Finish connecting. Raises OSError if the connection failed."""
 
     def close(self) -> None:
-        """Closes it; it can be opened again."""
+        """Close it; it can be opened again."""
 
     def fileno(self) -> int:
-        """For select."""
+        """Return the file descriptor, for `select`."""
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """What has come, nothing where nothing has. Raises OSError where the other end is gone."""
+        """Return the chunks that have arrived, each with its sender. Raises OSError if the peer is gone."""
 
     def write(self, data: bytes, to: Address) -> None:
-        """Sends one frame; dropped where the way is full, like any datagram. Raises OSError."""
+        """Send one frame. It is dropped where the buffer is full, like any datagram.
+
+        Args:
+            data: The frame.
+            to: The peer to send to, as returned by `read`.
+
+        Raises:
+            OSError: The peer or the device is gone.
+        """
 
 
-# By scheme: makes a link of what stands behind it in the URL. Raises EndpointFault.
+# By scheme: makes an endpoint from a URL and its part after the scheme. Raises EndpointFault.
 ENDPOINTS: Registry[str, Callable[[str, str], Endpoint]] = Registry(
     "link",
     shipped=tuple(f"sim_node.autopilot.links.{name}" for name in ("serial_line", "tcp", "udp")),
     group="sim_node.links",
 )
-# Registers what makes the links of a scheme.
+# Decorator that registers the maker of a scheme's endpoints.
 endpoint = ENDPOINTS.add
 
 
 def endpoint_of(url: str) -> Endpoint:
-    """Return the endpoint of a URL as in udpin:127.0.0.1:14540, closed as yet. Raises EndpointFault."""
+    """Return the endpoint of a URL, not open yet.
+
+    Args:
+        url: SCHEME:REST, for example udpin:127.0.0.1:14540, tcp:127.0.0.1:5760 or serial:/dev/ttyACM0:57600.
+
+    Returns:
+        The endpoint.
+
+    Raises:
+        EndpointFault: The scheme is unknown, or the rest is invalid for it.
+        PluginFault: The maker of another package returns something else.
+    """
     scheme, colon, rest = url.partition(":")
     make = ENDPOINTS.get(scheme)
     if not colon or make is None:
@@ -73,7 +95,7 @@ def endpoint_of(url: str) -> Endpoint:
 
 
 class Watched:
-    """An endpoint of another package. What it reads is checked, so that a mistake is reported as its own."""
+    """An endpoint of another package. Its results are checked, so that a mistake is attributed to that package."""
 
     def __init__(self, scheme: str, link: Endpoint) -> None:
         self._scheme, self._link = scheme, link
@@ -81,18 +103,18 @@ class Watched:
         self.finish, self.close, self.write = link.finish, link.close, link.write
 
     def open(self) -> None:
-        """Opens it, or begins to. Raises OSError."""
+        """Open it, or begin to connect. Raises OSError."""
         self._link.open()
         self.connecting = self._link.connecting
 
     def fileno(self) -> int:
-        """For select. Raises PluginFault for what is no number."""
+        """Return the file descriptor. Raises PluginFault if it is not a number."""
         number = self._link.fileno()
         ENDPOINTS.expect(self._scheme, number, int, "from fileno(), a number")
         return number
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """What has come. Raises OSError where the other end is gone, PluginFault for what is no bytes."""
+        """Return what has arrived. Raises OSError if the peer is gone, PluginFault for a result of another type."""
         chunks = self._link.read()
         for chunk in chunks if isinstance(chunks, list) else [chunks]:
             if not (isinstance(chunk, tuple) and len(chunk) == 2 and isinstance(chunk[0], bytes)):
@@ -102,7 +124,7 @@ class Watched:
 
 
 def host_and_port(url: str, rest: str) -> tuple[str, int]:
-    """HOST:PORT, or PORT alone on this machine. Raises EndpointFault."""
+    """Parse HOST:PORT, or PORT alone for this machine. Raises EndpointFault."""
     host, _, port = rest.rpartition(":")
     if not port.isdecimal() or not 0 < int(port) < 65536:
         raise EndpointFault(f"url {url!r}: {port!r} is no port; needs HOST:PORT with a port from 1 to 65535")

@@ -13,7 +13,7 @@ DEFAULT_BAUD = 57600
 
 @endpoint("serial")
 class SerialLine:
-    """A line that this process has for itself; a device that is unplugged is waited for."""
+    """A serial line with exclusive access; a device that is unplugged can be opened again."""
 
     datagrams = False
     connecting = False
@@ -30,7 +30,7 @@ class SerialLine:
         self._line: Any = None
 
     def open(self) -> None:
-        """Raises OSError where there is no such device or somebody else has it."""
+        """Open the device. Raises OSError if it does not exist or is in use."""
         from serial import Serial
 
         try:
@@ -39,29 +39,29 @@ class SerialLine:
             raise OSError(errno.EINVAL, str(error)) from None
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the device is open."""
 
     def close(self) -> None:
-        """Lets go of the device."""
+        """Close the device."""
         if self._line is not None:
             with suppress(OSError):
                 self._line.close()
             self._line = None
 
     def fileno(self) -> int:
-        """Of the device, -1 while closed."""
+        """Return the device's file descriptor, -1 while closed."""
         return -1 if self._line is None else int(self._line.fileno())
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """What has come. Raises OSError where the device is gone."""
+        """Return what has arrived. Raises OSError if the device is gone."""
         data = bytes(self._line.read(READ_SIZE))
         if not data:
-            # Readable, and nothing to read: it was unplugged.
+            # Readable, but without data: it was unplugged.
             raise OSError(errno.ENODEV, "the device is gone")
         return [(data, None)]
 
     def write(self, data: bytes, to: Address) -> None:
-        """Raises OSError where the device is gone; SerialException is one."""
+        """Send a frame. Raises OSError (SerialException is one) if the device is gone."""
         from serial import SerialTimeoutException
 
         if self._line is not None:

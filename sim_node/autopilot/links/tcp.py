@@ -8,13 +8,13 @@ import socket
 
 from sim_node.autopilot.links.endpoint import READ_SIZE, Address, endpoint, host_and_port
 
-# More than this unsent means that the other end does not read; frames are dropped then, as on any full link.
+# Bytes not sent yet, above which the peer does not read: frames are dropped then, as on any full link.
 MAX_UNSENT = 1 << 16
 
 
 @endpoint("tcp")
 class Tcp:
-    """A stream; what could not be sent at once goes with the next frame."""
+    """A TCP stream; bytes that could not be sent at once are sent with the next frame."""
 
     datagrams = False
 
@@ -26,7 +26,7 @@ class Tcp:
         self._unsent = b""
 
     def open(self) -> None:
-        """Begins to connect. Raises OSError."""
+        """Begin to connect. Raises OSError."""
         made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         made.setblocking(False)
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -37,7 +37,7 @@ class Tcp:
         self._socket, self._unsent, self.connecting = made, b"", True
 
     def finish(self) -> None:
-        """The connection stands, or OSError says why it does not."""
+        """Finish connecting. Raises OSError if the connection failed."""
         assert self._socket is not None
         self.connecting = False
         code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
@@ -45,18 +45,18 @@ class Tcp:
             raise OSError(code, os.strerror(code))
 
     def close(self) -> None:
-        """Hangs up."""
+        """Close the connection."""
         self.connecting = False
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def fileno(self) -> int:
-        """Of the socket, -1 while closed."""
+        """Return the socket's file descriptor, -1 while closed."""
         return -1 if self._socket is None else self._socket.fileno()
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """What has come. Raises ConnectionResetError where the other end hung up."""
+        """Return what has arrived. Raises ConnectionResetError if the peer closed the connection."""
         assert self._socket is not None
         try:
             data = self._socket.recv(READ_SIZE)
@@ -67,7 +67,7 @@ class Tcp:
         return [(data, None)]
 
     def write(self, data: bytes, to: Address) -> None:
-        """Raises OSError where the connection is broken."""
+        """Send a frame, after what was not sent before. Raises OSError if the connection is broken."""
         if self._socket is None or self.connecting or len(self._unsent) > MAX_UNSENT:
             return
         self._unsent += data

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from sim_node.autopilot.links.endpoint import MAX_READS, READ_SIZE, Address, endpoint, host_and_port
 
-# Room for a second of telemetry from a swarm while this process was held up.
+# Holds a second of telemetry from a swarm while this process is delayed.
 _RECEIVE_BUFFER = 4 << 20
 
 
 class UdpEndpoint:
-    """An endpoint with one datagram socket; how it is opened, and whose datagrams it reads, is each kind's own."""
+    """Base of endpoints with one datagram socket; subclasses open it and choose whose datagrams they read."""
 
     datagrams = True
     connecting = False
@@ -23,21 +23,21 @@ class UdpEndpoint:
         self._socket: socket.socket | None = None
 
     def finish(self) -> None:
-        """Nothing is left to do."""
+        """Do nothing: datagram sockets do not connect."""
 
     def close(self) -> None:
-        """Gives the port back."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
             self._socket = None
 
     def fileno(self) -> int:
-        """Of the socket, -1 while closed."""
+        """Return the socket's file descriptor, -1 while closed."""
         return -1 if self._socket is None else self._socket.fileno()
 
 
 def udp_socket() -> socket.socket:
-    """A datagram socket that never blocks."""
+    """Return a non-blocking datagram socket."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.setblocking(False)
     with suppress(OSError):  # the system's limit is enough then
@@ -46,7 +46,7 @@ def udp_socket() -> socket.socket:
 
 
 def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
-    """The datagrams that have come; a peer that is not there yet (ICMP port unreachable) is no fault."""
+    """Return the datagrams that have arrived. A peer that does not listen yet (ICMP unreachable) is not an error."""
     got: list[tuple[bytes, Address]] = []
     for _ in range(MAX_READS):
         try:
@@ -60,17 +60,17 @@ def received(from_socket: socket.socket) -> list[tuple[bytes, Address]]:
 
 
 def sent(by_socket: socket.socket, data: bytes, to: tuple[str, int]) -> None:
-    """One datagram, dropped where there is no room or nobody yet."""
+    """Send one datagram; it is dropped where the buffer is full or nobody listens."""
     with suppress(BlockingIOError, ConnectionRefusedError):
         by_socket.sendto(data, to)
 
 
 @endpoint("udpin")
 class UdpIn(UdpEndpoint):
-    """A bound socket; it sends to those that it has received from."""
+    """A bound socket; it sends to peers that it has received from."""
 
     def open(self) -> None:
-        """Binds. Raises OSError where somebody else has the port."""
+        """Bind the port. Raises OSError if it is in use."""
         made = udp_socket()
         try:
             made.bind(self.address)
@@ -80,20 +80,20 @@ class UdpIn(UdpEndpoint):
         self._socket = made
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """Datagrams of whoever sends here."""
+        """Return the datagrams of all senders."""
         return [] if self._socket is None else received(self._socket)
 
     def write(self, data: bytes, to: Address) -> None:
-        """Send to a peer that something was received from."""
+        """Send to a peer that was received from."""
         if self._socket is not None and to is not None:
             sent(self._socket, data, to)
 
 
 @endpoint("udpout")
 class UdpOut(UdpEndpoint):
-    """A socket with a port of its own; answers from anywhere else than its peer's host are not for it.
+    """A socket that sends to one host and ignores datagrams from others.
 
-    source: which port, 0 for any; always the same where it has to be known again.
+    source: its own port, 0 for any; a fixed one lets the peer recognise it after a restart.
     """
 
     def __init__(self, url: str, rest: str, source: int = 0) -> None:
@@ -101,7 +101,7 @@ class UdpOut(UdpEndpoint):
         self._host, self._source = "", source
 
     def open(self) -> None:
-        """Looks the host up. Raises OSError where there is none of that name, or its own port is taken."""
+        """Resolve the host name. Raises OSError if there is no such host, or its own port is in use."""
         [(*_, found), *_] = socket.getaddrinfo(*self.address, socket.AF_INET, socket.SOCK_DGRAM)
         self._host = str(found[0])
         made = udp_socket()
@@ -116,12 +116,12 @@ class UdpOut(UdpEndpoint):
         self._socket = made
 
     def read(self) -> list[tuple[bytes, Address]]:
-        """Datagrams of the peer's host."""
+        """Return the datagrams of the peer's host."""
         if self._socket is None:
             return []
         return [(data, from_) for data, from_ in received(self._socket) if from_ and from_[0] == self._host]
 
     def write(self, data: bytes, to: Address) -> None:
-        """To the peer."""
+        """Send to the peer."""
         if self._socket is not None:
             sent(self._socket, data, to or (self._host, self.address[1]))

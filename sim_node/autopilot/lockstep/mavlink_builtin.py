@@ -12,8 +12,10 @@ from sim_node.autopilot.lockstep import px4_hil
 from sim_node.autopilot.lockstep.autopilot import Commands, autopilot
 from sim_node.autopilot.lockstep.px4 import COMPONENT, FIRST_PORT, HOST, SYSTEM, Px4
 from sim_node.autopilot.lockstep.samples import Sample
+from sim_node.autopilot.signing import SigningFault, owner_of, signing_of
 from sim_node.simulation import Simulation
-from sim_node.world import Multirotor
+from sim_node.world import Multirotor, WorldError
+from sim_node.world.problems import Problem
 
 # How often to report that the simulation is waiting (s).
 PATIENCE = 20.0
@@ -56,11 +58,15 @@ class MavlinkBuiltin(Px4):
 
         Returns:
             The autopilot, not open yet.
+
+        Raises:
+            WorldError: The signing key of the world is invalid.
         """
         from sim_node.autopilot.builtin.world import parameters_of
 
         assert vehicle.autopilot is not None
         instance = vehicle.autopilot.instance
+        _check_key(vehicle)
         process = Process(parameters_of(simulation, vehicle, rate), instance) if vehicle.autopilot.start else None
         return cls(instance, len(vehicle.rotors), process)
 
@@ -127,6 +133,17 @@ class MavlinkBuiltin(Px4):
         also = _RESET if self._reset else 0
         frames.append(self._sensor.frame(self._count(), *px4_hil.sensor(sample, time_us, also)))
         return b"".join(frames)
+
+
+def _check_key(vehicle: Multirotor) -> None:
+    """Raise WorldError if the process would refuse its key: it could only be started again and again."""
+    autopilot, place = vehicle.autopilot, vehicle.place
+    if autopilot is None or autopilot.signing_key is None:
+        return
+    try:
+        signing_of(autopilot.signing_key, "required", 0, owner_of(autopilot.instance)).close()
+    except SigningFault as fault:
+        raise WorldError([Problem(place.where, f"{place.key}.autopilot.signing_key", str(fault))]) from None
 
 
 def _state(sample: Sample, time_us: int) -> tuple[float, ...]:

@@ -133,6 +133,9 @@ class Px4:
         frames = [self._sensor.frame(self._count(), *px4_hil.sensor(sample, self._time_us))]
         if sample.fix is not None:
             frames.append(self._frame("HIL_GPS", px4_hil.gps(sample.fix, self._time_us)))
+        frames += [self._frame("DISTANCE_SENSOR", px4_hil.distance(each, self._time_us)) for each in sample.distances]
+        if sample.flow is not None:
+            frames.append(self._frame("HIL_OPTICAL_FLOW", px4_hil.optical_flow(sample.flow, self._time_us)))
         if self._fix is not None and self._time_us - self._truth_us >= _TRUTH_PERIOD_US:
             self._truth_us = self._time_us
             frames.append(self._frame("HIL_STATE_QUATERNION", px4_hil.truth(sample, self._fix, self._time_us)))

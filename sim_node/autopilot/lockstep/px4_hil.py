@@ -1,4 +1,6 @@
-"""PX4's simulator messages: HIL_SENSOR, HIL_GPS and HIL_STATE_QUATERNION out, HIL_ACTUATOR_CONTROLS in.
+"""PX4's simulator messages: HIL_SENSOR, HIL_GPS and others out, HIL_ACTUATOR_CONTROLS in.
+
+The others are DISTANCE_SENSOR, HIL_OPTICAL_FLOW and HIL_STATE_QUATERNION.
 
 Units and masks are those of src/modules/simulation/simulator_mavlink/SimulatorMavlink.cpp, which differ from the
 message definitions in places.
@@ -11,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import attitude_ned_frd, frd_flu, ned_enu
+from sim_node.autopilot.lockstep.ground_sensors import Distance, Flow
 from sim_node.autopilot.lockstep.samples import Fix, Sample
 
 Fields = Mapping[str, Any]
@@ -25,6 +28,17 @@ _SATELLITES, _FIX_3D = 12, 3
 _MIN_DEVIATION = 0.01
 _UNKNOWN_COURSE = 65535
 _FIRST_OF_ITS_KIND = 0
+_LASER = 0  # MAV_DISTANCE_SENSOR
+# MAV_SENSOR_ORIENTATION by the direction in FLU axes, for those that PX4 distinguishes.
+_FORWARD, _RIGHT, _BACKWARD, _LEFT, _UPWARD, _DOWNWARD, _CUSTOM = 0, 2, 4, 6, 24, 25, 100
+_ORIENTATIONS = (_FORWARD, _BACKWARD), (_LEFT, _RIGHT), (_UPWARD, _DOWNWARD)
+# Cosine of the largest angle (2.6 degrees) between one of them and a sensor's axis.
+_ALONG = 0.999
+# Of DISTANCE_SENSOR: 1 is a measurement that is invalid; 0 would be an unknown quality.
+_INVALID, _PERFECT = 1, 100
+_MAX_CENTIMETRES, _MAX_COVARIANCE = 65534, 254
+_SEEN, _UNSEEN = 255, 0
+_UNKNOWN_DISTANCE = -1.0
 
 
 class Controls(NamedTuple):
@@ -94,6 +108,61 @@ def gps(fix: Fix, time_us: int) -> Fields:
 def _centimetres(deviation: float) -> int:
     """Return centimetres below 65535, which means unknown."""
     return min(round(max(deviation, _MIN_DEVIATION) * 100.0), 65534)
+
+
+def distance(measured: Distance, time_us: int) -> Fields:
+    """Return DISTANCE_SENSOR: cm, and a quality that says whether there was anything in range."""
+    orientation, quaternion = _orientation(*measured.attitude.tolist())
+    low, high = (_limited_centimetres(limit) for limit in (measured.minimum, measured.maximum))
+    in_range = math.isfinite(measured.metres)
+    # Out of range, it is beyond the limit on its side.
+    centimetres = _limited_centimetres(measured.metres) if in_range else (0 if measured.metres < 0.0 else high + 1)
+    return {
+        "time_boot_ms": time_us // 1000 & 0xFFFFFFFF,
+        "min_distance": low,
+        "max_distance": high,
+        "current_distance": centimetres,
+        "type": _LASER,
+        "id": measured.number,
+        "orientation": orientation,
+        "covariance": min(round((100.0 * measured.deviation) ** 2), _MAX_COVARIANCE),
+        "horizontal_fov": measured.field_of_view,
+        "vertical_fov": measured.field_of_view,
+        "quaternion": quaternion,
+        "signal_quality": _PERFECT if in_range else _INVALID,
+    }
+
+
+def _limited_centimetres(metres: float) -> int:
+    return min(max(round(100.0 * metres), 0), _MAX_CENTIMETRES)
+
+
+def _orientation(x: float, y: float, z: float, w: float) -> tuple[int, tuple[float, ...]]:
+    """Return MAV_SENSOR_ORIENTATION of a sensor's x axis, and its quaternion in FRD axes, w first."""
+    axis = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
+    for along, (positive, negative) in zip(axis, _ORIENTATIONS, strict=True):
+        if abs(along) >= _ALONG:
+            return positive if along > 0.0 else negative, (0.0, 0.0, 0.0, 0.0)
+    return _CUSTOM, (w, x, -y, -z)
+
+
+def optical_flow(measured: Flow, time_us: int) -> Fields:
+    """Return HIL_OPTICAL_FLOW: angles (rad) since the last one, about the axes of the body in FRD."""
+    x, y = (measured.flow * measured.seconds).tolist()
+    turned = frd_flu(*(measured.rate * measured.seconds).tolist())
+    seen = math.isfinite(x) and math.isfinite(y)
+    return {
+        "time_usec": time_us,
+        "integration_time_us": round(1e6 * measured.seconds),
+        "integrated_x": x if seen else 0.0,
+        "integrated_y": -y if seen else 0.0,
+        "integrated_xgyro": turned[0],
+        "integrated_ygyro": turned[1],
+        "integrated_zgyro": turned[2],
+        "quality": _SEEN if seen else _UNSEEN,
+        # PX4 takes it from a rangefinder that looks down.
+        "distance": _UNKNOWN_DISTANCE,
+    }
 
 
 def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sim_node.autopilot.lockstep.ground_sensors import Distance, Flow, FlowSensor, Rangefinders
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.sensors import air_data, groups_of
@@ -60,6 +61,8 @@ class Sample:
         differential_pressure: Pa.
         fix: Measurement of a satellite receiver.
         ranges: Distances of up to six rangefinders (m).
+        distances: New measurements of rangefinders.
+        flow: Measurement of an optical flow sensor that looks down.
         airspeed: m/s.
         wind: Velocity of the air (3,), ENU m/s.
     """
@@ -76,6 +79,8 @@ class Sample:
     differential_pressure: float | None = None
     fix: Fix | None = None
     ranges: tuple[float, ...] = ()
+    distances: tuple[Distance, ...] = ()
+    flow: Flow | None = None
     airspeed: float | None = None
     wind: FloatArray | None = None
 
@@ -117,7 +122,7 @@ class GroundTruthSource:
         from sim_node.sensors.kernels import rate_and_force
 
         for index, finder in enumerate(self._finders):
-            reported = finder.newest(step)
+            reported = finder.latest(step)
             if reported is not None:
                 self._ranges[index] = float(np.clip(reported[0], 0.0, _TOO_FAR))
         state = self._truth()
@@ -140,7 +145,9 @@ _CELSIUS = 273.15
 
 
 class OnboardSensors:
-    """Samples of imu, magnetometer, barometer, gps and, if any, airspeed: one for every measurement of the imu.
+    """Samples of imu, magnetometer, barometer, gps and others, if any: one for every measurement of the imu.
+
+    The others are an airspeed sensor, rangefinders, and an optical flow sensor that looks down.
 
     Raises WorldError for an imu that is not at the origin of base_link. The world has checked that there is one of
     each.
@@ -163,15 +170,17 @@ class OnboardSensors:
         self._magnetometer, self._from_magnetometer = subscribed("magnetometer")
         self._barometer, self._gps = subscribed("barometer")[0], subscribed("gps")[0]
         self._tube = subscribed("airspeed")[0] if "airspeed" in first else None
-        types = {
+        types: dict[str, Any] = {
             name: sensor
             for group in groups_of(simulation.world)
             for name, sensor in zip(group.names, group.sensors, strict=True)
         }
         self.rate = types[first["imu"].name].rate
         # Standard deviations of the receiver's position, by which PX4 weights it.
-        gps: Any = types[first["gps"].name]
+        gps = types[first["gps"].name]
         self._deviations = tuple(math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical))
+        self._rangefinders = Rangefinders(simulation, vehicle.body, types)
+        self._flow = FlowSensor(simulation, vehicle.body, types)
         origin = simulation.world.origin
         self._base = 0.0 if origin is None else origin.altitude
         self._temperature: float | None = None
@@ -179,25 +188,28 @@ class OnboardSensors:
 
     def sample(self, step: int, time_ns: int) -> Sample | None:
         """Return the measurements of the sensors since the last sample; None if the imu has no new one."""
-        imu = self._imu.newest(step)
+        imu = self._imu.latest(step)
         if imu is None:
             return None
         state = self._truth()
-        field, pressure, fix = self._magnetometer.newest(step), self._barometer.newest(step), self._gps.newest(step)
-        tube = None if self._tube is None else self._tube.newest(step)
+        field, pressure, fix = self._magnetometer.latest(step), self._barometer.latest(step), self._gps.latest(step)
+        tube = None if self._tube is None else self._tube.latest(step)
         if pressure is not None or self._temperature is None:
             # Updated as often as a barometer measures it.
             self._temperature = float(air_data.temperature(self._base + state.pose[0, 2])) - _CELSIUS
+        rate = self._from_imu @ imu[:3]
         return Sample(
             time_ns,
             state.pose[0],
             state.twist[0, :3],
-            self._from_imu @ imu[:3],
+            rate,
             self._from_imu @ imu[3:],
             field=None if field is None else self._from_magnetometer @ field,
             pressure=None if pressure is None else float(pressure[0]),
             altitude=0.0 if pressure is None else air_data.pressure_altitude(float(pressure[0])),
             temperature=self._temperature,
             differential_pressure=None if tube is None else float(tube[0]),
+            distances=self._rangefinders.latest(step),
+            flow=self._flow.latest(step, rate),
             fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._deviations),
         )

@@ -1,4 +1,4 @@
-"""Missions as files: read from YAML or JSON with every fault located, turned to MISSION_ITEM_INT and back."""
+"""Mission files: read from YAML or JSON with every fault located, converted to MISSION_ITEM_INT and back."""
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ _WAYPOINT, _LAND, _TAKEOFF, _JUMP = 16, 21, 22, 177
 
 @dataclass(frozen=True)
 class Plan:
-    """Items in one frame: enu (metres from home) or lla (degrees, metres above home).
+    """A mission: items in one frame, or the contents of a ground station's file.
 
-    stored: instead of items, what a ground station's file holds.
+    Attributes:
+        frame: The frame of the items' places: "enu" (east, north, up of home, m) or "lla" (latitude and longitude in
+            degrees, m above home).
+        items: The items, in order.
+        stored: The MISSION_ITEM_INTs of a ground station's file, instead of items.
     """
 
     frame: str
@@ -36,10 +40,17 @@ class Plan:
 
 
 def read_plan(text: str, name: str) -> Plan:
-    """Read the plan of a file's text: YAML or JSON of our own, QGC WPL 110, or a .plan of QGroundControl.
+    """Parse a mission file: the project's own YAML or JSON, QGC WPL 110, or a .plan of QGroundControl.
+
+    Args:
+        text: The contents of the file.
+        name: The file's name, for error messages.
+
+    Returns:
+        The mission, with up to 1000 items.
 
     Raises:
-        WorldError: with every fault and its place.
+        WorldError: The file is invalid; all faults are listed, each with its line and column.
     """
     report = Report(name)
     if text.startswith(WPL):
@@ -97,7 +108,7 @@ def rally_messages(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot: int) -> list[dict[str, Any]]:
-    """Home is item 0 of files; it is where the vehicle says, and only ArduPilot's missions have it."""
+    """Item 0 of files is home. It is replaced by the vehicle's home for ArduPilot and left out for PX4."""
     items = [dict(item) for item in stored]
     if autopilot == ARDUPILOT:
         items[0] |= {"x": round(home.latitude * 1e7), "y": round(home.longitude * 1e7), "z": home.altitude_msl}
@@ -110,17 +121,24 @@ def _stored_messages(stored: Sequence[Mapping[str, Any]], home: Home, autopilot:
 
 
 def from_messages(messages: Sequence[Any], autopilot: int) -> list[dict[str, Any]]:
-    """The entries of a plan in lla from MISSION_ITEM_INTs; a command that no kind has is given by its number."""
+    """Return the entries of a plan in lla from MISSION_ITEM_INTs; a command without a kind is given by its number."""
     return [_entry(fields) for fields in (messages[1:] if autopilot == ARDUPILOT else messages)]
 
 
 def as_json(entries: Sequence[Mapping[str, Any]]) -> str:
-    """A plan in lla as a file that `read_plan` reads, but for commands that no kind has."""
+    """Write a mission in the frame "lla" as JSON.
+
+    Args:
+        entries: The items as `from_messages` returns them.
+
+    Returns:
+        Text that `read_plan` reads, except for entries of type "command", which have no kind.
+    """
     return json.dumps({"frame": "lla", "items": list(entries)}, indent=2)
 
 
 def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
-    """The items with a place for every landing: PX4 reads a latitude and longitude of 0 as a position."""
+    """Return the items with a place for every landing: PX4 interprets latitude and longitude 0 as a position."""
     items = []
     latest = (0.0, 0.0, 0.0) if plan.frame == "enu" else (home.latitude, home.longitude, 0.0)
     for item in plan.items:
@@ -132,7 +150,7 @@ def _with_landing_places(plan: Plan, home: Home) -> list[Item]:
 
 
 def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
-    """In the frame MISSION where an item has no place: PX4 supports such commands in no other."""
+    """Items without a place are in the frame MISSION: PX4 supports such commands in no other."""
     params = [*item.params, *[0.0] * (4 - len(item.params))]
     latitude = longitude = height = 0.0
     if item.command == _TAKEOFF:
@@ -140,7 +158,7 @@ def _message(item: Item, frame: str, home: Home) -> dict[str, Any]:
     elif item.place is not None and frame == "lla":
         latitude, longitude, height = item.place
     elif item.place is not None:
-        # Up is not altitude: a kilometre away the Earth has dropped by 8 cm.
+        # Up is not altitude: at a distance of 1 km the ellipsoid is 8 cm below the tangent plane.
         about = (home.latitude, home.longitude, home.altitude_msl)
         latitude, longitude, altitude = convert_position(item.place, Frame.ENU, Frame.LLA, about).tolist()
         height = altitude - home.altitude_msl

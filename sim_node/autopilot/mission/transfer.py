@@ -20,7 +20,7 @@ AFTER_ERROR_NS = 3 * SECOND // 2
 MAX_UPLOADS, MAX_ERRORS = 8, 4
 ACCEPTED, FAILED, INVALID_SEQUENCE, CANCELLED = 0, 1, 13, 15  # MAV_MISSION_RESULT
 MISSION, FENCE, RALLY = 0, 1, 2  # MAV_MISSION_TYPE
-# From what an autopilot announces, not from what memory holds.
+# A limit on the count that an autopilot announces.
 MAX_ITEMS = 5000
 
 
@@ -72,14 +72,16 @@ def _words(result: int) -> str:
 
 
 class Upload(Transfer):
-    """Sends items, the fields of MISSION_ITEM_INT, as the autopilot requests them.
+    """Uploads a mission: sends items as the autopilot requests them.
 
     On a link with delays and losses, messages arrive twice and late, and autopilots answer each of them: ArduPilot
     starts again with each MISSION_COUNT and sends INVALID_SEQUENCE for a doubled item, PX4 sends MAV_MISSION_ERROR for
     both. None of this ends the upload, so that only silence does. Then the list is sent again: the last
     acknowledgement may have been lost.
 
-    items: the mission. others: further lists by their MAV_MISSION_TYPE, such as a geofence, sent after it.
+    Args:
+        items: The mission: the fields of its MISSION_ITEM_INTs.
+        others: Further lists by their MAV_MISSION_TYPE, such as a geofence, sent after the mission.
     """
 
     name = "mission upload"
@@ -96,14 +98,29 @@ class Upload(Transfer):
         self._error: int | None = None
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Announce the number of items."""
+        """Announce the number of items.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         self._received_ns, self._requested, self._error = now_ns, -1, None
         self._uploads += 1
         kind, items = self._lists[0]
         return self.request(("MISSION_COUNT", {"count": len(items), "mission_type": kind}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Send the requested item, even for the second time; then the next list."""
+        """Send the requested item, again if it is requested again; after an acknowledgement, the next list.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         kind, items = self._lists[0]
         if getattr(message.fields, "mission_type", MISSION) != kind:
             return []
@@ -133,7 +150,14 @@ class Upload(Transfer):
         return []
 
     def tick(self, now_ns: int) -> list[Outgoing]:
-        """Announce the items again until the first one is requested; then the autopilot repeats its requests."""
+        """Announce the items again until the first one is requested; then the autopilot repeats its requests.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         silence_ns = SILENCE_NS if self._error is None else AFTER_ERROR_NS
         if self._requested < 0 and self._error is None:
             return super().tick(now_ns)
@@ -148,7 +172,7 @@ class Upload(Transfer):
 
 
 class Download(Transfer):
-    """Requests items one after the other; value: their fields."""
+    """Downloads the mission, item by item. The value of its result: the fields of the MISSION_ITEM_INTs."""
 
     name = "mission download"
 
@@ -158,11 +182,26 @@ class Download(Transfer):
         self._items: list[Any] = []
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Request their number."""
+        """Request the number of items.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         return self.request(("MISSION_REQUEST_LIST", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Request each item in its order, once the number is known."""
+        """Request the first item after the count, and the next one after each item.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         fields = message.fields
         if getattr(fields, "mission_type", MISSION) != MISSION:
             return []
@@ -189,16 +228,31 @@ class Download(Transfer):
 
 
 class Clear(Transfer):
-    """Deletes the mission."""
+    """Deletes the autopilot's mission."""
 
     name = "mission clear"
 
     def start(self, now_ns: int) -> list[Outgoing]:
-        """Send the request."""
+        """Request the deletion.
+
+        Args:
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         return self.request(("MISSION_CLEAR_ALL", {"mission_type": MISSION}), now_ns)
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
-        """Handle its acknowledgement."""
+        """End when the deletion is acknowledged.
+
+        Args:
+            message: A message from the autopilot.
+            now_ns: The time, monotonic, ns.
+
+        Returns:
+            The messages to send.
+        """
         if message.name == "MISSION_ACK" and message.fields.mission_type == MISSION and not self.refused(message):
             self.end(True, "cleared")
         return []

@@ -1,4 +1,4 @@
-"""Evaluation of expressions: names are looked up, operators and functions applied."""
+"""Evaluation of expressions: name lookup, operators and function calls."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sim_node.world.readers.report import LineColumn
 
 
 def evaluate(expression: syntax.Expression, scope: Scope) -> Any:
-    """The value of an expression. Raises Fault.
+    """Return the value of an expression. Raises Fault.
 
-    What nothing was assigned to comes to Undefined, and so does all that is made of it.
+    A name without a value evaluates to Undefined, and so does every expression that uses it.
     """
     return _EVALUATE[type(expression)](expression, scope)
 
@@ -94,10 +94,10 @@ def _chain(expression: syntax.Chain, scope: Scope) -> Any:
 
 
 def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) -> tuple[Any, int]:
-    """What a name means, and how many of the attributes after it belong to that name.
+    """Return the value of a name, and how many of the attributes after it belong to that name.
 
-    In this order: an attribute of the model that the line is written in; one of the objects whose blocks are around
-    the line, from the inside out; a model or constant of this file, its namespaces, its imports and bundles.
+    In this order: an attribute of the model that contains the line; one of the objects whose blocks enclose the line,
+    from the inside out; a model or constant of this file, its namespaces, its imports and bundles.
     """
     this, entry = scope.this, scope.entry
     if this is not None:
@@ -143,7 +143,7 @@ def _looked_up(name: syntax.Name, steps: tuple[syntax.Step, ...], scope: Scope) 
 
 
 def _nowhere(name: syntax.Name, parts: tuple[str, ...], scope: Scope) -> Any:
-    """Of a bundle that is not there; else a fault with the nearest name."""
+    """Return Opaque for a name of an unknown bundle; otherwise raise a fault with the nearest name."""
     this, source = scope.this, scope.entry.source
     models = scope.instances.models
     bundle = known_bundle(parts, source, models.library)
@@ -199,7 +199,7 @@ def _called(value: Any, step: syntax.Call, scope: Scope) -> Any:
 
 
 def _bound(function: Function, first: tuple[Any, ...]) -> Callable[..., Any]:
-    """The function with its first arguments, to be called with the others and where they stand."""
+    """Return the function with its first arguments bound, to be called with the others and their places."""
 
     def call(name: str, arguments: list[Any], places: list[Place], place: Place) -> Any:
         takes = function.takes[len(first) :]
@@ -233,7 +233,7 @@ def _indexed(value: Any, step: syntax.Index, scope: Scope) -> Any:
 
 
 def _missing(values: list[Any]) -> Any:
-    """What is opaque among values, else what is undefined, else None."""
+    """Return the first opaque value, else the first undefined one, else None."""
     if any(value is OPAQUE for value in values):
         return OPAQUE
     return next((value for value in values if isinstance(value, Undefined)), None)

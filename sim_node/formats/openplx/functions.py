@@ -38,7 +38,7 @@ METHODS: dict[type, dict[str, Function]] = {}
 
 
 def function(name: str, *takes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a static function under its full name."""
+    """Register a static function under its full name."""
 
     def register(call: Callable[..., Any]) -> Callable[..., Any]:
         FUNCTIONS[name] = Function(call, takes)
@@ -48,7 +48,7 @@ def function(name: str, *takes: Any) -> Callable[[Callable[..., Any]], Callable[
 
 
 def method(of: type, name: str, *takes: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a method of a value."""
+    """Register a method of a value."""
 
     def register(call: Callable[..., Any]) -> Callable[..., Any]:
         METHODS.setdefault(of, {})[name] = Function(call, (of, *takes))
@@ -58,7 +58,7 @@ def method(of: type, name: str, *takes: Any) -> Callable[[Callable[..., Any]], C
 
 
 def new_spelling(name: str) -> str:
-    """angle_axis for angleAxis; capitals as of X_AXIS stay."""
+    """Return a name in snake case: angle_axis for angleAxis; capitals as in X_AXIS are kept."""
     return name if name.isupper() else re.sub(r"(?<=[a-z0-9])[A-Z]", lambda found: "_" + found[0].lower(), name)
 
 
@@ -67,7 +67,7 @@ def _angle_axis(angle: float, axis: Vec3) -> Quat:
 
 
 def _from_to(start: Vec3, end: Vec3) -> Quat:
-    """The shortest arc; between opposite directions, about what get_orthogonal_unit_vector gives."""
+    """Return the shortest rotation; for opposite directions, about the axis of get_orthogonal_unit_vector."""
     a, b = start.normal(), end.normal()
     axis, cosine = a.cross(b), a.dot(b)
     # For nearly opposite vectors, 1 + cosine is inaccurate, but the length of the cross product is not.
@@ -79,7 +79,7 @@ def _from_to(start: Vec3, end: Vec3) -> Quat:
 
 
 def orthogonal_unit_vector(vector: Vec3) -> Vec3:
-    """The normal that a connector with this main axis has if none is said."""
+    """Return the default normal of a connector with this main axis."""
     return _turned_x(MateConnector("", main_axis=np.array(components(vector.normal()))))
 
 

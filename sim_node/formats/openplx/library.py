@@ -1,4 +1,4 @@
-"""The origin of models: the file that is read, its imports, and bundles on the search path."""
+"""Where models come from: the file that is read, its imports, and bundles on the search path."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_IMPORT_DEPTH, MAX_FILES = 32, 5000
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A file of models. scope: the namespaces that its names are looked up in, the nearest first."""
+    """A file of models. scope: the namespaces in which its names are looked up, the nearest first."""
 
     path: Path
     shown: str
@@ -36,7 +36,7 @@ class Source:
     imported: dict[str, Namespace] = field(default_factory=dict)
 
     def place(self, at: LineColumn, key: str = "") -> Place:
-        """A place in it."""
+        """Return a place in it."""
         return Place(Where(self.shown, *at), key)
 
 
@@ -50,16 +50,16 @@ class Definition:
 
     @property
     def place(self) -> Place:
-        """Where its name stands."""
+        """Return the place of its name."""
         return self.source.place(self.statement.at, self.name)
 
 
 @dataclass(eq=False)
 class Namespace:
-    """A folder of a bundle, or the models of one file that is in no bundle.
+    """A folder of a bundle, or the models of one file outside of bundles.
 
-    definitions: those of the files read so far. complete: what it lacks is not anywhere, as it may be where it stands
-    in for a bundle.
+    definitions: those of the files read so far. complete: whether names that it lacks are undefined; false for a
+    substitute of a bundle that was not found.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Namespace:
     _inner: dict[str, Namespace | None] = field(default_factory=dict)
 
     def inner(self, name: str) -> Namespace | None:
-        """The namespace in it of that name."""
+        """Return the nested namespace of a name."""
         if name not in self._inner:
             folder = None if self.folder is None else self.folder / name
             self._inner[name] = (
@@ -86,7 +86,7 @@ class Namespace:
         return self._inner[name]
 
     def definition(self, name: str, *, anywhere: bool = False) -> Definition | None:
-        """What is called so: from the file of that name, or from any file of the folder."""
+        """Return the definition of a name: from the file of that name, or from any file of the folder."""
         found = self.definitions.get(name)
         if found is None and self.folder is not None:
             self._read_file(f"{name}{SUFFIX}")
@@ -97,13 +97,13 @@ class Namespace:
         return found
 
     def files(self) -> list[str]:
-        """The names of the files in its folder."""
+        """Return the names of the files in its folder."""
         if self.folder is None:
             return []
         return sorted(entry.name for entry in self.folder.iterdir() if entry.suffix == SUFFIX and entry.name != CONFIG)
 
     def names(self) -> set[str]:
-        """What can be found in it, without reading what was not read."""
+        """Return the known names, without reading further files."""
         inner = {entry.name for entry in self.folder.iterdir() if entry.is_dir()} if self.folder is not None else set()
         return {*self.definitions, *(Path(file).stem for file in self.files()), *inner}
 
@@ -119,7 +119,7 @@ class Namespace:
 
 @dataclass(eq=False)
 class Library:
-    """All that names may lead to while a world is read."""
+    """All definitions that names may refer to while a world is read."""
 
     roots: Roots
     report: Report
@@ -128,7 +128,7 @@ class Library:
     _reading: list[Path] = field(default_factory=list)
 
     def open(self, path: Path, shown: Path) -> tuple[Source | None, Namespace]:
-        """The file that a user names, and the namespace that its models are in."""
+        """Return the file that a user names, and the namespace of its models."""
         home = _bundle_folder(path.resolve().parent)
         if home is None:
             namespace = Namespace("", self)
@@ -146,7 +146,7 @@ class Library:
         return self.read(path, shown, namespace), namespace
 
     def read(self, path: Path, shown: Path, namespace: Namespace) -> Source | None:
-        """Reads a file's models into a namespace, once; None, with the faults told, where it has none."""
+        """Read a file's models into a namespace, once. Return None, with the faults reported, if it is invalid."""
         key = path.resolve()
         if key in self._sources:
             return self._sources[key]
@@ -224,7 +224,7 @@ class Library:
                 report.error(message, statement.at, key)
 
     def _imported_file(self, statement: syntax.Import, source: Source) -> tuple[Path, Path]:
-        """The file of an import, or the config of an imported bundle. Raises LocateError."""
+        """Return the file of an import, or the config of an imported bundle. Raises LocateError."""
         if statement.bundles:
             for folder, shown in self._search():
                 for name in (statement.file, f"{statement.file}/{CONFIG}"):
@@ -243,7 +243,7 @@ class Library:
         return found
 
     def bundle(self, name: str) -> Namespace | None:
-        """The bundle of that name on the search path, or the built-in one."""
+        """Return the bundle of a name on the search path, or the built-in one."""
         if name not in self._bundles:
             self._bundles[name] = None
             for folder, shown in self._search():
@@ -256,13 +256,13 @@ class Library:
         return self._bundles[name]
 
     def bundle_names(self) -> set[str]:
-        """The bundles that there are."""
+        """Return the names of all bundles."""
         folders = [folder for folder, _ in self._search() if folder.is_dir()]
         found = {entry.parent.name for folder in folders for entry in folder.glob(f"*/{CONFIG}")}
         return found | {entry.name for entry in BUILT_IN.iterdir() if entry.is_dir()}
 
     def _search(self) -> Iterator[tuple[Path, Path]]:
-        """Folders that hold bundles: those that the world may read, then those of the search path."""
+        """Return the folders that contain bundles: those that the world may read, then those of the search path."""
         for folder in self.roots.folders:
             yield folder, folder
         for entry in filter(None, os.environ.get(SEARCH_PATH, "").split(os.pathsep)):
@@ -270,7 +270,7 @@ class Library:
 
 
 def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Definition, tuple[str, ...]] | None:
-    """What a dotted name leads to from a file, and what of the name is left; the longest way in wins."""
+    """Return the longest match of a dotted name, seen from a file, and the rest of the name."""
     for anywhere in (False, True):
         inside = (_within(namespace, parts, anywhere) for namespace in source.scope)
         start = known_bundle(parts, source, library) if len(parts) > 1 else None
@@ -283,12 +283,12 @@ def find(parts: tuple[str, ...], source: Source, library: Library) -> tuple[Defi
 
 
 def known_bundle(parts: tuple[str, ...], source: Source, library: Library) -> Namespace | None:
-    """The bundle that a dotted name begins with."""
+    """Return the bundle that a dotted name begins with."""
     return source.imported.get(parts[0]) or library.bundle(parts[0])
 
 
 def nearest(parts: tuple[str, ...], source: Source, library: Library) -> str:
-    """`; did you mean NAME?` for a dotted name that leads nowhere."""
+    """Return `; did you mean NAME?` for an unknown dotted name."""
     bundle = known_bundle(parts, source, library)
     if bundle is None or len(parts) == 1:
         names = {name for namespace in source.scope for name in namespace.names()} | set(source.imported)
@@ -317,7 +317,7 @@ def _within(namespace: Namespace, parts: tuple[str, ...], anywhere: bool) -> tup
 
 
 def _bundle_folder(folder: Path) -> Path | None:
-    """The folder of the bundle that a folder is in."""
+    """Return the folder of the bundle that a folder is in."""
     for candidate in (folder, *list(folder.parents)[:15]):
         if (candidate / CONFIG).is_file():
             return candidate
@@ -325,7 +325,7 @@ def _bundle_folder(folder: Path) -> Path | None:
 
 
 def _inside(path: Path, folder: Path | None) -> bool:
-    """Whether a path leads to somewhere in a folder: no `..` and no link out of it."""
+    """Return whether a path is inside a folder: no `..` and no link out of it."""
     return folder is not None and path.resolve().is_relative_to(folder.resolve())
 
 

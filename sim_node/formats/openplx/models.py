@@ -1,4 +1,4 @@
-"""Models with everything that they inherit: declarations and assignments, the most general first."""
+"""Models with everything that they inherit: declarations and assignments, base models first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Fault(Exception):
 
 
 class UnknownType:
-    """A type that is nowhere to be found; what is of it is not looked into."""
+    """A type that is not defined; attributes of its objects are not checked."""
 
 
 UNKNOWN = UnknownType()
@@ -32,9 +32,10 @@ UNKNOWN = UnknownType()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entry:
-    """One line of a model, with the path that the blocks around it give it: a declaration, an assignment or both.
+    """One line of a model, with the path of its enclosing blocks: a declaration, an assignment or both.
 
-    block: how many names of the path the blocks around it say. model: the one it is written in; None for a constant.
+    block: number of names of the path that come from the blocks. model: the model that contains it; None for a
+    constant.
     """
 
     path: tuple[str, ...]
@@ -46,13 +47,13 @@ class Entry:
     value: syntax.Expression | None
 
     def place(self, depth: int | None = None) -> Place:
-        """Where the name at that depth of the path stands; the last one of its line without a depth."""
+        """Return the place of the name at a depth of the path; by default, of the last name of the line."""
         at = self.places[-1 if depth is None else depth]
         return self.source.place(at, self.key)
 
     @property
     def key(self) -> str:
-        """How messages call it: MODEL.a.b."""
+        """The name for messages: MODEL.a.b."""
         return ".".join(self.path if self.model is None else (self.model.short_name, *self.path))
 
 
@@ -60,8 +61,8 @@ class Entry:
 class Model:
     """A type of objects. own: its lines; heads: its own and inherited ones by the first name of their paths.
 
-    lineage: what it is made of, the most general first, itself last. opaque: something in its lineage is not known.
-    depth: how many models inherit from each other up to it.
+    lineage: the models that it inherits from, base models first, itself last. opaque: whether something in its lineage
+    is unknown. depth: the length of the chain of inheritance.
     """
 
     name: str
@@ -79,11 +80,11 @@ class Model:
 
     @property
     def short_name(self) -> str:
-        """Its name without its namespace."""
+        """The name without its namespace."""
         return self.name.rpartition(".")[2]
 
     def is_a(self, name: str) -> bool:
-        """Whether a model of that full name is in its lineage."""
+        """Return whether a model of a full name is in its lineage."""
         return name in self.ancestors
 
 
@@ -93,7 +94,7 @@ Kind = str | type | Model | UnknownType
 
 @dataclass(frozen=True, slots=True)
 class SlotType:
-    """What an attribute may hold: one of `kinds`, or an array of them, of `array` dimensions."""
+    """The type of an attribute: one of `kinds`, or an array of them, of `array` dimensions."""
 
     kinds: tuple[Kind, ...]
     array: int
@@ -103,7 +104,7 @@ class SlotType:
 
     @property
     def opaque(self) -> bool:
-        """Whether all that it may hold is unknown."""
+        """Whether all of its kinds are unknown."""
         return all(kind is UNKNOWN for kind in self.kinds)
 
 
@@ -120,7 +121,7 @@ class Models:
         self.inherited = 0
 
     def of(self, definition: Definition, asking: Place) -> Model:
-        """The model of a definition. Raises Fault for one that inherits from itself."""
+        """Return the model of a definition. Raises Fault for one that inherits from itself."""
         if definition in self._models:
             found = self._models[definition]
             if found is None:
@@ -218,7 +219,7 @@ class Models:
                 self._gather(model, line.block, source, whole, all_places)
 
     def kind(self, path: syntax.Path, source: Source, key: str) -> Kind:
-        """What a type's name means in a file. Raises Fault for a name that is near to none, or of none."""
+        """Return the meaning of a type's name in a file. Raises Fault for an undefined name."""
         if len(path.parts) == 1 and path.parts[0] in PRIMITIVES:
             return path.parts[0]
         found = find(path.parts, source, self.library)
@@ -240,7 +241,7 @@ class Models:
         return UNKNOWN
 
     def warn_unknown(self, parts: tuple[str, ...], text: str, place: Place, source: Source) -> None:
-        """Tells once that something of a bundle is not known."""
+        """Warn once about an unknown name of a bundle."""
         if text in self._warned:
             return
         self._warned.add(text)
@@ -249,7 +250,7 @@ class Models:
         self.library.report.about(place.where.file).warning(message, place.where[1:], place.key)
 
     def slot_type(self, entry: Entry) -> SlotType:
-        """The type that a declaration says. Raises Fault."""
+        """Return the type of a declaration. Raises Fault."""
         found = self._slot_types.get(entry)
         if found is None:
             declaration = entry.declaration
@@ -277,7 +278,7 @@ def _traits(block: tuple[syntax.Statement, ...]) -> list[syntax.Path]:
 
 
 def _refuse_duplicates(model: Model) -> None:
-    """What one model says twice of the same attribute."""
+    """Report attributes that one model declares or assigns twice."""
     for what in ("declared", "assigned"):
         seen: dict[tuple[str, ...], Entry] = {}
         for entry in model.own:

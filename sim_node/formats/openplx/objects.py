@@ -25,24 +25,24 @@ _PENDING = object()
 
 
 class Scope(NamedTuple):
-    """Where an expression stands: in a line, of the model that `this` is of; None for a constant."""
+    """The context of an expression: a line, and the object that `this` refers to; None for a constant."""
 
     instances: Instances
     entry: Entry
     this: Object | None
 
     def place(self, at: LineColumn) -> Place:
-        """A place in the expression's file."""
+        """Return a place in the expression's file."""
         return self.entry.source.place(at, self.entry.key)
 
     def fault(self, at: LineColumn, message: str) -> Fault:
-        """A fault at a place in the expression."""
+        """Return a fault at a place in the expression."""
         return Fault(self.place(at), message)
 
 
 @dataclass(eq=False)
 class Instances:
-    """What the objects of one world share. evaluate: what an expression comes to where it stands."""
+    """State shared by the objects of one world. evaluate: evaluates an expression in a scope."""
 
     models: Models
     evaluate: Callable[[syntax.Expression, Scope], Any]
@@ -51,11 +51,11 @@ class Instances:
     _constants: dict[Definition, Any] = field(default_factory=dict)
 
     def root(self, model: Model) -> Object:
-        """An object that nothing owns."""
+        """Return an object without an owner."""
         return Object(self, model, None, model.short_name, {}, model.place)
 
     def constant(self, definition: Definition, asking: Place) -> Any:
-        """The value of a constant, or the one object of a const model."""
+        """Return the value of a constant, or the one object of a const model."""
         if self._constants.get(definition) is _PENDING:
             raise Fault(asking, f"{definition.name} refers to itself")
         if definition not in self._constants:
@@ -76,7 +76,7 @@ class Instances:
         return self.evaluated(entry, None, self.models.slot_type(entry))
 
     def evaluated(self, entry: Entry, this: Object | None, type_: SlotType) -> Any:
-        """The value of a line, as its type takes it. Raises Fault."""
+        """Return the value of a line, converted to its type. Raises Fault."""
         assert entry.value is not None
         if self.depth >= MAX_VALUE_DEPTH:
             raise Fault(entry.place(), f"values refer to each other more than {MAX_VALUE_DEPTH} levels deep")
@@ -89,7 +89,7 @@ class Instances:
 
 
 class Object:
-    """A model made into an object of its owner's. outer: lines of models around it that concern it, by name."""
+    """An instance of a model in its owner. outer: lines of enclosing models that concern it, by name."""
 
     __slots__ = ("_types", "_values", "depth", "instances", "model", "name", "outer", "owner", "place")
 
@@ -113,12 +113,12 @@ class Object:
 
     @property
     def kind(self) -> str:
-        """How messages call what it is."""
+        """The kind of object, for messages."""
         return self.model.name
 
     @property
     def path(self) -> str:
-        """Its name, after those of its owners below the root."""
+        """The name, after those of its owners below the root."""
         names: list[str] = []
         at: Object | None = self
         while at is not None and at.owner is not None:
@@ -127,25 +127,25 @@ class Object:
         return ".".join(reversed(names))
 
     def is_a(self, name: str) -> bool:
-        """Whether a model of that full name is in its lineage."""
+        """Return whether a model of a full name is in its lineage."""
         return self.model.is_a(name)
 
     def names(self) -> Iterable[str]:
-        """Its attributes, in the order in which they are declared."""
+        """Return its attributes, in the order of declaration."""
         declared = (name for name, lines in self.outer.items() if any(_declares(line) for line in lines))
         return dict.fromkeys((*self.model.slots, *declared))
 
     def has(self, name: str) -> bool:
-        """Whether it has an attribute of that name."""
+        """Return whether it has an attribute of a name."""
         return name in self.model.slots or any(map(_declares, self.outer.get(name, ())))
 
     def lines(self, name: str) -> list[Bound]:
-        """All lines that concern an attribute, the most general first."""
+        """Return all lines that concern an attribute, base models first."""
         own: list[Bound] = [(entry, self, 0) for entry in self.model.heads.get(name, ())]
         return own + self.outer.get(name, [])
 
     def given(self, *path: str) -> bool:
-        """Whether an attribute, or part of it, is assigned otherwise than by the models that declare it."""
+        """Return whether an attribute, or part of it, is assigned outside of the models that declare it."""
         at = self
         for name in path[:-1]:
             if not at.has(name):
@@ -159,7 +159,7 @@ class Object:
         return any(entry.value is not None and entry.model not in declaring for entry, _, _ in lines)
 
     def slot_type(self, name: str) -> SlotType | None:
-        """The type of an attribute; None where there is no such attribute. Raises Fault."""
+        """Return the type of an attribute; None if there is no such attribute. Raises Fault."""
         if name not in self._types:
             types = [self.instances.models.slot_type(line[0]) for line in self.lines(name) if _declares(line)]
             for before, after in itertools.pairwise(types):
@@ -168,7 +168,7 @@ class Object:
         return self._types[name]
 
     def value(self, name: str) -> Any:
-        """The value of an attribute. Raises Fault where it has none that could be worked out, and for unknown names."""
+        """Return the value of an attribute. Raises Fault for unknown names and for values that cannot be evaluated."""
         found = self._values.get(name)
         if found is _PENDING:
             raise Fault(self.lines(name)[-1][0].place(), "refers to itself")
@@ -187,7 +187,7 @@ class Object:
         return found
 
     def at(self, path: Iterable[str]) -> Any:
-        """The object or value below it at a path of names."""
+        """Return the object or value below it at a path of names."""
         found: Any = self
         for name in path:
             if not isinstance(found, Object):
@@ -196,7 +196,7 @@ class Object:
         return found
 
     def object_at(self, path: Iterable[str]) -> Object | None:
-        """The object at a path of names; None where a value stands on the way, which is not worked out for that."""
+        """Return the object at a path of names, without evaluating values; None if the path leads through a value."""
         at = self
         for name in path:
             type_ = at.slot_type(name)
@@ -209,7 +209,7 @@ class Object:
         return at
 
     def unknown(self, name: str) -> str:
-        """A message for an attribute that it has not, with the nearest that it has."""
+        """Return a message for an unknown attribute, with the nearest name."""
         return f"{with_article(self.kind)} has no {name}{did_you_mean(name, [*self.names(), *self.model.methods])}"
 
     def _work_out(self, name: str) -> Any:
@@ -264,7 +264,7 @@ class Object:
         return Object(self.instances, model, self, name, outer, type_.entry.place())
 
     def _with_members(self, value: Any, lines: list[Bound]) -> Any:
-        """A value with the members that lines assign to it, in their order."""
+        """Return a value with the members that lines assign to it, in their order."""
         for entry, scope, depth in lines:
             value = self._with_one(value, entry, scope, depth + 1)
         return value
@@ -296,7 +296,7 @@ def _declares(line: Bound) -> bool:
 
 
 def _check_specialises(before: SlotType, after: SlotType) -> None:
-    """An attribute that is declared anew becomes something that it was before, or something more special."""
+    """Check that a redeclared attribute has the same type as before, or a more special one."""
     if before.array != after.array:
         raise Fault(after.entry.place(), "was declared as an array" if before.array else "was not declared as an array")
     for kind in after.kinds:

@@ -23,21 +23,21 @@ _OPENING, _CLOSING = {"LPAR", "LSQB", "LBRACE"}, {"RPAR", "RSQB", "RBRACE"}
 
 
 class Indentation:
-    """What a lexer's tokens go through before they are parsed.
+    """Converts the tokens of a lexer before they are parsed.
 
-    Annotations do not say how far a block is indented: `.doc` may stand further left than the lines after it.
+    Annotations do not determine the indentation of a block: `.doc` may be indented less than the lines after it.
     """
 
     always_accept: Iterable[str] = ("_NL", "_NL_DOT")
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        """The tokens with _INDENT and _DEDENT among them. Raises SyntaxFault.
+        """Yield the tokens with _INDENT and _DEDENT among them. Raises SyntaxFault.
 
-        All that a new line leads to is told before the next token is asked for: the lexer goes by what the parser
+        All tokens of a new line are yielded before the next token is requested: the lexer depends on what the parser
         expects.
         """
         levels = [0]
-        brackets: list[LineColumn] = []  # where those that are open stand
+        brackets: list[LineColumn] = []  # places of the open ones
         only_annotations = False  # so far in the innermost block
         begun = False
         last: Token | None = None
@@ -92,7 +92,7 @@ def _at(token: Token) -> LineColumn:
 
 
 def _here(kind: str, new_line: Token) -> Token:
-    """A token where the line begins that an end of line leads to."""
+    """Return a token at the beginning of the line after an end of line."""
     line, column = _end(new_line)
     return Token(kind, "", new_line.end_pos, line, column)
 
@@ -138,7 +138,7 @@ _BEGIN_VALUES = {
 
 
 def parse(text: str, report: Report) -> syntax.Document | None:
-    """The syntax tree of a text; None, with the fault in `report`, where it has none."""
+    """Return the syntax tree of a text, or None, with the fault in `report`, if it is invalid."""
     # Imported here, because other formats do not need lark.
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 

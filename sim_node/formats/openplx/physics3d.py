@@ -44,7 +44,7 @@ MATES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass
 class _Part:
-    """A system while it is gathered; mates of systems within it may come to stand in it."""
+    """A system under construction; mates of nested systems may be moved into it."""
 
     of: Object
     systems: list[_Part] = field(default_factory=list)
@@ -54,7 +54,7 @@ class _Part:
     mates: list[Mate] = field(default_factory=list)
 
     def system(self) -> System:
-        """The System that it has come to."""
+        """The resulting System."""
         return System(
             self.of.name,
             pose_of(self.of, "local_transform"),
@@ -68,7 +68,7 @@ class _Part:
 
 
 def system_of(root: Object, report: Report) -> System:
-    """The system that an object of a Physics3D.System says, with all that is in it. Raises Fault."""
+    """Return the system of a Physics3D.System object, with all its contents. Raises Fault."""
     return _Gathering(root, report).system()
 
 
@@ -86,7 +86,7 @@ class _Gathering:
         self._origin: Object | None = None
 
     def system(self) -> System:
-        """The root's System."""
+        """Return the System of the root."""
         self._walk(self._root)
         for part, connector in self._redirected:
             self._redirect(part, connector)
@@ -213,7 +213,7 @@ class _Gathering:
         )
 
     def _in_the_tree(self, connector: Object, mate: Object) -> Object:
-        """The connector, if it belongs to a system or body below the root; the world's origin comes to stand in it."""
+        """Return the connector, if it belongs to a system or body below the root; the world's origin is added to it."""
         if connector.is_a(ORIGIN):
             if self._origin is None:
                 self._origin = Object(
@@ -237,7 +237,7 @@ class _Gathering:
         return name
 
     def _common(self, objects: list[Object]) -> _Part:
-        """The innermost system that all of them are in."""
+        """Return the innermost system that contains all of them."""
         above = [list(_owners(of)) for of in objects]
         return next(self._parts[of] for of in above[0] if of in self._parts and all(of in others for others in above))
 
@@ -252,7 +252,7 @@ class _Gathering:
 
 
 def _owned(of: Object) -> Iterator[Object]:
-    """The objects that it owns and that a physics tree can hold, in their order."""
+    """Return the owned objects that a physics tree can contain, in their order."""
     for name in of.names():
         type_ = of.slot_type(name)
         if type_ is None or type_.array or not _physical(type_.kinds):
@@ -264,7 +264,7 @@ def _owned(of: Object) -> Iterator[Object]:
 
 
 def _acts(interaction: Object) -> bool:
-    """Whether it would do something: one of no special type does not, nor does a range without ends."""
+    """Return whether an interaction has an effect: false for one of no special type, or a range without limits."""
     if interaction.is_a(RANGE):
         return any(interaction.value(end) not in (-math.inf, math.inf) for end in ("start", "end"))
     return interaction.kind != INTERACTION_1DOF
@@ -289,7 +289,7 @@ def _owners(of: Object) -> Iterator[Object]:
 
 
 def _path(of: Object, root: Object) -> str | None:
-    """The names from a system down to what is in it."""
+    """Return the names from a system down to an object in it."""
     names: list[str] = []
     for at in _owners(of):
         if at is root:

@@ -17,7 +17,7 @@ class SyntaxFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Names with dots between them, and where each stands."""
+    """Names separated by dots, and their places."""
 
     parts: tuple[str, ...]
     places: tuple[LineColumn, ...]
@@ -27,13 +27,13 @@ class Path:
 
     @property
     def at(self) -> LineColumn:
-        """Where it begins."""
+        """The place of the first name."""
         return self.places[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A Real, or an Int where it has neither a point nor an exponent."""
+    """A Real, or an Int if it has neither a point nor an exponent."""
 
     value: float | int
     at: LineColumn
@@ -41,7 +41,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A String; file: written as @"path", relative to the file that it stands in."""
+    """A String; file: written as @"path", relative to its file."""
 
     value: str
     at: LineColumn
@@ -58,7 +58,7 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that something else has."""
+    """A reference to a name."""
 
     name: str
     at: LineColumn
@@ -66,7 +66,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """`[a, b]`, or `{a, b}` where `braces`: the members of a value in their order."""
+    """`[a, b]`, or `{a, b}` where `braces`: the members of a value in order."""
 
     items: tuple[Expression, ...]
     at: LineColumn
@@ -92,7 +92,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """`.name` after something."""
+    """`.name` after an expression."""
 
     name: str
     at: LineColumn
@@ -100,7 +100,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`(a, b)` after something."""
+    """`(a, b)` after an expression."""
 
     arguments: tuple[Expression, ...]
     at: LineColumn
@@ -108,7 +108,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """`[i]` after something."""
+    """`[i]` after an expression."""
 
     index: Expression
     at: LineColumn
@@ -119,7 +119,7 @@ Step = Attribute | Call | Index
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Attributes, calls and indices one after the other: `a.b(c)[0].d`."""
+    """A sequence of attributes, calls and indices: `a.b(c)[0].d`."""
 
     first: Expression
     steps: tuple[Step, ...]
@@ -131,7 +131,7 @@ Expression = Number | Text | Keyword | Name | Items | Negation | Operation | Cha
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The path of a type; array: how many `[]` follow it."""
+    """The path of a type; array: number of `[]` after it."""
 
     path: Path
     array: int = 0
@@ -141,8 +141,8 @@ class Type:
 class Declaration:
     """`path is type`, or `path becomes type`: at the top of a file a model or a constant, in a model an attribute.
 
-    modifiers: of const, trait, optional. types: more than one where `or` stands between them; none for a model without
-    a base. value or block: what follows the colon.
+    modifiers: of const, trait, optional. types: several if separated by `or`; none for a model without a base.
+    value or block: what follows the colon.
     """
 
     modifiers: frozenset[str]
@@ -156,13 +156,13 @@ class Declaration:
 
     @property
     def at(self) -> LineColumn:
-        """Where its name begins."""
+        """The place of its name."""
         return self.path.at
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """`path: value`, or a block of what is inside of `path`."""
+    """`path: value`, or a block of members of `path`."""
 
     path: Path
     value: Expression | None
@@ -170,25 +170,25 @@ class Assignment:
 
     @property
     def at(self) -> LineColumn:
-        """Where its path begins."""
+        """The place of its path."""
         return self.path.at
 
 
 @dataclass(frozen=True, slots=True)
 class With:
-    """`with` and the traits that a model takes on."""
+    """`with` and the traits of a model."""
 
     traits: tuple[Path, ...]
 
     @property
     def at(self) -> LineColumn:
-        """Where the first trait's name begins."""
+        """The place of the first trait's name."""
         return self.traits[0].at
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """`import @"file" as path`; bundles: written with a $, looked for on the search path of bundles."""
+    """`import @"file" as path`; bundles: written with a $, searched for on the search path of bundles."""
 
     file: str
     bundles: bool
@@ -205,13 +205,13 @@ class Annotation:
 
     @property
     def at(self) -> LineColumn:
-        """Where its path begins, after the point."""
+        """The place of its path, after the point."""
         return self.path.at
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """`fn name(parameters) -> type`: that a method exists; its code is elsewhere. operator: `operator +(...)`."""
+    """`fn name(parameters) -> type`: declares a method that is implemented elsewhere. operator: `operator +(...)`."""
 
     name: str
     parameters: tuple[tuple[str, Type], ...]

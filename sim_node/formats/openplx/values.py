@@ -17,14 +17,14 @@ MAX_INT = 2**63 - 1
 
 
 class Undefined:
-    """The value of what nothing was assigned to; `of` says what that is."""
+    """The value of an unassigned name; `of` is its description."""
 
     def __init__(self, of: str) -> None:
         self.of = of
 
 
 class Opaque:
-    """Something of a type that is not known here; whatever is done with it is opaque too."""
+    """A value of an unknown type; all operations with it are opaque, too."""
 
 
 OPAQUE = Opaque()
@@ -32,14 +32,14 @@ OPAQUE = Opaque()
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method that was named but not called."""
+    """A method that is referred to but not called."""
 
     name: str
     call: Callable[..., Any]
 
 
 class _Componentwise:
-    """Sums and multiples by a Real."""
+    """Sums and multiples by a Real, by component."""
 
     __slots__ = ()
 
@@ -75,19 +75,19 @@ class _Vector(_Scaled):
     __slots__ = ()
 
     def __mul__(self, other: Any) -> Any:
-        """The dot product of two vectors, or a multiple."""
+        """Return the dot product of two vectors, or a multiple."""
         return self.dot(other) if type(other) is type(self) else self._times(other)
 
     def dot(self, other: Any) -> Real:
-        """The dot product."""
+        """Return the dot product."""
         return math.fsum(a * b for a, b in zip(components(self), components(other), strict=True))
 
     def length(self) -> Real:
-        """The Euclidean norm."""
+        """Return the Euclidean norm."""
         return math.hypot(*components(self))
 
     def normal(self) -> Any:
-        """The unit vector of this direction. Raises ValueError where there is none."""
+        """Return the unit vector of this direction. Raises ValueError for zero."""
         length = self.length()
         if not 0.0 < length < math.inf:
             raise ValueError("a vector without a direction has no normal")
@@ -111,7 +111,7 @@ class Vec3(_Vector):
     z: Real = 0.0
 
     def cross(self, other: Vec3) -> Vec3:
-        """The cross product."""
+        """Return the cross product."""
         return Vec3(
             self.y * other.z - self.z * other.y,
             self.z * other.x - self.x * other.z,
@@ -121,7 +121,7 @@ class Vec3(_Vector):
 
 @dataclass(frozen=True, slots=True)
 class Quat(_Scaled):
-    """A quaternion, Hamilton; of any norm."""
+    """A quaternion (Hamilton) of any norm."""
 
     x: Real = 0.0
     y: Real = 0.0
@@ -129,37 +129,37 @@ class Quat(_Scaled):
     w: Real = 1.0
 
     def __mul__(self, other: Any) -> Any:
-        """The product, the right one first as a rotation; or a multiple."""
+        """Return the product, whose right factor rotates first, or a multiple."""
         if not isinstance(other, Quat):
             return self._times(other)
         return Quat(*quaternions.multiply(components(self), components(other)).tolist())
 
     def __truediv__(self, other: Any) -> Any:
-        """The product with the inverse, or a multiple."""
+        """Return the product with the inverse, or a multiple."""
         return self * other.inverse() if isinstance(other, Quat) else _Scaled.__truediv__(self, other)
 
     def conj(self) -> Quat:
-        """The conjugate."""
+        """Return the conjugate."""
         return Quat(-self.x, -self.y, -self.z, self.w)
 
     def norm(self) -> Real:
-        """The norm."""
+        """Return the norm."""
         return math.hypot(*components(self))
 
     def inverse(self) -> Quat:
-        """The multiplicative inverse. Raises ValueError for zero."""
+        """Return the multiplicative inverse. Raises ValueError for zero."""
         self.normal()
         return Quat(*quaternions.inverse(components(self)).tolist())
 
     def normal(self) -> Quat:
-        """It with norm one. Raises ValueError for zero."""
+        """Return the unit quaternion. Raises ValueError for zero."""
         norm = self.norm()
         if not 0.0 < norm < math.inf:
             raise ValueError(f"a quaternion of norm {norm:g} is not a rotation")
         return Quat(*(part / norm for part in components(self)))
 
     def rotate(self, vector: Vec3) -> Vec3:
-        """A vector turned by it, whatever its norm. Raises ValueError for zero."""
+        """Return a vector rotated by the normalised quaternion. Raises ValueError for zero."""
         return Vec3(*quaternions.rotate(components(self.normal()), components(vector)).tolist())
 
 
@@ -182,7 +182,7 @@ class _Matrix(_Componentwise):
 
 @dataclass(frozen=True, slots=True)
 class Matrix3x3(_Matrix):
-    """Row after row; the identity."""
+    """A matrix, row by row; by default the identity."""
 
     e00: Real = 1.0
     e01: Real = 0.0
@@ -197,7 +197,7 @@ class Matrix3x3(_Matrix):
 
 @dataclass(frozen=True, slots=True)
 class Matrix4x4(_Matrix):
-    """Row after row; the identity."""
+    """A matrix, row by row; by default the identity."""
 
     e00: Real = 1.0
     e01: Real = 0.0
@@ -219,18 +219,18 @@ class Matrix4x4(_Matrix):
 
 @dataclass(frozen=True, slots=True)
 class AffineTransform:
-    """A rotation, then a translation: child coordinates into the parent's."""
+    """A rotation, then a translation: child coordinates to the parent's."""
 
     position: Vec3 = Vec3()
     rotation: Quat = Quat()
 
     def pose(self) -> FloatArray:
-        """As a pose (7,). Raises ValueError for a rotation of norm zero."""
+        """Return the pose (7,). Raises ValueError for a rotation of norm zero."""
         return poses.pose(components(self.position), components(self.rotation.normal()))
 
     @classmethod
     def of(cls, pose: FloatArray) -> AffineTransform:
-        """From a pose (7,)."""
+        """Return the transform of a pose (7,)."""
         return cls(Vec3(*pose[:3].tolist()), Quat(*pose[3:].tolist()))
 
     def __mul__(self, other: Any) -> Any:
@@ -239,19 +239,19 @@ class AffineTransform:
         return AffineTransform.of(poses.compose(self.pose(), other.pose()))
 
     def inverse(self) -> AffineTransform:
-        """The parent in the child."""
+        """Return the inverse: the parent in the child."""
         return AffineTransform.of(poses.invert(self.pose()))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """From one point to another."""
+    """A line from one point to another."""
 
     start: Vec3 = Vec3()
     end: Vec3 = Vec3()
 
     def length(self) -> Real:
-        """The distance of its ends."""
+        """Return the distance of its ends."""
         return (self.end - self.start).length()  # type: ignore[no-any-return]
 
 
@@ -263,17 +263,17 @@ PRIMITIVES = ("Real", "Int", "Bool", "String", "Blob")
 
 
 def is_real(value: object) -> bool:
-    """Whether it is a Real or an Int."""
+    """Return whether a value is a Real or an Int."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def components(value: Any) -> tuple[Any, ...]:
-    """The members of a value in their order."""
+    """Return the members of a value in their order."""
     return tuple(getattr(value, name) for name in members(type(value)))
 
 
 def members(kind: type) -> tuple[str, ...]:
-    """The names of the members of a kind of value."""
+    """Return the names of the members of a kind of value."""
     return _MEMBERS.get(kind, ())
 
 
@@ -281,17 +281,17 @@ _MEMBERS = {kind: tuple(part.name for part in fields(kind)) for kind in VALUES.v
 
 
 def with_member(value: Any, name: str, member: Any) -> Any:
-    """The value with another member."""
+    """Return the value with another member."""
     return replace(value, **{name: member})
 
 
 def with_article(name: str) -> str:
-    """`a Rod`, `an Arm`."""
+    """Return a name with its article: `a Rod`, `an Arm`."""
     return f"an {name}" if name[:1] in "AEIOU" else f"a {name}"
 
 
 def kind_of(value: object) -> str:
-    """How messages call the type of a value."""
+    """Return the name of the type of a value, for messages."""
     if isinstance(value, bool):
         return "a Bool"
     if isinstance(value, (int, float)):

@@ -46,7 +46,7 @@ class Plot:
         )
 
     def sample(self, time_s: float, in_root: FloatArray) -> None:
-        """Add a sample if enough time has passed; if time goes back, start anew."""
+        """Add a sample if enough time has passed; if time goes back, start again."""
         pose = np.array(in_root[self._row])
         gone = time_s - self._time
         if self._before is not None and 0.0 <= gone < APART_S * (1.0 - 1e-6):
@@ -84,7 +84,7 @@ class Plots:
             plot.sample(time_ns / 1e9, in_root)
 
     def show(self) -> None:
-        """Sends them."""
+        """Send the plots."""
         for plot in self._plots:
             plot.show()
 

@@ -52,10 +52,10 @@ class Bodies(Kind[Body]):
 
 @part("loop_closures", LoopClosure)
 class LoopClosures(Kind[LoopClosure]):
-    """What holds bodies beside the joints of the tree."""
+    """Constraints of bodies besides the joints of the tree."""
 
     def data(self, part: LoopClosure, refer: Refer) -> dict[str, Any]:
-        """Raise NotImplementedError: the systems that they come of are said instead."""
+        """Raise NotImplementedError: world files contain the systems that they result from."""
         raise NotImplementedError
 
     def renamed(self, part: LoopClosure, rename: Rename) -> LoopClosure:

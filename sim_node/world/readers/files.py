@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,13 +36,21 @@ class Roots:
 
         Raises LocateError with the reason if there is none.
         """
-        try:
-            return self._resolve(reference, beside)
-        except (OSError, ValueError) as error:  # invalid file names, unreadable folders
-            reason = error.strerror if isinstance(error, OSError) else error
-            raise LocateError(f"{quoted_path(reference)} cannot be read: {reason}") from None
+        with _located(reference):
+            path = self._path_of(reference, beside)
+            if not path.is_file():
+                raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
+            return path
 
-    def _resolve(self, reference: str, beside: Path) -> Path:
+    def path_of(self, reference: str, beside: Path) -> Path:
+        """Return the path that `reference` in file `beside` refers to, whether there is a file or not.
+
+        Raises LocateError if it leaves the folders.
+        """
+        with _located(reference):
+            return self._path_of(reference, beside)
+
+    def _path_of(self, reference: str, beside: Path) -> Path:
         if reference.startswith("package://"):
             path = package_path(reference)
         else:
@@ -52,12 +60,20 @@ class Roots:
                     f"{quoted_path(reference)} is outside the world's folder {self.folders[0]}; move it there, "
                     "or allow its folder (--allow DIR)"
                 )
-        if not path.is_file():
-            raise LocateError(f"no file {quoted_path(reference)} beside {beside.name}{_nearest_file(path)}")
         return path
 
     def _contain(self, path: Path) -> bool:
         return any(path.is_relative_to(folder) for folder in self.folders)
+
+
+@contextmanager
+def _located(reference: str) -> Iterator[None]:
+    """Turn what the system says of invalid file names and unreadable folders into LocateError."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise LocateError(f"{quoted_path(reference)} cannot be read: {reason}") from None
 
 
 def read_text(path: Path, report: Report) -> str | None:

@@ -8,11 +8,12 @@ import numpy as np
 
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
+from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import NULL, Table, Value, boolean
 from sim_node.world.vehicle_checks import MAX_INSTANCES, PILOT_RANGES, WAYPOINT_RANGES
 from sim_node.world.vehicles import AFTER, AUTOPILOT_TYPES, LIKE, Autopilot, Pilot, Waypoint
 
-AUTOPILOT_KEYS = ("type", "instance", "start", "links", "like")
+AUTOPILOT_KEYS = ("type", "instance", "start", "links", "like", "signing_key")
 PILOT_KEYS = (*PILOT_RANGES, "after", "waypoints")
 WAYPOINT_KEYS = ("position", "yaw_deg", *WAYPOINT_RANGES)
 
@@ -34,8 +35,11 @@ def read_pilot(value: Value | None) -> Pilot | None:
     )
 
 
-def read_autopilot(value: Value | None) -> Autopilot | None:
-    """Read `none`, which is the default, or a mapping."""
+def read_autopilot(value: Value | None, context: Context) -> Autopilot | None:
+    """Read `none`, which is the default, or a mapping.
+
+    Whether the key's file exists is left to the run: it is not recorded with the world.
+    """
     if value is None or (isinstance(value.node, Scalar) and value.node.text in ("none", *NULL)):
         return None
     table = value.table(AUTOPILOT_KEYS, required=("type",))
@@ -51,7 +55,11 @@ def read_autopilot(value: Value | None) -> Autopilot | None:
     like = table.get("like")
     if like is not None and kind != "mavlink_builtin":
         like.error(f"{kind} is like itself; only mavlink_builtin can be like another")
-    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]))
+    key = table.get("signing_key")
+    if key is not None and kind != "mavlink_builtin":
+        key.error(f"the links of {kind} are its own; only mavlink_builtin takes a key")
+    path = None if key is None else context.path_of(key)
+    return Autopilot(kind, int(number), start, urls, is_any, table.choice("like", LIKE, LIKE[0]), path)
 
 
 def _numbers(table: Table, ranges: dict[str, tuple[float, float]]) -> dict[str, float]:

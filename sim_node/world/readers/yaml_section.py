@@ -67,6 +67,21 @@ class Context:
             return None
         return path, path if text.startswith("package://") else self.shown.parent / text
 
+    def path_of(self, reference: Value) -> Path | None:
+        """Return the path that a value refers to, whether there is a file or not.
+
+        Return None with the fault recorded.
+        """
+        errors = len(self.report.errors)
+        text = reference.text()
+        if len(self.report.errors) > errors:
+            return None
+        try:
+            return self.roots.path_of(text, self.path)
+        except LocateError as error:
+            reference.error(str(error))
+            return None
+
     def world(self) -> World:
         """Return the world of this file and its includes."""
         return World(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.bodies import Body, Geometry, Inertial
 from sim_node.world.locate import shipped_vehicles
 from sim_node.world.model import MAX_DISTANCE, Sensor, StaticFrame
-from sim_node.world.problems import WorldError, quoted
+from sim_node.world.problems import WorldError, quoted, shown_key
 from sim_node.world.readers.files import read_text
 from sim_node.world.readers.yaml_bodies import read_geometry, read_inertial
 from sim_node.world.readers.yaml_frames import read_frames, read_sensors
@@ -24,7 +25,7 @@ from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence, compose
 from sim_node.world.readers.yaml_pilots import read_autopilot, read_pilot
 from sim_node.world.readers.yaml_poses import read_pose
 from sim_node.world.readers.yaml_section import Context, frame_name, section
-from sim_node.world.readers.yaml_values import Table, Value, boolean
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 from sim_node.world.vehicle_checks import MAX_DRAG, MAX_ROTORS, ROTOR_RANGES
 from sim_node.world.vehicles import SPINS, Multirotor, Rotor
 
@@ -39,7 +40,10 @@ NEEDED = ("thrust_coefficient", "moment_coefficient", "max_speed", "spin", "posi
 
 @dataclass(frozen=True)
 class VehicleModel:
-    """The contents of a model file. Names of frames and sensors are relative to the vehicle's name."""
+    """The contents of a model file. Names of frames and sensors are relative to the vehicle's name.
+
+    sensors: the sensors of each set by its name; the first set is the default. A plain list is one set without a name.
+    """
 
     rotors: tuple[Rotor, ...]
     inertial: Inertial | None
@@ -47,7 +51,7 @@ class VehicleModel:
     drag_linear: FloatArray
     drag_quadratic: FloatArray
     frames: tuple[StaticFrame, ...]
-    sensors: tuple[Sensor, ...]
+    sensors: AnyMapping[str, tuple[Sensor, ...]]
 
 
 @section("vehicles")
@@ -66,9 +70,9 @@ def read_vehicles(value: Value, context: Context) -> None:
         name, parent = table.get("name"), table.get("parent")
         prefix = _prefix(name)
         pose, _ = read_pose(table.get("pose"))
-        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"))
+        pilot, autopilot = read_pilot(table.get("pilot")), read_autopilot(table.get("autopilot"), context)
         model = _model(table.get("model"), context, models)
-        with_sensors = boolean(table, "sensors", True)
+        sensors = _sensors(table.get("sensors"), model)
         if name is None or model is None or not prefix or len(entry.report.errors) > errors:
             context.report.missing.append(entry.path)
             continue
@@ -89,7 +93,7 @@ def read_vehicles(value: Value, context: Context) -> None:
         for index, rotor in enumerate(model.rotors):
             frame = names.prefixed(prefix, f"rotor_{index}")
             context.add(StaticFrame(frame, base, _rotor_pose(rotor), place=name.place))
-        for part in (*model.frames, *(model.sensors if with_sensors else ())):
+        for part in (*model.frames, *sensors):
             context.add(_below(prefix, part))
         drags = model.drag_linear, model.drag_quadratic
         context.add(Multirotor(prefix, base, model.rotors, *drags, pilot, autopilot, entry.place))
@@ -107,11 +111,22 @@ def _read_on_body(entry: Value, context: Context) -> None:
         rotors,
         *drags,
         read_pilot(table.get("pilot")),
-        read_autopilot(table.get("autopilot")),
+        read_autopilot(table.get("autopilot"), context),
         entry.place,
     )
     if len(entry.report.errors) == errors:
         context.add(vehicle)
+
+
+def _sensors(value: Value | None, model: VehicleModel | None) -> tuple[Sensor, ...]:
+    """Read which sensors of its model a vehicle has: the default set, none, or a set by its name."""
+    if model is None:
+        return ()
+    sets = filter(None, model.sensors)
+    word = "true" if value is None else value.choice((*TRUE, *FALSE, *sets), "true")
+    if word in FALSE:
+        return ()
+    return next(iter(model.sensors.values()), ()) if word in TRUE else model.sensors[word]
 
 
 def _prefix(value: Value | None) -> str:
@@ -182,10 +197,9 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
         return None
     inside = Context(path, shown, context.roots.around(path), report)
     table = Value(root, report).table(MODEL_KEYS, required=("rotors", "geometry"))
-    for key, read in (("frames", read_frames), ("sensors", read_sensors)):
-        part = table.get(key)
-        if part is not None:
-            read(part, inside)
+    frames, sensors = table.get("frames"), table.get("sensors")
+    if frames is not None:
+        read_frames(frames, inside)
     drag = table.get("drag")
     linear, quadratic = _drag(drag)
     model = VehicleModel(
@@ -195,9 +209,27 @@ def _read_model(path: Path, shown: Path, context: Context) -> VehicleModel | Non
         linear,
         quadratic,
         tuple(inside.of(StaticFrame)),
-        tuple(inside.of(Sensor)),
+        {} if sensors is None else _sensor_sets(sensors, inside),
     )
     return None if len(report.errors) > errors else model
+
+
+def _sensor_sets(value: Value, inside: Context) -> dict[str, tuple[Sensor, ...]]:
+    """Read a list of sensors, or a mapping of names to lists."""
+    if not isinstance(value.node, Mapping):
+        return {"": _sensor_set(value, inside)}
+    sets: dict[str, tuple[Sensor, ...]] = {}
+    for name, (key, node) in value.node.entries.items():
+        if name in (*TRUE, *FALSE):
+            Value(key, value.report, shown_key(name), value).error("is not a name of a set; use a word")
+        sets[name] = _sensor_set(Value(node, value.report, shown_key(name), value), inside)
+    return sets
+
+
+def _sensor_set(value: Value, inside: Context) -> tuple[Sensor, ...]:
+    own = replace(inside, parts={})
+    read_sensors(value, own)
+    return tuple(own.of(Sensor))
 
 
 def _drag(value: Value | None) -> tuple[FloatArray, FloatArray]:

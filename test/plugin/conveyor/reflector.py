@@ -26,8 +26,8 @@ class Point:
 class Reflector(SensorType):
     """The distance in m from its frame to a reflector that stands still in the fixed frame."""
 
-    rate: float = parameter(20.0, "Hz", "readings per second", above=0.0)
-    latency: float = parameter(0.0, "s", "from a reading until it is out", low=0.0)
+    rate: float = parameter(20.0, "Hz", "measurements per second", above=0.0)
+    latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0)
     range_max: float = parameter(50.0, "m", "farthest reflector that it sees", above=0.0)
     at: Point = group(Point(), "m", "the reflector")
     noise: Noise = group(Noise(), "m", "distance")
@@ -42,7 +42,7 @@ class Reflector(SensorType):
         return (Message("distance", "sensor_msgs/msg/Range", fields),)
 
     @classmethod
-    def measure(cls, sensors: Sequence[Reflector], setting: SensorContext) -> Measure:
+    def measure(cls, sensors: Sequence[Reflector], context: SensorContext) -> Measure:
         """Of all sensors alike at once: state.pose is (S, 7), readings are (S, 1)."""
         reflectors = np.array([(each.at.x, each.at.y, each.at.z) for each in sensors])
         return lambda state: np.linalg.norm(state.pose[:, :3] - reflectors, axis=1, keepdims=True)

@@ -11,7 +11,7 @@ import pytest
 from sim_node.world import WorldError, WorldWarning, load
 
 
-def told(write: Callable[..., Path], text: str) -> list[str]:
+def reported(write: Callable[..., Path], text: str) -> list[str]:
     """The faults of a file, without the file's name."""
     path = write(text, "w.openplx")
     with pytest.raises(WorldError) as raised:
@@ -40,7 +40,7 @@ SYNTAX = [
 
 @pytest.mark.parametrize(("text", "expected"), SYNTAX, ids=[text[:30] for text, _ in SYNTAX])
 def test_syntax(write: Callable[..., Path], text: str, expected: str) -> None:
-    assert told(write, text) == [expected]
+    assert reported(write, text) == [expected]
 
 
 S = "A is Physics3D.System"
@@ -99,12 +99,12 @@ VALUES = [
 
 @pytest.mark.parametrize(("text", "expected"), MODELS, ids=[text[-30:] for text, _ in MODELS])
 def test_models(write: Callable[..., Path], text: str, expected: str) -> None:
-    assert expected in told(write, text)
+    assert expected in reported(write, text)
 
 
 @pytest.mark.parametrize(("line", "expected"), VALUES, ids=[line for line, _ in VALUES])
 def test_values(write: Callable[..., Path], line: str, expected: str) -> None:
-    assert expected in told(write, f"{S}:\n    {line}\n")
+    assert expected in reported(write, f"{S}:\n    {line}\n")
 
 
 RIG = """\
@@ -144,7 +144,7 @@ PHYSICS = [
 
 @pytest.mark.parametrize(("line", "expected"), PHYSICS, ids=[line for line, _ in PHYSICS])
 def test_physics(write: Callable[..., Path], line: str, expected: str) -> None:
-    assert told(write, f"{RIG}    {line}\n") == [expected]
+    assert reported(write, f"{RIG}    {line}\n") == [expected]
 
 
 LEFT_OUT = [
@@ -160,7 +160,7 @@ LEFT_OUT = [
 
 
 @pytest.mark.parametrize(("line", "expected"), LEFT_OUT, ids=[line for line, _ in LEFT_OUT])
-def test_what_is_left_out_is_told(write: Callable[..., Path], line: str, expected: str) -> None:
+def test_what_is_left_out_is_reported(write: Callable[..., Path], line: str, expected: str) -> None:
     path = write(f"{RIG}    {line}\n", "w.openplx")
     with pytest.warns(WorldWarning) as caught:
         load(path)
@@ -168,7 +168,7 @@ def test_what_is_left_out_is_told(write: Callable[..., Path], line: str, expecte
 
 
 def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[..., Path]) -> None:
-    assert told(write, "A is Physics3D.Systm\n") == [
+    assert reported(write, "A is Physics3D.Systm\n") == [
         " it has no Physics3D.System, so there is nothing to simulate",
         "1:6: A: Physics3D.Systm is unknown and ignored; did you mean Physics3D.System?",
     ]
@@ -177,7 +177,7 @@ def test_a_type_that_is_not_known_may_be_why_there_is_no_system(write: Callable[
 @pytest.mark.usefixtures("bundles")
 def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write: Callable[..., Path]) -> None:
     text = f"{S}:\n    body is Physics3D.Bodies.RigidBdy\n    v is Math.Vec3: Math.Foo.bar\n"
-    assert told(write, text) == [
+    assert reported(write, text) == [
         "2:13: A.body: no type Physics3D.Bodies.RigidBdy; did you mean Physics3D.Bodies.RigidBody?",
         "3:21: A.v: unknown name Math.Foo.bar",
     ]
@@ -193,10 +193,10 @@ def test_with_the_bundle_itself_an_unknown_type_is_a_fault(write: Callable[..., 
     ],
 )  # fmt: skip
 def test_imports(write: Callable[..., Path], tmp_path: Path, line: str, expected: str) -> None:
-    assert told(write, f"{line}\n{S}\n") == [f"1:8: import: {expected.format(tmp_path)}"]
+    assert reported(write, f"{line}\n{S}\n") == [f"1:8: import: {expected.format(tmp_path)}"]
 
 
-def test_faults_of_an_imported_file_are_told_where_they_stand(write: Callable[..., Path]) -> None:
+def test_faults_of_an_imported_file_are_reported_where_they_stand(write: Callable[..., Path]) -> None:
     write("B:\n    x is Real: 1 +\n", "parts/b.openplx")
     path = write(f'import @"parts/b.openplx"\n{S}\n', "w.openplx")
     with pytest.raises(WorldError) as raised:
@@ -206,12 +206,12 @@ def test_faults_of_an_imported_file_are_told_where_they_stand(write: Callable[..
 
 def test_files_that_import_each_other(write: Callable[..., Path]) -> None:
     write('import @"w.openplx"\nB\n', "b.openplx")
-    assert told(write, f'import @"b.openplx"\n{S}\n') == ["b.openplx:1:8: import: 'w.openplx' imports this file"]
+    assert reported(write, f'import @"b.openplx"\n{S}\n') == ["b.openplx:1:8: import: 'w.openplx' imports this file"]
 
 
-def test_every_fault_of_a_file_is_told_at_once(write: Callable[..., Path]) -> None:
+def test_every_fault_of_a_file_is_reported_at_once(write: Callable[..., Path]) -> None:
     text = f"{S}:\n    x is Real: y\n    z is Real: true\nB is Foo\n"
-    assert told(write, text) == [
+    assert reported(write, text) == [
         "2:16: A.x: unknown name y",
         "3:16: A.z: a Real is needed, found a Bool",
         "4:6: B: no type Foo",
@@ -223,7 +223,7 @@ def test_every_fault_of_a_file_is_told_at_once(write: Callable[..., Path]) -> No
 
 def test_a_value_that_leads_on_and_on(write: Callable[..., Path]) -> None:
     lines = "".join(f"    x{i} is Real: x{i + 1}\n" for i in range(5000))
-    found = told(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
+    found = reported(write, f"{S}:\n{lines}    x5000 is Real: 1\n")
     assert "values refer to each other more than 100 levels deep" in found[0]
 
 
@@ -237,24 +237,24 @@ def test_a_model_that_multiplies(write: Callable[..., Path]) -> None:
     text = "".join(
         f"S{i} is Physics3D.System:\n" + "".join(f"    a{j} is S{i - 1}\n" for j in range(10)) for i in range(8, 0, -1)
     )
-    (found,) = told(write, f"{text}S0 is Physics3D.System\nWhole is Physics3D.System:\n    s is S8\n")
+    (found,) = reported(write, f"{text}S0 is Physics3D.System\nWhole is Physics3D.System:\n    s is S8\n")
     assert "more than 200000 objects" in found
 
 
 def test_models_that_inherit_on_and_on(write: Callable[..., Path]) -> None:
     text = "".join(f"S{i} is S{i + 1}\n" for i in range(2000))
-    found = told(write, f"{text}S2000 is Physics3D.System\n")
+    found = reported(write, f"{text}S2000 is Physics3D.System\n")
     assert "inherits from models that inherit, more than 60 deep" in found[0]
 
 
 def test_systems_in_systems_on_and_on(write: Callable[..., Path]) -> None:
     text = "".join(f"S{i} is Physics3D.System:\n    s is S{i + 1}\n" for i in range(200))
-    found = told(write, f"{text}S200 is Physics3D.System\nWhole is Physics3D.System:\n    s is S0\n")
+    found = reported(write, f"{text}S200 is Physics3D.System\nWhole is Physics3D.System:\n    s is S0\n")
     assert "objects are nested more than 60 levels deep; does one contain itself?" in found[0]
 
 
 def test_a_file_that_is_too_long(write: Callable[..., Path]) -> None:
-    assert told(write, "# " + "x" * (9 * 1024 * 1024)) == [" has 9 million characters; allowed: up to 8"]
+    assert reported(write, "# " + "x" * (9 * 1024 * 1024)) == [" has 9 million characters; allowed: up to 8"]
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_a_bundle_beside_the_file_needs_no_search_path(
 
 
 @pytest.mark.parametrize(
-    ("link", "told"),
+    ("link", "reported"),
     [
         ("Tools", pytest.warns(WorldWarning, match=r"Tools\.Box is unknown")),
         ("Tools/Drills", pytest.warns(WorldWarning, match=r"Drills\.Bit is unknown")),
@@ -227,7 +227,7 @@ def test_a_bundle_beside_the_file_needs_no_search_path(
     ],
 )
 def test_links_out_of_a_bundle_or_a_world_are_not_followed(
-    write: Callable[..., Path], tmp_path: Path, link: str, told: AbstractContextManager[Any]
+    write: Callable[..., Path], tmp_path: Path, link: str, reported: AbstractContextManager[Any]
 ) -> None:
     """A file of a stranger reads nothing beside its folder, whatever links come with it."""
     outside = tmp_path / "outside"
@@ -240,7 +240,7 @@ def test_links_out_of_a_bundle_or_a_world_are_not_followed(
     target = tmp_path / "world" / link
     moved = target.rename(outside / target.name)
     target.symlink_to(moved)
-    with told:
+    with reported:
         load(path)
 
 

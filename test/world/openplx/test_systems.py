@@ -331,7 +331,7 @@ def test_the_whole_frame_tree_knows_where_it_was_written(write: Callable[..., Pa
         assert frame.place.where.file == "arm.openplx", name
 
 
-def test_what_is_not_known_is_told_and_left_out(write: Callable[..., Path]) -> None:
+def test_what_is_not_known_is_reported_and_left_out(write: Callable[..., Path]) -> None:
     text = """\
     Rig is Physics3D.System:
         engine is DriveTrain.EmpiricalEngine:
@@ -347,9 +347,9 @@ def test_what_is_not_known_is_told_and_left_out(write: Callable[..., Path]) -> N
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         world = load(path)
-    told = [str(one.message) for one in caught if one.category is WorldWarning]
+    reported = [str(one.message) for one in caught if one.category is WorldWarning]
     hint = "is unknown and ignored (is the folder of its bundle in OPENPLX_BUNDLE_PATH?)"
-    assert told == [
+    assert reported == [
         f"w.openplx:2:15: Rig.engine: DriveTrain.EmpiricalEngine {hint}",
         f"w.openplx:5:18: Rig.part.light: Sensors.Lamp {hint}",
         f"w.openplx:6:17: Rig.part.mesh: Physics3D.Geometries.TriMesh {hint}",

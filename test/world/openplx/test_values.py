@@ -210,7 +210,7 @@ def test_transforms_are_their_matrices(a: AffineTransform, b: AffineTransform, v
 
 
 @given(directions, directions)
-def test_from_axes_puts_z_and_x_where_it_is_told(z: Vec3, x: Vec3) -> None:
+def test_from_axes_puts_z_and_x_where_it_is_reported(z: Vec3, x: Vec3) -> None:
     across = np.cross(components(z.normal()), components(x.normal()))
     if np.linalg.norm(across) < 1e-3:
         return

@@ -1,4 +1,4 @@
-"""Peers of a run: when they exchange, what has been read by then, and how waiting for them ends."""
+"""Co-simulators of a run: when they exchange, what has been measured by then, and how waiting for them ends."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Diary:
         self.interrupted = self.closed = False
 
     def send(self, step: int, time_ns: int) -> None:
-        reported = None if self.subscribe is None else self.subscribe.newest(step)
+        reported = None if self.subscribe is None else self.subscribe.latest(step)
         self.log.append((self.rate, step, time_ns // MS, None if reported is None else reported.tolist()))
 
     def receive(self) -> None:
@@ -72,7 +72,7 @@ def test_exchanges_are_at_multiples_of_the_period_in_the_order_of_joining() -> N
     assert all(ms == 4 * step for _, step, ms, _ in log)
 
 
-def test_all_are_told_before_any_is_waited_for() -> None:
+def test_all_are_reported_before_any_is_waited_for() -> None:
     """Two that answer only once both were told: one after the other, the first would be waited for in vain."""
     run, both = simulation(), threading.Barrier(2)
     waited = []
@@ -117,13 +117,13 @@ def test_a_reset_is_an_exchange_at_the_start_and_a_restore_goes_on_after_its_ste
 
 
 def test_a_peer_that_only_listens_changes_nothing() -> None:
-    alone, heard = simulation(), simulation()
-    heard.attach(Diary(50.0, subscribe=heard.subscribe("drone/GPS")))
-    heard.observer(["drone/base_link"])()
-    for run in (alone, heard):
+    alone, received = simulation(), simulation()
+    received.attach(Diary(50.0, subscribe=received.subscribe("drone/GPS")))
+    received.observer(["drone/base_link"])()
+    for run in (alone, received):
         run.run(3.0)
-    np.testing.assert_array_equal(alone.snapshot().poses, heard.snapshot().poses)
-    assert alone.state == heard.state
+    np.testing.assert_array_equal(alone.snapshot().poses, received.snapshot().poses)
+    assert alone.state == received.state
 
 
 def test_an_unknown_sensor_is_named() -> None:

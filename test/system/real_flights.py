@@ -1,0 +1,339 @@
+"""PX4 and ArduPilot themselves in lockstep with a run, flown over MAVLink, in simulated time: how busy the machine is
+changes nothing.
+
+They are too large to come with the project: PX4_DIR and ARDUPILOT_DIR name checkouts in which they are built for
+software in the loop.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pymavlink import mavutil
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from waiting import until
+
+from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.simulation import Simulation
+from sim_node.world import load
+
+LATITUDE, LONGITUDE, ALTITUDE = -35.363262, 149.165238, 584.0
+# Metres per degree there, by WGS84's radii of curvature.
+_E2, _A = 6.69437999014e-3, 6378137.0
+_W = math.sqrt(1.0 - _E2 * math.sin(math.radians(LATITUDE)) ** 2)
+NORTH = math.radians(1.0) * (_A * (1.0 - _E2) / _W**3 + ALTITUDE)
+EAST = math.radians(1.0) * (_A / _W + ALTITUDE) * math.cos(math.radians(LATITUDE))
+# Height (m) of base_link above the ground that it stands on.
+STANDS = 0.13
+WORLD = """
+origin: {{latitude: {latitude}, longitude: {longitude}, altitude: {altitude}}}
+time: {{step: {step}}}
+physics: {{integrator: euler, timestep: 0.001}}
+bodies: [{{name: ground, geometry: [{{plane: true}}]}}]
+vehicles:
+  - name: v
+    model: iris
+    sensors: {sensors}
+    pose: {{position: [0, 0, 0.13], rpy_deg: [0, 0, 90]}}
+    autopilot: {{type: {kind}, instance: {instance}}}
+{more}
+"""
+# Time between two looks at messages (s).
+_LOOK = 0.04
+
+
+class Text(NamedTuple):
+    """A STATUSTEXT: simulated time (s), severity (lower is worse), the text."""
+
+    time: float
+    severity: int
+    text: str
+
+
+class Estimate(NamedTuple):
+    """Where the autopilot believed to be: its error (m) east, north, up; the deviations (m) that it states, or nan."""
+
+    time: float
+    error: np.ndarray
+    horizontal: float
+    vertical: float
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one of the autopilots is started, and the words that it is flown by.
+
+    step: of the world (s). base_mode and modes: of MAV_CMD_DO_SET_MODE. start: begins a mission from the ground.
+    """
+
+    name: str
+    directory: str
+    step: float
+    modes: dict[str, tuple[int, int]]
+
+    def command(self, instance: int) -> list[str]:
+        root = os.environ[self.directory]
+        if self.name == "px4":
+            build = f"{root}/build/px4_sitl_default"
+            return [f"{build}/bin/px4", "-i", str(instance), "-d", f"{build}/etc"]
+        parameters = f"{root}/Tools/autotest/default_params"
+        return [
+            f"{root}/build/sitl/bin/arducopter", "--model", "JSON:127.0.0.1", "-I", str(instance), "--wipe",
+            "--speedup", "20", "--home", f"{LATITUDE},{LONGITUDE},{ALTITUDE},0",
+            "--defaults", f"{parameters}/copter.parm,{parameters}/copter-X.parm",
+        ]  # fmt: skip
+
+    def url(self, instance: int) -> str:
+        return f"udpin:127.0.0.1:{14540 + instance}" if self.name == "px4" else f"tcp:127.0.0.1:{5760 + 10 * instance}"
+
+
+# PX4: main and sub modes (px4_custom_mode.h); ArduCopter: its mode numbers.
+PX4 = Kind("px4", "PX4_DIR", 0.004, {"mission": (4, 4), "land": (4, 6), "hold": (4, 3), "return": (4, 5)})
+ARDUPILOT = Kind("ardupilot", "ARDUPILOT_DIR", 0.001, {"hold": (4, 0), "mission": (3, 0), "land": (9, 0)})
+
+
+class Flight:
+    """A run whose vehicle `v` one of them flies.
+
+    Attributes:
+        time: Simulated time (s).
+        texts: All that it said.
+        estimates: Where it believed to be, ten times a second.
+        latest: The latest message of each type.
+    """
+
+    def __init__(self, kind: Kind, folder: Path, *, sensors: str = "true", more: str = "", seed: int = 0) -> None:
+        self.kind, self.instance = kind, 0
+        path = folder / "world.yaml"
+        path.write_text(
+            WORLD.format(
+                latitude=LATITUDE, longitude=LONGITUDE, altitude=ALTITUDE, step=kind.step, kind=kind.name,
+                instance=self.instance, sensors=sensors, more=more,
+            )
+        )  # fmt: skip
+        self.simulation = Simulation(load(path), seed=seed)
+        (self.co_simulator,) = attach_autopilots(self.simulation)
+        self._row = self.simulation.frames.names.index("v/base_link")
+        self.time = 0.0
+        self.texts: list[Text] = []
+        self.estimates: list[Estimate] = []
+        self.latest: dict[str, Any] = {}
+        self._acknowledged: list[tuple[int, int]] = []
+        self._chunks: dict[int, str] = {}
+        self._next_heartbeat = 0.0
+        environment = {**os.environ, "PX4_SYS_AUTOSTART": "10016", "PX4_SIM_MODEL": "none_iris"}
+        with open(folder / "autopilot.log", "wb") as log:
+            self.process = subprocess.Popen(
+                kind.command(self.instance), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+        self._link: Any = mavutil.mavlink_connection(
+            kind.url(self.instance), source_system=250, retries=600, autoreconnect=True, dialect="ardupilotmega"
+        )
+
+    def begin(self) -> None:
+        """Go on until it is in lockstep and sends its position."""
+        # It starts in its own time, by the wall clock: until then a step now and then keeps the run young.
+        until(self._connected, f"{self.kind.name} in lockstep", 0.02)
+        if self.kind is ARDUPILOT:
+            self._link.mav.request_data_stream_send(self._system, 1, mavlink.MAV_DATA_STREAM_ALL, 10, 1)
+        self.until(lambda: "GPS_RAW_INT" in self.latest, 60.0, "sending")
+
+    def _connected(self) -> bool:
+        wait = self.co_simulator.wait
+        self.simulation.step(1 if not wait.peer else round(_LOOK / self.kind.step))
+        self._look()
+        return wait.lockstep
+
+    def close(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._link.close()
+        self.simulation.close()
+
+    @property
+    def place(self) -> np.ndarray:
+        """Metres east, north, up of where it stood, in truth."""
+        position = self.simulation.snapshot().poses[self._row][:3]
+        return np.asarray(position - [0.0, 0.0, STANDS])
+
+    @property
+    def estimate(self) -> np.ndarray:
+        """The same, as it believes."""
+        local = self.latest["LOCAL_POSITION_NED"]
+        return np.array([local.y, local.x, -local.z])
+
+    @property
+    def armed(self) -> bool:
+        heartbeat = self.latest.get("HEARTBEAT")
+        return heartbeat is not None and bool(heartbeat.base_mode & mavlink.MAV_MODE_FLAG_SAFETY_ARMED)
+
+    def run(self, seconds: float) -> None:
+        """Go on by simulated seconds."""
+        end = self.time + seconds
+        while self.time < end - 1e-6:
+            self.simulation.step(round(_LOOK / self.kind.step))
+            self.time = self.simulation.snapshot().time_ns * 1e-9
+            self._look()
+
+    def until(self, fits: Callable[[], Any], seconds: float, what: str) -> float:
+        """Go on until it fits; return how long that took (s, simulated)."""
+        begin = self.time
+        while not fits():
+            assert self.time - begin < seconds, f"not {what} in {seconds} s: at {self.place}; {self.texts[-8:]}"
+            self.run(_LOOK)
+        return self.time - begin
+
+    def command(self, number: int, *parameters: float) -> int:
+        """Send MAV_CMD and return its MAV_RESULT."""
+        padded = [*parameters, *[0.0] * (7 - len(parameters))]
+        self._acknowledged.clear()
+        self._link.mav.command_long_send(self._system, 1, number, 0, *padded)
+        self.until(lambda: any(each == number for each, _ in self._acknowledged), 5.0, f"answered command {number}")
+        return next(result for each, result in self._acknowledged if each == number)
+
+    def insist(self, number: int, *parameters: float, seconds: float = 60.0) -> None:
+        """Send MAV_CMD until it is accepted."""
+        begin = self.time
+        while self.command(number, *parameters) != mavlink.MAV_RESULT_ACCEPTED:
+            assert self.time - begin < seconds, f"command {number} is refused: {self.texts[-8:]}"
+            self.run(0.1)
+
+    def mode(self, name: str) -> None:
+        """Switch to a mode."""
+        main, sub = self.kind.modes[name]
+        self.insist(mavlink.MAV_CMD_DO_SET_MODE, 1, main, sub)
+
+    def arm(self) -> None:
+        self.insist(mavlink.MAV_CMD_COMPONENT_ARM_DISARM, 1)
+
+    def take_off(self, height: float) -> None:
+        """From the ground, armed, and wait until it is there."""
+        if self.kind is PX4:
+            above_sea = self.latest["GLOBAL_POSITION_INT"].alt * 1e-3 + height
+            self.insist(mavlink.MAV_CMD_NAV_TAKEOFF, *[math.nan] * 6, above_sea)
+        else:
+            self.insist(mavlink.MAV_CMD_NAV_TAKEOFF, 0, 0, 0, 0, 0, 0, height)
+        self.until(lambda: self.place[2] > height - 0.6, 40.0, f"{height} m up")
+
+    def go_to(self, east: float, north: float, up: float) -> None:
+        """Fly there above home, and wait until it believes to be there."""
+        latitude, longitude = degrees(east, north)
+        # Above home; PX4 takes it above sea level only.
+        frame, height = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT, up
+        if self.kind is PX4:
+            frame, height = mavlink.MAV_FRAME_GLOBAL, self.latest["HOME_POSITION"].altitude * 1e-3 + up
+        self._link.mav.command_int_send(
+            self._system, 1, frame, mavlink.MAV_CMD_DO_REPOSITION, 0, 0, -1.0, 1.0, 0.0, math.nan,
+            round(latitude * 1e7), round(longitude * 1e7), height,
+        )  # fmt: skip
+        goal = np.array([east, north, up])
+        self.until(lambda: np.linalg.norm(self.estimate - goal) < 0.8, 60.0, f"at {goal}")
+        self.run(5.0)
+
+    def upload(self, items: Sequence[tuple[int, float, float, float]]) -> None:
+        """Send a mission: MAV_CMD, metres east, north and up of home."""
+        if self.kind is not PX4:
+            items = [(mavlink.MAV_CMD_NAV_WAYPOINT, 0.0, 0.0, 0.0), *items]  # its first is home
+        for message in ("MISSION_REQUEST", "MISSION_REQUEST_INT", "MISSION_ACK"):
+            self.latest.pop(message, None)
+        self._link.mav.mission_count_send(self._system, 1, len(items), mavlink.MAV_MISSION_TYPE_MISSION)
+        begin = self.time
+        while "MISSION_ACK" not in self.latest:
+            assert self.time - begin < 20.0, "the mission is not taken"
+            self.run(_LOOK)
+            asked = self.latest.pop("MISSION_REQUEST_INT", None) or self.latest.pop("MISSION_REQUEST", None)
+            if asked is not None:
+                command, east, north, up = items[asked.seq]
+                latitude, longitude = degrees(east, north)
+                self._link.mav.mission_item_int_send(
+                    self._system, 1, asked.seq, mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT, command,
+                    int(asked.seq == 0), 1, 0.0, 0.0, 0.0, math.nan, round(latitude * 1e7), round(longitude * 1e7), up,
+                )  # fmt: skip
+        assert self.latest["MISSION_ACK"].type == mavlink.MAV_MISSION_ACCEPTED
+
+    def fly_mission(self) -> None:
+        """From the ground, disarmed, to the landing that it ends with."""
+        if self.kind is PX4:
+            self.mode("mission")
+            self.arm()
+        else:
+            self.mode("hold")
+            self.arm()
+            self.insist(mavlink.MAV_CMD_MISSION_START)
+        self.until(lambda: self.place[2] > 2.0, 60.0, "in the air")
+        self.until(lambda: not self.armed, 300.0, "landed and disarmed")
+
+    def land(self) -> None:
+        """Here, and wait until it has disarmed."""
+        self.mode("land")
+        self.until(lambda: not self.armed, 90.0, "landed and disarmed")
+
+    @property
+    def _system(self) -> int:
+        return self.instance + 1
+
+    def _look(self) -> None:
+        while (message := self._link.recv_msg()) is not None:
+            self._note(message)
+        if self.time >= self._next_heartbeat and self._link.target_system is not None:
+            self._next_heartbeat = self.time + 1.0
+            with suppress(OSError):  # nobody is there yet
+                self._link.mav.heartbeat_send(mavlink.MAV_TYPE_GCS, mavlink.MAV_AUTOPILOT_INVALID, 0, 0, 0)
+
+    def _note(self, message: Any) -> None:
+        kind = message.get_type()
+        if message.get_srcSystem() != self._system or message.get_srcComponent() != 1:
+            return
+        self.latest[kind] = message
+        if kind == "COMMAND_ACK":
+            self._acknowledged.append((message.command, message.result))
+        elif kind == "STATUSTEXT":
+            self._note_text(message)
+        elif kind == "LOCAL_POSITION_NED":
+            self._note_estimate()
+
+    def _note_text(self, message: Any) -> None:
+        """A text of 50 characters is a chunk, and another one follows."""
+        text = self._chunks.pop(message.id, "") + message.text
+        if message.id and len(message.text) == 50:
+            self._chunks[message.id] = text
+        else:
+            self.texts.append(Text(self.time, message.severity, text.strip()))
+
+    def _note_estimate(self) -> None:
+        if self.estimates and self.time - self.estimates[-1].time < 0.09:
+            return
+        stated = self.latest.get("ESTIMATOR_STATUS")
+        deviations = (math.nan, math.nan) if stated is None else (stated.pos_horiz_accuracy, stated.pos_vert_accuracy)
+        self.estimates.append(Estimate(self.time, self.estimate - self.place, *deviations))
+
+
+def degrees(east: float, north: float) -> tuple[float, float]:
+    """Latitude and longitude of metres from home."""
+    return LATITUDE + north / NORTH, LONGITUDE + east / EAST
+
+
+@contextmanager
+def flight(kind: Kind, folder: Path, **settings: Any) -> Iterator[Flight]:
+    """A flight whose autopilot is in lockstep, and sends its position."""
+    flown = Flight(kind, folder, **settings)
+    try:
+        flown.begin()
+        yield flown
+    except BaseException:
+        print("\n".join(map(str, flown.texts)))
+        print((folder / "autopilot.log").read_text(errors="replace")[-3000:])
+        raise
+    finally:
+        flown.close()
