@@ -129,9 +129,6 @@ class BridgeNode(LoopNode):
         tf.publish_static(self._graph_ns())
         self._new.append(vehicle)
         self._new_guard.trigger()
-        self.get_logger().info(
-            f"system {system} at {vehicle.route.name}: topics below {self.naming.name(system) or '/'}"
-        )
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
         """Publish a message of a vehicle.
@@ -185,6 +182,8 @@ class BridgeNode(LoopNode):
             return
         vehicle = self._new.popleft()
         name = self.naming.name(vehicle.system)
+        # Not in the loop: rclpy takes milliseconds to find out which line logs.
+        self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommands(self, self.bridge, vehicle, name)
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
