@@ -37,13 +37,16 @@ def sourced(path):
     """This environment after `. path`.
 
     LD_LIBRARY_PATH is that of .venv's Python already. What the workspace puts before it stays before it: both have
-    the libraries of a tf2_msgs, and only the workspace's has all that tf2_ros needs.
+    the libraries of a tf2_msgs, and only the workspace's has all that tf2_ros needs. Programs of the workspace start
+    with `env python3`, which has to be .venv's: rclpy is there.
     """
     script = '. "$1" >&2 && exec env -0'
     ran = subprocess.run(["sh", "-c", script, "sh", path], stdout=subprocess.PIPE, check=False)
     if ran.returncode != 0:
         stop("%s failed, its output is above" % path)
-    return dict(entry.split("=", 1) for entry in os.fsdecode(ran.stdout).split("\0") if entry)
+    environment = dict(entry.split("=", 1) for entry in os.fsdecode(ran.stdout).split("\0") if entry)
+    environment["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), environment.get("PATH", os.defpath)])
+    return environment
 
 
 def stop(message):
