@@ -34,6 +34,7 @@ setup(
     packages=find_packages(include=[NAME, NAME + ".*"]),
     package_data={
         NAME: ["py.typed"],
+        f"{NAME}.frames": ["egm96_15.npz"],
         f"{NAME}.wire": ["standard_messages.txt"],
         f"{NAME}.formats.openplx": ["openplx.lark", "bundles/**/*.openplx"],
     },

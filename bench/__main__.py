@@ -20,6 +20,7 @@ BENCHES = (
     "viewer",
     "bridge",
     "bridge_node",
+    "bridge_silence",
     "recording",
     "reading",
     "replay",

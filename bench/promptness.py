@@ -196,6 +196,9 @@ class Silent:
     def vehicle_found(self, vehicle: Vehicle) -> None:
         self.found.set()
 
+    def static_frame(self, system: int, child: str, rotation: object) -> None:
+        """Nobody hears it."""
+
     def publish(self, system: int, topic: object, data: bytes) -> None:
         """Nobody hears it."""
 

@@ -75,16 +75,19 @@ class Registry(Mapping[K, T], Generic[K, T]):
 
     @contextmanager
     def extended(self, entries: Mapping[K, T]) -> Iterator[None]:
-        """Add further entries while a block runs. Raises ValueError for a duplicate name."""
+        """Add further entries while a block runs. At its end, entries that the block added are removed, too.
+
+        Raises ValueError for a duplicate name.
+        """
         module = calling_module(1)
-        added: list[K] = []
+        self.table()
+        before = set(self._entries)
         try:
             for name, entry in entries.items():
                 self.add(name, module=module)(entry)
-                added.append(name)
             yield
         finally:
-            for name in added:
+            for name in self._entries.keys() - before:
                 del self._entries[name]
             self._table = None
 

@@ -103,7 +103,8 @@ def test_an_extension_ends_with_its_block() -> None:
     registry = letters()
     with registry.extended({"c": 3}):
         assert registry["c"] == 3
-    assert "c" not in registry
+        registry.add("d")(4)
+    assert list(registry) == ["b", "a"]
 
 
 def test_an_extension_with_a_name_that_is_taken_leaves_nothing_behind() -> None:

@@ -15,6 +15,7 @@ from sim_node.autopilot.codec import EncodeError, Message
 from sim_node.autopilot.connection import Connection, Identity
 from sim_node.autopilot.links import Address
 from sim_node.autopilot.ports import PortInUse
+from sim_node.autopilot.prepare import prepare
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.tlog import Playback
 from sim_node.autopilot.vehicle import Route, Vehicle
@@ -115,6 +116,7 @@ class Bridge:
         Raises:
             PortInUse: The port of a link is in use.
         """
+        prepare()
         try:
             self._open_own()
             while not self._stopping and not self._played_out():
@@ -234,7 +236,11 @@ class Bridge:
             )
             return None
         telemetry = Telemetry(
-            system, self._settings.frames(system), lambda topic, data: self._listener.publish(system, topic, data)
+            system,
+            self._settings.frames(system),
+            lambda topic, data: self._listener.publish(system, topic, data),
+            lambda child, rotation: self._listener.static_frame(system, child, rotation),
+            self._settings.deviations,
         )
         vehicle = self.vehicles[system] = Vehicle(
             telemetry,

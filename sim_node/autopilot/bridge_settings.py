@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from sim_node.autopilot.topics import FrameNames, Topic
+from sim_node.autopilot.axes import Quaternion
+from sim_node.autopilot.topics import Deviations, FrameNames, Topic
 from sim_node.autopilot.vehicle import Vehicle
 
 
@@ -20,6 +21,7 @@ class BridgeSettings:
         stream_rate: Rate of the messages to request from ArduPilot (Hz); 0 for none.
         timesync: Whether to request the time of autopilots.
         heartbeat_timeout: A vehicle that sends nothing for this long (s) is not connected.
+        deviations: Standard deviations of what the autopilots' sensors measured.
         max_vehicles: Further system ids are ignored with a warning.
     """
 
@@ -29,6 +31,7 @@ class BridgeSettings:
     timesync: bool = True
     heartbeat_timeout: float = 3.0
     max_vehicles: int = 32
+    deviations: Deviations = field(default_factory=Deviations)
 
 
 class BridgeListener(Protocol):
@@ -48,6 +51,15 @@ class BridgeListener(Protocol):
             system: The vehicle's system id.
             topic: The topic.
             data: The message as CDR.
+        """
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Publish a frame that is fixed to a vehicle's.
+
+        Args:
+            system: The vehicle's system id.
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
         """
 
     def warn(self, text: str) -> None:

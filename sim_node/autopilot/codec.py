@@ -114,6 +114,12 @@ def kind_of(number: int) -> MessageType | None:
     return None if table is None else MessageType(number, table)
 
 
+def load_kinds() -> None:
+    """Lay out all messages of the dialect now, instead of each one when it is first received."""
+    for number in dialect.mavlink_map:
+        kind_of(number)
+
+
 @cache
 def kind_named(name: str) -> MessageType:
     """Return the message type with this name. Raises EncodeError with the nearest one."""

@@ -6,12 +6,13 @@ import math
 
 from sim_node.autopilot.codec import Message, enum_name
 from sim_node.autopilot.modes import guided_name, mode, mode_names, purpose
-from sim_node.autopilot.telemetry import PX4, Telemetry
+from sim_node.autopilot.status_texts import PATIENCE_NS, StatusText, StatusTexts
+from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Telemetry
 from sim_node.autopilot.transaction import Outgoing, Refusal, Transaction
 from sim_node.text import did_you_mean, printable
 from sim_node.world.problems import quoted
 
-DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF = 176, 400, 22
+DO_SET_MODE, COMPONENT_ARM_DISARM, NAV_TAKEOFF, MISSION_START = 176, 400, 22, 300
 SET_MESSAGE_INTERVAL, REQUEST_MESSAGE = 511, 512
 ACCEPTED, IN_PROGRESS = 0, 5  # MAV_RESULT
 TIMEOUT_NS = 1_000_000_000
@@ -25,15 +26,17 @@ _WARNING = 4  # MAV_SEVERITY
 
 
 class Command(Transaction):
-    """A COMMAND_LONG. params: up to seven; the rest are zero."""
+    """A COMMAND_LONG. params: up to seven; the rest are zero. hint: shown for a refusal without a reason."""
 
-    def __init__(self, name: str, command: int, *params: float) -> None:
+    def __init__(self, name: str, command: int, *params: float, hint: str = "") -> None:
         self.name, self.key = name, f"command {command}"
         self._command = command
         self._params = [*params, *[0.0] * (7 - len(params))]
         self._sent = 0
         self._deadline_ns = 0
         self._refusal = ""
+        self._hint = hint
+        self._joined = StatusTexts()
         self._texts: list[str] = []
 
     def start(self, now_ns: int) -> list[Outgoing]:
@@ -46,8 +49,8 @@ class Command(Transaction):
 
     def receive(self, message: Message, now_ns: int) -> list[Outgoing]:
         """Handle acknowledgements, which end the command, and warnings, which may be the reason for a refusal."""
-        if message.name == "STATUSTEXT" and message.fields.severity <= _WARNING and len(self._texts) < MAX_TEXTS:
-            self._texts.append(printable(message.fields.text))
+        if message.name == "STATUSTEXT":
+            self._keep(self._joined.add(message.fields, now_ns))
         if message.name != "COMMAND_ACK" or message.fields.command != self._command or self._refusal:
             return []
         found = message.fields.result
@@ -65,11 +68,18 @@ class Command(Transaction):
         if now_ns < self._deadline_ns:
             return []
         if self._refusal:
-            texts = "; ".join(dict.fromkeys(self._texts))
+            self._keep(self._joined.overdue(now_ns + PATIENCE_NS))
+            texts = "; ".join(dict.fromkeys(self._texts)) or self._hint
             return self.end(False, f"{self._refusal}: {texts}" if texts else self._refusal)
         if self._sent >= MAX_SENT:
             return self.end(False, f"no answer to {self.name} after {self._sent} attempts")
         return self.start(now_ns)
+
+    def _keep(self, texts: list[StatusText]) -> None:
+        """Keep warnings and worse: one of them may be the reason."""
+        for each in texts:
+            if each.severity <= _WARNING and len(self._texts) < MAX_TEXTS:
+                self._texts.append(printable(each.text))
 
 
 def arm(armed: bool) -> Transaction:
@@ -93,6 +103,14 @@ def set_mode_for(what: str, vehicle: Telemetry) -> Transaction:
     """Set the mode for a purpose: guided, land, return or mission."""
     name = guided_name(vehicle.autopilot) if what == "guided" else purpose(what, vehicle.autopilot)
     return set_mode(name, vehicle)
+
+
+def start_mission(vehicle: Telemetry) -> Transaction:
+    """Fly the mission. ArduPilot begins it on the ground with this command alone; its mode AUTO waits for a pilot."""
+    if vehicle.autopilot != ARDUPILOT:
+        return set_mode_for("mission", vehicle)
+    # No first and last item: ArduPilot refuses a range.
+    return Command("mission start", MISSION_START, hint="ArduPilot starts a mission when it has one and is armed")
 
 
 def takeoff(height: float, highest: float, vehicle: Telemetry) -> Transaction:

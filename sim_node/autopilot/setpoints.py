@@ -92,8 +92,6 @@ def place(frame: str, lla: Sequence[float], undulation: float, limits: Limits, h
         raise SetpointRefused(f"place: latitude {latitude:g}, longitude {longitude:g}; needs [-90, 90] and [-180, 180]")
     if home is None:
         raise SetpointRefused("place: no HOME_POSITION received yet, to which limits are relative")
-    if not math.isfinite(undulation):
-        raise SetpointRefused("place: no geoid grid is installed, and no receiver has sent the geoid's height")
     altitude_msl = altitude - undulation
     about = (home.latitude, home.longitude, home.altitude_msl)
     x, y, z = convert_position((latitude, longitude, altitude_msl), Frame.LLA, Frame.NED, about).tolist()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sim_node.autopilot.axes import Quaternion, Vector
 from sim_node.autopilot.pose_stream import PoseStream
+from sim_node.autopilot.status_texts import StatusTexts
 from sim_node.autopilot.timesync import BootClock
-from sim_node.autopilot.topics import FrameNames, Topic
-from sim_node.frames import GeoidUnavailable, InvalidCoordinates, geoid_undulation
+from sim_node.autopilot.topics import Deviations, FrameNames, Topic
+from sim_node.frames import InvalidCoordinates, geoid_undulation
 from sim_node.wire.encoding import encode
 from sim_node.wire.layout import Pack
 
@@ -45,6 +47,14 @@ class Heartbeat:
     system_status: int = 0
 
 
+class _Source(NamedTuple):
+    """A source of a quantity: its rank, its last message (ns), and the last one of the source before (ns)."""
+
+    rank: int
+    received_ns: int
+    floor_ns: int
+
+
 class Telemetry:
     """A vehicle: its frames, its clock, the latest values that several messages need, and where messages go.
 
@@ -54,13 +64,26 @@ class Telemetry:
         system: MAVLink system id.
         frames: Names of the vehicle's frames.
         send: Called with a topic and its message as CDR.
+        static_frame: Called with the name of a frame that is fixed to the vehicle's, and its orientation in that
+            [x, y, z, w], when it becomes known and when it changes.
+        deviations: Standard deviations of what its sensors measured.
 
     Attributes:
         arrival_ns: When the message that is being translated was received (ns, graph's clock).
     """
 
-    def __init__(self, system: int, frames: FrameNames, send: Send) -> None:
+    def __init__(
+        self,
+        system: int,
+        frames: FrameNames,
+        send: Send,
+        static_frame: Callable[[str, Quaternion], None] = lambda child, rotation: None,
+        deviations: Deviations | None = None,
+    ) -> None:
         self.system, self.frames, self.send = system, frames, send
+        self.deviations = deviations or Deviations()
+        self._static_frame = static_frame
+        self._static: dict[str, Quaternion] = {}
         self.clock = BootClock()
         self.poses = PoseStream()
         self.heartbeat: Heartbeat | None = None
@@ -70,19 +93,20 @@ class Telemetry:
         self.force: Vector = (0.0, 0.0, 0.0)
         self.home: Home | None = None
         self.origin: tuple[float, float, float] | None = None
-        self.geoid_missing = False
-        self.texts: dict[int, list[str]] = {}
-        self._gps_undulation: float | None = None
+        self.texts = StatusTexts()
+        # The item of the mission that is flown, and the one that was reached last.
+        self.mission_item: int | None = None
+        self.reached_item: int | None = None
         self._undulations: dict[tuple[int, int], float] = {}
-        self._writers: dict[Topic | tuple[Topic | str | int, ...], Pack] = {}
-        self._sources: dict[str, tuple[int, int]] = {}
+        self._writers: dict[Topic | tuple[Topic | str | float, ...], Pack] = {}
+        self._sources: dict[str, _Source] = {}
 
     @property
     def autopilot(self) -> int:
         """MAV_AUTOPILOT of the last heartbeat; 0 before the first one."""
         return self.heartbeat.autopilot if self.heartbeat else 0
 
-    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: str | int) -> None:
+    def pack(self, topic: Topic, stamp_ns: int, values: Sequence[float], *variant: str | float) -> None:
         """Send a message of a topic with a layout.
 
         Args:
@@ -91,12 +115,23 @@ class Telemetry:
             values: The numbers that the layout expects.
             variant: Further arguments of the layout, after the vehicle's frames.
         """
-        key: Topic | tuple[Topic | str | int, ...] = (topic, *variant) if variant else topic
+        key: Topic | tuple[Topic | str | float, ...] = (topic, *variant) if variant else topic
         write = self._writers.get(key)
         if write is None:
             assert topic.layout is not None
             write = self._writers[key] = topic.layout(self.frames, *variant)
         self.send(topic, write(stamp_ns, values))
+
+    def fix_frame(self, child: str, rotation: Quaternion) -> None:
+        """Announce a frame that is fixed to the vehicle's, unless it is known.
+
+        Args:
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
+        """
+        if self._static.get(child) != rotation:
+            self._static[child] = rotation
+            self._static_frame(child, rotation)
 
     def encode(self, topic: Topic, fields: Mapping[str, Any]) -> None:
         """Send a message of a topic.
@@ -108,7 +143,10 @@ class Telemetry:
         self.send(topic, encode(topic.type.replace("/", "/msg/"), fields))
 
     def best_source(self, quantity: str, rank: int, stamp_ns: int) -> bool:
-        """Return whether a source of a quantity is the best recent one.
+        """Return whether to publish a message of a source of a quantity: of the best recent one, and forward in time.
+
+        Messages of different sources wait for different times in an autopilot. One that is older than what another
+        source has sent is not published, so that stamps do not go back when sources change.
 
         Args:
             quantity: The quantity.
@@ -116,22 +154,16 @@ class Telemetry:
             stamp_ns: The time of the message (ns).
 
         Returns:
-            Whether it is.
+            Whether to publish it.
         """
-        best, last_ns = self._sources.get(quantity, (rank, stamp_ns))
-        if rank > best and 0 <= stamp_ns - last_ns < SOURCE_TIMEOUT_NS:
-            return False
-        self._sources[quantity] = rank, stamp_ns
-        return True
-
-    def learn_undulation(self, altitude_msl: float, altitude_ellipsoid: float) -> None:
-        """Store the difference of both altitudes from a receiver, for use without a geoid grid.
-
-        Args:
-            altitude_msl: Metres above mean sea level.
-            altitude_ellipsoid: Metres above the ellipsoid.
-        """
-        self._gps_undulation = altitude_ellipsoid - altitude_msl
+        before = self._sources.get(quantity)
+        floor_ns = stamp_ns
+        if before is not None and stamp_ns > before.received_ns - SOURCE_TIMEOUT_NS:  # else the clock was set back
+            if rank > before.rank and stamp_ns - before.received_ns < SOURCE_TIMEOUT_NS:
+                return False
+            floor_ns = before.floor_ns if rank == before.rank else max(before.floor_ns, before.received_ns)
+        self._sources[quantity] = _Source(rank, stamp_ns, floor_ns)
+        return stamp_ns >= floor_ns
 
     def ellipsoid_altitude(self, altitude_msl: float, latitude: float, longitude: float) -> float:
         """Convert an altitude above mean sea level to one above the WGS84 ellipsoid.
@@ -142,24 +174,16 @@ class Telemetry:
             longitude: Degrees.
 
         Returns:
-            Metres above the ellipsoid; NaN if neither a geoid grid nor the receiver gives the difference.
+            Metres above the ellipsoid; NaN for a place that is not on Earth.
         """
         cell = round(latitude / _UNDULATION_CELL), round(longitude / _UNDULATION_CELL)
         undulation = self._undulations.get(cell)
         if undulation is None:
-            undulation = self._undulation(latitude, longitude)
+            try:
+                undulation = float(geoid_undulation(latitude, longitude))
+            except InvalidCoordinates:
+                return math.nan
             if len(self._undulations) > 1000:
                 self._undulations.clear()
-            if not self.geoid_missing:
-                self._undulations[cell] = undulation
+            self._undulations[cell] = undulation
         return altitude_msl + undulation
-
-    def _undulation(self, latitude: float, longitude: float) -> float:
-        if not self.geoid_missing:
-            try:
-                return float(geoid_undulation(latitude, longitude))
-            except GeoidUnavailable:
-                self.geoid_missing = True
-            except InvalidCoordinates:
-                return float("nan")
-        return float("nan") if self._gps_undulation is None else self._gps_undulation

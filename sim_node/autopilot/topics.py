@@ -1,15 +1,27 @@
-"""Topics of a vehicle's telemetry: name, type, QoS, frame and unit of each, and the layout of its bytes."""
+"""Names of a vehicle on the graph: the topics of its telemetry with their layouts, its services, its namespace."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from sim_node.registry import Registry, calling_module
 from sim_node.wire import topic as wire
 from sim_node.wire.layout import Pack
 from sim_node.wire.topic import Qos
+from sim_node.world import World
+
+# Services of a vehicle, and what it publishes besides telemetry, below its namespace.
+SERVICES = (
+    *("cmd/arming", "cmd/takeoff", "cmd/land", "cmd/return", "cmd/guided"),
+    *("mission/push", "mission/pull", "mission/clear", "mission/start"),
+)
+RESULTS, WAYPOINTS = "command_result", "mission/waypoints"
+# Beside a simulation, the autopilot's own sensors are published below this name: MAVROS' names (imu/data_raw) are
+# those of the simulated sensors, if these are named as people name them.
+BESIDE_SIMULATION = "autopilot"
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,22 @@ class FrameNames:
         return self.base + "_frd"
 
 
+class Deviations(NamedTuple):
+    """Standard deviations of each axis of what an autopilot's sensors measured, which MAVLink does not carry.
+
+    Attributes:
+        orientation: Of the estimated orientation (rad); 0 if unknown, as for all.
+        rate: Of angular rates (rad/s).
+        force: Of specific forces (m/s²).
+        field: Of the magnetic field (T).
+    """
+
+    orientation: float = 0.0
+    rate: float = 0.0
+    force: float = 0.0
+    field: float = 0.0
+
+
 class Profile(Enum):
     """QoS profiles of topics, as in rclcpp's SensorDataQoS and MAVROS."""
 
@@ -57,6 +85,7 @@ class Topic:
         about: Content and unit.
         layout: For messages that are packed in place: makes a function that packs them, for a vehicle's frames and the
             variant of Telemetry.pack. None for messages that are encoded each time.
+        measured: Whether it is what a sensor of the autopilot measured, and no estimate.
     """
 
     name: str
@@ -65,17 +94,19 @@ class Topic:
     frame: str
     about: str
     layout: Callable[..., Pack] | None = None
+    measured: bool = False
 
-    def below(self, namespace: str) -> wire.Topic:
+    def below(self, namespace: str, sensors: str = "") -> wire.Topic:
         """Return the topic as it is sent below a namespace.
 
         Args:
-            namespace: The namespace; empty for none.
+            namespace: The vehicle's namespace; empty for none.
+            sensors: The namespace of measurements below that; empty for none.
 
         Returns:
             The topic.
         """
-        name = f"{namespace}/{self.name}" if namespace else self.name
+        name = "/".join(part for part in (namespace, sensors if self.measured else "", self.name) if part)
         return wire.Topic(name, self.type.replace("/", "/msg/"), self.profile.value)
 
 
@@ -91,6 +122,8 @@ def topic(
     frame: str,
     about: str,
     layout: Callable[..., Pack] | None = None,
+    *,
+    measured: bool = False,
 ) -> Topic:
     """Register a topic.
 
@@ -101,6 +134,7 @@ def topic(
         frame: Description of the header's frame.
         about: Content and unit.
         layout: See Topic.
+        measured: See Topic.
 
     Returns:
         The topic.
@@ -109,9 +143,32 @@ def topic(
         ValueError: The name is in use.
     """
     module = calling_module()
-    return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout))
+    return TOPICS.add(name, module=module)(Topic(name, type, profile, frame, about, layout, measured))
 
 
-def telemetry_of(vehicle: str) -> tuple[wire.Topic, ...]:
-    """Return all telemetry topics below a vehicle's name, as a bridge publishes them."""
-    return tuple(each.below(f"/{vehicle}") for each in TOPICS.values())
+def telemetry_of(vehicle: str, sensors: str = "") -> tuple[wire.Topic, ...]:
+    """Return all telemetry topics below a vehicle's name, as a bridge publishes them.
+
+    Args:
+        vehicle: The vehicle's namespace.
+        sensors: The namespace of measurements below that; BESIDE_SIMULATION for a bridge beside a simulation.
+
+    Returns:
+        The topics.
+    """
+    return tuple(each.below(f"/{vehicle}", sensors) for each in TOPICS.values())
+
+
+def flown_by_builtin(world: World) -> dict[int, str]:
+    """Return the names of the vehicles with a built-in autopilot, by its instances."""
+    return {
+        vehicle.autopilot.instance: vehicle.name
+        for vehicle in world.vehicles
+        if vehicle.autopilot is not None and vehicle.autopilot.type == "mavlink_builtin"
+    }
+
+
+def is_namespace(name: str) -> bool:
+    """Return whether a name is a valid namespace. The empty name is valid."""
+    plain = name.replace("/", "").replace("_", "")
+    return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())

@@ -13,7 +13,7 @@ from sim_node.autopilot.setpoints import Setpoint
 from sim_node.autopilot.telemetry import ARDUPILOT, Telemetry
 from sim_node.autopilot.transaction import Outgoing, Refusal, Result, Transaction
 from sim_node.autopilot.translation import TRANSLATIONS
-from sim_node.autopilot.translation.state import publish_state
+from sim_node.autopilot.translation.state import publish_overdue_texts, publish_state
 
 SECOND = 1_000_000_000
 REQUEST_PERIOD_NS = 2 * SECOND
@@ -154,6 +154,7 @@ class Vehicle:
             self.connected = False
             self.telemetry.arrival_ns = graph_ns
             publish_state(self.telemetry, connected=False)
+        publish_overdue_texts(self.telemetry, graph_ns)
         for transaction, _ in list(self._active.values()):
             self._send_all(transaction.tick(now_ns), now_ns)
         self._settle(now_ns)

@@ -11,6 +11,7 @@ from sim_node.assembly import assemble
 from sim_node.cli.commands import command
 from sim_node.cli.worlds import add_allow, add_network, add_randomised, drawn, needs_no_seed
 from sim_node.programs.processes import shown
+from sim_node.session.graph_names import clashes
 from sim_node.wire.sensor_topics import lay_out_messages
 from sim_node.world import WorldError, lay_out, load
 from sim_node.world.network import refuse_network
@@ -36,6 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
             refuse_network(world, allowed=arguments.allow_network)
             layout = lay_out(world)
             sensors = len(lay_out_messages(world))
+            if problems := clashes(world):
+                raise WorldError(problems)
         except WorldError as error:  # noqa: PERF203  each file on its own
             faults += len(error.problems)
             print(error, file=sys.stderr)

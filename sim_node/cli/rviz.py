@@ -39,18 +39,22 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _of_world(arguments: argparse.Namespace) -> str:
-    from sim_node.autopilot.topics import telemetry_of
+    from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, telemetry_of
     from sim_node.viewing.rviz import rviz_config, without_display
 
     goes_with(arguments, "a bag", ["chunk_limit"])
     world = assemble(loaded(arguments))
+    beside = flown_by_builtin(world).values()
     for type, topics in without_display(world, prefix=arguments.frame_prefix).items():
         print(f"sim_node: no display for {type} ({', '.join(topics)})", file=sys.stderr)
     return rviz_config(
         world,
         prefix=arguments.frame_prefix,
         namespace=arguments.namespace,
-        telemetry={vehicle: telemetry_of(vehicle) for vehicle in arguments.telemetry},
+        telemetry={
+            vehicle: telemetry_of(vehicle, BESIDE_SIMULATION if vehicle in beside else "")
+            for vehicle in arguments.telemetry
+        },
     )
 
 

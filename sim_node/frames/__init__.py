@@ -13,7 +13,6 @@ from sim_node.frames.conventions import (
     Frame,
     FrameKind,
     FrameMismatch,
-    GeoidUnavailable,
     InvalidCoordinates,
     OriginRequired,
 )
@@ -37,7 +36,6 @@ __all__ = [
     "Frame",
     "FrameKind",
     "FrameMismatch",
-    "GeoidUnavailable",
     "InvalidCoordinates",
     "Orientation",
     "OriginRequired",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sim_node.frames.conventions import GeoidUnavailable, InvalidCoordinates
+from sim_node.frames.conventions import InvalidCoordinates
 from sim_node.geometry.arrays import FloatArray
 
 SEMI_MAJOR_AXIS = 6378137.0  # metres
@@ -29,9 +29,10 @@ _FILE = "egm96-5.pgm"
 def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
     """Return the height of the EGM96 geoid (mean sea level) above the WGS84 ellipsoid.
 
-    The grid has a spacing of 5 arc minutes and is interpolated bilinearly, which stays within 0.14 m of EGM96. EGM96
-    itself is accurate to about 1 m. The grid comes from the PyPI package egm96, or from GeographicLib's file
-    egm96-5.pgm, which MAVROS uses too: in $GEOGRAPHICLIB_GEOID_PATH, $GEOGRAPHICLIB_DATA/geoids or
+    Grids are interpolated bilinearly. The shipped one has a spacing of 15 arc minutes and stays within 1.1 m of EGM96,
+    and within 0.3 m on 99.8 % of the Earth; EGM96 itself is accurate to about 1 m. Finer grids of 5 arc minutes, which
+    stay within 0.14 m, are used if they are installed: the PyPI package egm96, or GeographicLib's file egm96-5.pgm,
+    which MAVROS uses too, in $GEOGRAPHICLIB_GEOID_PATH, $GEOGRAPHICLIB_DATA/geoids or
     [/usr/local]/share/GeographicLib/geoids.
 
     Args:
@@ -42,7 +43,6 @@ def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Float
         Heights in metres, of the broadcast shape; NaN where latitude or longitude is NaN.
 
     Raises:
-        GeoidUnavailable: No grid is installed.
         InvalidCoordinates: A latitude or longitude is out of range.
     """
     latitudes, longitudes = np.broadcast_arrays(
@@ -64,14 +64,7 @@ _Model = Callable[[FloatArray, FloatArray], FloatArray]
 
 @cache
 def _model() -> _Model:
-    for found in (_package(), _file()):
-        if found is not None:
-            return found
-    raise GeoidUnavailable(
-        "altitudes above mean sea level and above the ellipsoid differ by up to 107 m and no geoid model is "
-        f"installed: pip install 'egm96>=0.2' (Python 3.12 or newer), or install GeographicLib's {_FILE}, as MAVROS' "
-        "install_geographiclib_datasets.sh does, and set GEOGRAPHICLIB_GEOID_PATH to its folder"
-    )
+    return _package() or _file() or _shipped()
 
 
 def _package() -> _Model | None:
@@ -87,7 +80,7 @@ def _package() -> _Model | None:
 def _file() -> _Model | None:
     for folder in _folders():
         if (folder / _FILE).is_file():
-            return _PgmGrid(folder / _FILE)
+            return _pgm(folder / _FILE)
     return None
 
 
@@ -99,38 +92,49 @@ def _folders() -> list[Path]:
     return [*folders, Path("/usr/local/share/GeographicLib/geoids"), Path("/usr/share/GeographicLib/geoids")]
 
 
-class _PgmGrid:
-    """A geoid in GeographicLib's file format: a 16-bit PGM image, rows from the north pole, columns eastward from 0.
+def _shipped() -> _Model:
+    """Return the grid that tools/geoid.py made: differences of decimetres along both axes."""
+    with np.load(Path(__file__).parent / "egm96_15.npz") as file:
+        differences = file["differences"]
+    return _Grid(differences.cumsum(axis=1, dtype=np.int32).cumsum(axis=0, dtype=np.int32), 0.0, 0.1)
+
+
+def _pgm(path: Path) -> _Grid:
+    """Return a geoid in GeographicLib's file format: a 16-bit PGM image.
 
     Format: https://geographiclib.sourceforge.io/C++/doc/geoid.html#geoidformat
     """
-
-    def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            header: dict[str, str] = {}
-            magic = file.readline().strip()
+    with path.open("rb") as file:
+        header: dict[str, str] = {}
+        magic = file.readline().strip()
+        line = file.readline()
+        while line.startswith(b"#"):
+            key, _, value = line[1:].decode("ascii", "replace").strip().partition(" ")
+            header[key] = value
             line = file.readline()
-            while line.startswith(b"#"):
-                key, _, value = line[1:].decode("ascii", "replace").strip().partition(" ")
-                header[key] = value
-                line = file.readline()
-            shape = line.split()
-            depth = file.readline().strip()
-            if magic != b"P5" or depth != b"65535" or len(shape) != 2 or not {"Offset", "Scale"} <= header.keys():
-                raise ValueError(f"{path}: not a geoid in GeographicLib's PGM format")
-            self._columns, self._rows = int(shape[0]), int(shape[1])
-            self._pixels: Any = np.memmap(
-                path, dtype=">u2", mode="r", offset=file.tell(), shape=(self._rows, self._columns)
-            )
-        self._offset, self._scale = float(header["Offset"]), float(header["Scale"])
+        shape = line.split()
+        depth = file.readline().strip()
+        if magic != b"P5" or depth != b"65535" or len(shape) != 2 or not {"Offset", "Scale"} <= header.keys():
+            raise ValueError(f"{path}: not a geoid in GeographicLib's PGM format")
+        rows, columns = int(shape[1]), int(shape[0])
+        pixels = np.memmap(path, dtype=">u2", mode="r", offset=file.tell(), shape=(rows, columns))
+    return _Grid(pixels, float(header["Offset"]), float(header["Scale"]))
+
+
+class _Grid:
+    """Heights offset + scale * pixels (m): rows from the north pole to the south pole, columns eastward from 0."""
+
+    def __init__(self, pixels: npt.NDArray[Any], offset: float, scale: float) -> None:
+        self._pixels, self._offset, self._scale = pixels, offset, scale
 
     def __call__(self, latitudes: FloatArray, longitudes: FloatArray) -> FloatArray:
-        down = (90.0 - latitudes) * ((self._rows - 1) / 180.0)
-        along = np.mod(longitudes, 360.0) * (self._columns / 360.0)
-        row = np.minimum(down.astype(np.int64), self._rows - 2)
+        rows, columns = self._pixels.shape
+        down = (90.0 - latitudes) * ((rows - 1) / 180.0)
+        along = np.mod(longitudes, 360.0) * (columns / 360.0)
+        row = np.minimum(down.astype(np.int64), rows - 2)
         column = along.astype(np.int64)
         v, u = down - row, along - column
-        west, east = column % self._columns, (column + 1) % self._columns
+        west, east = column % columns, (column + 1) % columns
         above = (1.0 - u) * self._pixels[row, west] + u * self._pixels[row, east]
         below = (1.0 - u) * self._pixels[row + 1, west] + u * self._pixels[row + 1, east]
         return np.asarray(self._offset + self._scale * ((1.0 - v) * above + v * below))
@@ -168,7 +172,6 @@ def convert_altitude(
         Altitudes in metres above `target`.
 
     Raises:
-        GeoidUnavailable: No geoid model is installed.
         InvalidCoordinates: A latitude or longitude is out of range.
         TypeError: `source` or `target` is not a VerticalDatum.
     """
@@ -194,7 +197,6 @@ def altitude_ellipsoid(altitude_msl: npt.ArrayLike, latitude: npt.ArrayLike, lon
         Metres above the ellipsoid.
 
     Raises:
-        GeoidUnavailable: No geoid model is installed.
         InvalidCoordinates: A latitude or longitude is out of range.
     """
     return convert_altitude(altitude_msl, VerticalDatum.MEAN_SEA_LEVEL, VerticalDatum.ELLIPSOID, latitude, longitude)
@@ -212,7 +214,6 @@ def altitude_msl(altitude_ellipsoid: npt.ArrayLike, latitude: npt.ArrayLike, lon
         Metres above mean sea level.
 
     Raises:
-        GeoidUnavailable: No geoid model is installed.
         InvalidCoordinates: A latitude or longitude is out of range.
     """
     return convert_altitude(

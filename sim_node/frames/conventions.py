@@ -27,10 +27,6 @@ class InvalidCoordinates(ValueError):
     """Numbers that are not a position on Earth, such as a latitude beyond a pole or a point at Earth's centre."""
 
 
-class GeoidUnavailable(RuntimeError):
-    """A conversion between heights above the ellipsoid and mean sea level needs a geoid model; none is installed."""
-
-
 def checked_origin(origin: npt.ArrayLike | None, source: Frame, target: Frame) -> tuple[float, float, float]:
     """Return `origin` as three floats.
 

@@ -275,7 +275,6 @@ class Altitude:
             The converted altitude.
 
         Raises:
-            GeoidUnavailable: No geoid model is installed.
             InvalidCoordinates: A latitude or longitude is out of range.
         """
         return Altitude(convert_altitude(self.values, self.datum, datum, latitude, longitude), datum)

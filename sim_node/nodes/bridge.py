@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import time
 from collections import deque
@@ -12,21 +13,24 @@ from typing import TYPE_CHECKING, Any
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Identity
-from sim_node.autopilot.topics import Topic
+from sim_node.autopilot.prepare import prepare
+from sim_node.autopilot.topics import TOPICS, Deviations, Topic
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
-from sim_node.nodes.bridge_parameters import SPECS, connections, naming, playback
+from sim_node.nodes.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
 from sim_node.nodes.parameters import SPECS as SIMULATION
 from sim_node.nodes.parameters import declare, refuse_unknown
-from sim_node.nodes.publishers import Publishers
+from sim_node.nodes.publishers import Publishers, load_type_support, message_class
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
-from sim_node.nodes.vehicle_commands import VehicleCommands, VehicleMissions
+from sim_node.nodes.vehicle_commands import SERVICE_TYPES, VehicleCommands, VehicleMissions
 from sim_node.nodes.vehicle_setpoints import VehicleSetpoints
 from sim_node.nodes.vehicle_topics import VehiclePublishers, VehicleTf
+from sim_node.wire.tf_sink import TF
 from sim_node.wire.topic import Outlet, Tee
 
 if TYPE_CHECKING:
@@ -70,6 +74,7 @@ class BridgeNode(LoopNode):
             timesync=values["timesync"],
             heartbeat_timeout=values["heartbeat_timeout"],
             max_vehicles=values["max_vehicles"],
+            deviations=Deviations(*(values[name] for name in DEVIATIONS)),
         )
         simulated = bool(self.get_parameter("use_sim_time").value)
         self._graph_ns = self._clock_ns if simulated else time.time_ns
@@ -82,6 +87,12 @@ class BridgeNode(LoopNode):
             graph_ns=self._graph_ns,
         )
         self.bridge.every(1.0 / values["tf_rate"], self._stream_tf)
+        # Not in the loop, which must never wait for a disk.
+        prepare()
+        load_type_support(message_class(type) for type in (TF.type, *(topic.type for topic in TOPICS.values())))
+        load_type_support(SERVICE_TYPES)
+        # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
+        inspect.getmodule(inspect.currentframe())
         graph = Publishers(self)
         recorder = recorder_of(self, values) if values["record"] else None
         self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)
@@ -110,15 +121,14 @@ class BridgeNode(LoopNode):
         """
         system = vehicle.system
         frames = vehicle.telemetry.frames
-        self._topics[system] = VehiclePublishers(self._outlet, self.naming.name(system), self._graph_ns)
+        self._topics[system] = VehiclePublishers(
+            self._outlet, self.naming.name(system), self.naming.sensors, self._graph_ns
+        )
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.publish_static(self._graph_ns())
         self._new.append(vehicle)
         self._new_guard.trigger()
-        self.get_logger().info(
-            f"system {system} at {vehicle.route.name}: topics below {self.naming.name(system) or '/'}"
-        )
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
         """Publish a message of a vehicle.
@@ -129,6 +139,16 @@ class BridgeNode(LoopNode):
             data: The message as CDR.
         """
         self._topics[system].send(topic, data)
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Publish a frame that is fixed to a vehicle's.
+
+        Args:
+            system: The vehicle's system id.
+            child: The name of the frame.
+            rotation: Its orientation in the vehicle's frame (FLU), [x, y, z, w].
+        """
+        self._tf[system].publish_fixed(child, rotation, self._graph_ns())
 
     def warn(self, text: str) -> None:
         """Log a warning.
@@ -162,6 +182,8 @@ class BridgeNode(LoopNode):
             return
         vehicle = self._new.popleft()
         name = self.naming.name(vehicle.system)
+        # Not in the loop: rclpy takes milliseconds to find out which line logs.
+        self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommands(self, self.bridge, vehicle, name)
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sim_node.autopilot.topics import BESIDE_SIMULATION, flown_by_builtin, is_namespace
 from sim_node.autopilot.vehicle_co_simulator import missing
 from sim_node.world import World, WorldError
 
@@ -25,7 +26,6 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         return ()
     # Imported here, so that worlds without autopilots run without pymavlink.
     from sim_node.nodes.bridge import BridgeNode
-    from sim_node.nodes.bridge_parameters import is_namespace
 
     names = {instance + 1: name for instance, name in flown.items() if is_namespace(name)}
     parameters = {
@@ -34,6 +34,7 @@ def bridges_for(world: World, prefix: str, *, use_sim_time: bool) -> tuple[Bridg
         "map_frame": world.fixed_frame,
         "odom_frame": prefix + "{name}/odom",
         "base_frame": prefix + "{name}/base_link",
+        "sensor_namespace": BESIDE_SIMULATION,
         "tf_parent": "none",
         "use_sim_time": use_sim_time,
         # Recording arguments of the process are for the simulation.
@@ -51,15 +52,6 @@ def parameters_beside(world: World) -> tuple[str, ...]:
     except ImportError as error:
         raise WorldError([missing(vehicle, error) for vehicle in world.vehicles if vehicle.autopilot]) from None
     return tuple(SPECS)
-
-
-def flown_by_builtin(world: World) -> dict[int, str]:
-    """Return the names of the vehicles with a built-in autopilot, by its instances."""
-    return {
-        vehicle.autopilot.instance: vehicle.name
-        for vehicle in world.vehicles
-        if vehicle.autopilot is not None and vehicle.autopilot.type == "mavlink_builtin"
-    }
 
 
 def keys_of(world: World) -> dict[str, Path]:

@@ -91,8 +91,6 @@ class BridgeDiagnostics:
             ("clock jumps", clock.events.jumps),
             ("reboots", clock.events.reboots),
         ]
-        if telemetry.geoid_missing:
-            values.append(("geoid", "no grid: altitudes above the ellipsoid come from the receiver, or are NaN"))
         return self._status(f"vehicle {vehicle.system}", level, message, values)
 
     def _since(self, key: object, received: int, lost: int) -> tuple[int, int]:

@@ -15,7 +15,7 @@ from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.signing import MODES, Signing, SigningFault, signing_of
 from sim_node.autopilot.tlog import Playback
-from sim_node.autopilot.topics import FrameNames
+from sim_node.autopilot.topics import FrameNames, is_namespace
 from sim_node.nodes.parameters import RECORD, ParameterFault, ParameterSpec
 
 TF_PARENTS = ("map", "odom", "none")
@@ -32,6 +32,11 @@ SPECS: dict[str, ParameterSpec] = {
     "component_id": ParameterSpec(191, "Our own MAVLink component id.", fixed=True, low=1, high=255),
     "vehicle_name": ParameterSpec("vehicle{id}", "Namespace of a vehicle's topics; {id} is its system id.", fixed=True),
     "vehicle_names": ParameterSpec("", "Names of individual system ids, as in 1=drone,2=tower.", fixed=True),
+    "sensor_namespace": ParameterSpec(
+        "",
+        "Namespace of the autopilot's own sensors below the vehicle's, as in autopilot; empty for MAVROS' names.",
+        fixed=True,
+    ),
     "map_frame": ParameterSpec("map", "Frame of local positions; {name} is the vehicle's name.", fixed=True),
     "odom_frame": ParameterSpec("{name}/odom", "Frame of odometry without a known heading.", fixed=True),
     "base_frame": ParameterSpec("{name}/base_link", "Frame of the vehicle.", fixed=True),
@@ -48,6 +53,18 @@ SPECS: dict[str, ParameterSpec] = {
     "setpoint_rate": ParameterSpec(20.0, "How often a setpoint is repeated (Hz).", fixed=True, low=2.0, high=100.0),
     "stream_rate": ParameterSpec(
         50.0, "Rate of the messages to request from ArduPilot (Hz); 0.0 requests none.", fixed=True, low=0.0, high=400.0
+    ),
+    "orientation_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/data's orientation (rad); 0.0: unknown.", True, 0.0, 10.0
+    ),
+    "angular_velocity_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of angular rates in imu (rad/s); 0.0: unknown.", True, 0.0, 100.0
+    ),
+    "linear_acceleration_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of specific forces in imu (m/s²); 0.0: unknown.", True, 0.0, 1000.0
+    ),
+    "magnetic_stdev": ParameterSpec(
+        0.0, "Standard deviation of each axis of imu/mag's field (T); 0.0: unknown.", True, 0.0, 1.0
     ),
     "timesync": ParameterSpec(True, "Request the time of autopilots, ten times a second.", fixed=True),
     "heartbeat_timeout": ParameterSpec(
@@ -75,6 +92,8 @@ SPECS: dict[str, ParameterSpec] = {
     ),
 }
 SPECS |= RECORD
+# In the order of autopilot.topics.Deviations.
+DEVIATIONS = ("orientation_stdev", "angular_velocity_stdev", "linear_acceleration_stdev", "magnetic_stdev")
 
 
 @dataclass(frozen=True)
@@ -85,6 +104,7 @@ class Naming:
     map: str
     odom: str
     base: str
+    sensors: str
     special: Mapping[int, str]
 
     def name(self, system: int) -> str:
@@ -99,10 +119,14 @@ class Naming:
         )
 
 
+_NAMES = ("vehicle_name", "map_frame", "odom_frame", "base_frame", "sensor_namespace")
+
+
 def naming(values: Mapping[str, Any]) -> Naming:
     """Make the names from the parameters. Raises ParameterFault for invalid ones."""
     special = _special(values["vehicle_names"])
-    result = Naming(values["vehicle_name"], values["map_frame"], values["odom_frame"], values["base_frame"], special)
+    vehicle, map_, odom, base, sensors = (values[key] for key in _NAMES)
+    result = Naming(vehicle, map_, odom, base, sensors, special)
     for parameter in ("map_frame", "odom_frame", "base_frame"):
         name = values[parameter].replace("{name}", result.name(1)).replace("{id}", "1")
         why = names.fault(name)
@@ -112,13 +136,9 @@ def naming(values: Mapping[str, Any]) -> Naming:
         raise ParameterFault(
             f"parameter vehicle_name: found {values['vehicle_name']!r}; a namespace has letters, digits, _ and /"
         )
+    if not is_namespace(sensors):
+        raise ParameterFault(f"parameter sensor_namespace: found {sensors!r}; a namespace has letters, digits, _ and /")
     return result
-
-
-def is_namespace(name: str) -> bool:
-    """Return whether a name is a valid namespace. The empty name is valid."""
-    plain = name.replace("/", "").replace("_", "")
-    return not name or (plain.isascii() and plain.isalnum() and not name[0].isdigit())
 
 
 def _special(text: str) -> dict[int, str]:

@@ -6,23 +6,20 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 from rclpy.clock import ClockChange, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.task import Future
-from rclpy.time import Time
 
+from sim_node.nodes.buffer_core import BufferCore
 from sim_node.nodes.do_transform import transformer
 from sim_node.nodes.graph_clock import nanoseconds
-from sim_node.nodes.tf2_conversions import as_tf2, from_message, to_message
-from sim_node.tree import TransformError, TransformTree
+from sim_node.tree import TransformTree
 
 _AT_ONCE = Duration()
-_IDENTITY = np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
-class Buffer:
+class Buffer(BufferCore):
     """Stores and looks up transforms. A drop-in replacement for tf2_ros.Buffer.
 
     Times are rclpy.time.Time or builtin_interfaces/Time, zero for the latest. Invalid transforms raise
@@ -47,45 +44,13 @@ class Buffer:
         tree: TransformTree | None = None,
     ) -> None:
         seconds = 10.0 if cache_time is None else nanoseconds(cache_time) / 1e9
-        self.tree = tree or TransformTree(
-            seconds, nanoseconds(tolerance) / 1e9, static_patterns=static_patterns, detect_jumps=True
-        )
-        self._authorities: dict[str, str] = {}
+        slack = nanoseconds(tolerance) / 1e9
+        super().__init__(tree or TransformTree(seconds, slack, static_patterns=static_patterns, detect_jumps=True))
         self._jumps: Any = None
         self._node: Node | None = None
         if node is not None:
             self.follow(node)
             self._serve_frames(node)
-
-    # Storing
-
-    def set_transform(self, transform: Any, authority: str) -> None:
-        """Store a transform.
-
-        Args:
-            transform: A TransformStamped.
-            authority: The name of its sender, for all_frames_as_yaml.
-
-        Raises:
-            InvalidArgumentException: The transform is invalid.
-        """
-        self._set(transform, authority, static=False)
-
-    def set_transform_static(self, transform: Any, authority: str) -> None:
-        """Store a transform that is valid at all times.
-
-        Args:
-            transform: A TransformStamped.
-            authority: The name of its sender, for all_frames_as_yaml.
-
-        Raises:
-            InvalidArgumentException: The transform is invalid.
-        """
-        self._set(transform, authority, static=True)
-
-    def clear(self) -> None:
-        """Drop all but static transforms."""
-        self.tree.clear()
 
     def follow(self, node: Node) -> None:
         """Drop later transforms when a node's clock jumps back, and wake its executor when a future is done.
@@ -131,29 +96,6 @@ class Buffer:
             self.can_transform(target_frame, source_frame, time, timeout)
         return self.lookup_transform_core(target_frame, source_frame, time)
 
-    def lookup_transform_core(self, target_frame: str, source_frame: str, time: Any) -> Any:
-        """Return the transform as lookup_transform does, without waiting.
-
-        Args:
-            target_frame: The frame to transform into.
-            source_frame: The frame of the data.
-            time: When; zero for the latest.
-
-        Returns:
-            A TransformStamped.
-
-        Raises:
-            TransformException: As lookup_transform does.
-        """
-        stamp = nanoseconds(time)
-        if target_frame == source_frame:
-            return to_message(target_frame, source_frame, stamp or self._newest(target_frame), _IDENTITY)
-        try:
-            at, pose = self.tree.lookup_stamped(target_frame, source_frame, stamp or None)
-        except TransformError as error:
-            raise as_tf2(error) from error
-        return to_message(target_frame, source_frame, at or 0, pose)
-
     def lookup_transform_full(
         self,
         target_frame: str,
@@ -183,32 +125,6 @@ class Buffer:
             self.can_transform_full(target_frame, target_time, source_frame, source_time, fixed_frame, timeout)
         return self.lookup_transform_full_core(target_frame, target_time, source_frame, source_time, fixed_frame)
 
-    def lookup_transform_full_core(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
-    ) -> Any:
-        """Return the transform as lookup_transform_full does, without waiting.
-
-        Args:
-            target_frame: The frame to transform into.
-            target_time: The time of the target.
-            source_frame: The frame of the data.
-            source_time: The time of the data.
-            fixed_frame: A frame that does not move between the two times.
-
-        Returns:
-            A TransformStamped.
-
-        Raises:
-            TransformException: As lookup_transform does.
-        """
-        at, until = nanoseconds(source_time), nanoseconds(target_time)
-        try:
-            pose = self.tree.lookup_full(target_frame, until or None, source_frame, at or None, fixed_frame)
-            stamp = until or self.tree.latest_common_time(target_frame, fixed_frame) or 0
-        except TransformError as error:
-            raise as_tf2(error) from error
-        return to_message(target_frame, source_frame, stamp, pose)
-
     def can_transform(
         self,
         target_frame: str,
@@ -232,21 +148,6 @@ class Buffer:
         self._wait(lambda: self._can(target_frame, source_frame, time), timeout)
         answer = self.can_transform_core(target_frame, source_frame, time)
         return answer if return_debug_tuple else answer[0]
-
-    def can_transform_core(self, target_frame: str, source_frame: str, time: Any) -> tuple[bool, str]:
-        """Return whether lookup_transform would succeed now.
-
-        Args:
-            target_frame: The frame to transform into.
-            source_frame: The frame of the data.
-            time: When; zero for the latest.
-
-        Returns:
-            (bool, reason).
-        """
-        if self._can(target_frame, source_frame, time):
-            return True, ""
-        return _outcome(lambda: self.lookup_transform_core(target_frame, source_frame, time))
 
     def can_transform_full(
         self,
@@ -276,26 +177,6 @@ class Buffer:
         self._wait(lambda: self._can_full(*arguments), timeout)
         answer = self.can_transform_full_core(*arguments)
         return answer if return_debug_tuple else answer[0]
-
-    def can_transform_full_core(
-        self, target_frame: str, target_time: Any, source_frame: str, source_time: Any, fixed_frame: str
-    ) -> tuple[bool, str]:
-        """Return whether lookup_transform_full would succeed now.
-
-        Args:
-            target_frame: The frame to transform into.
-            target_time: The time of the target.
-            source_frame: The frame of the data.
-            source_time: The time of the data.
-            fixed_frame: A frame that does not move between the two times.
-
-        Returns:
-            (bool, reason).
-        """
-        arguments = (target_frame, target_time, source_frame, source_time, fixed_frame)
-        return (
-            (True, "") if self._can_full(*arguments) else _outcome(lambda: self.lookup_transform_full_core(*arguments))
-        )
 
     # Asynchronous lookups
 
@@ -419,71 +300,6 @@ class Buffer:
         )
         return _converted(transformer(type(object_stamped))(object_stamped, transform), new_type)
 
-    # The tree
-
-    def get_latest_common_time(self, target_frame: str, source_frame: str) -> Any:
-        """Return the latest time for which the transform between two frames is available.
-
-        Args:
-            target_frame: One frame.
-            source_frame: The other frame.
-
-        Returns:
-            An rclpy Time; zero if all frames between them are static.
-
-        Raises:
-            TransformException: As lookup_transform does.
-        """
-        try:
-            return Time(nanoseconds=self.tree.latest_common_time(target_frame, source_frame) or 0)
-        except TransformError as error:
-            raise as_tf2(error) from error
-
-    def all_frames_as_string(self) -> str:
-        """Return a line per frame with its parent."""
-        known = (frame for frame in self.tree.describe() if frame.parent)
-        return "".join(f"Frame {frame.name} exists with parent {frame.parent}.\n" for frame in known)
-
-    def all_frames_as_yaml(self) -> str:
-        """Return the frames with the keys that tf2's tools read."""
-        lines = []
-        for frame in self.tree.describe():
-            if frame.parent is None:
-                continue
-            static = frame.kind != "dynamic"
-            oldest, newest = (0, 0) if static else (frame.oldest_ns or 0, frame.newest_ns or 0)
-            rate = frame.stored / max((newest - oldest) / 1e9, 1e-4)
-            lines += [
-                f"{frame.name}: ",
-                f"  parent: '{frame.parent}'",
-                f"  broadcaster: '{self._authorities.get(frame.name, 'default_authority')}'",
-                f"  rate: {rate:.3f}",
-                f"  most_recent_transform: {newest / 1e9:.6f}",
-                f"  oldest_transform: {oldest / 1e9:.6f}",
-                f"  buffer_length: {(newest - oldest) / 1e9:.3f}",
-            ]
-        return "".join(f"{line}\n" for line in lines) or "[]"
-
-    def _allFramesAsDot(self) -> str:  # noqa: N802
-        return self.tree.as_dot()
-
-    def _frameExists(self, frame_id: str) -> bool:  # noqa: N802
-        return frame_id in self.tree
-
-    def _getFrameStrings(self) -> list[str]:  # noqa: N802
-        return list(self.tree.frames)
-
-    def _set(self, transform: Any, authority: str, static: bool) -> None:
-        parent, child, stamp, pose = from_message(transform)
-        try:
-            self.tree.set_transform(parent, child, stamp, pose, static)
-        except TransformError as error:
-            raise as_tf2(error) from error
-        self._authorities[child.removeprefix("/")] = authority
-
-    def _newest(self, frame: str) -> int:
-        return (self.tree.latest_common_time(frame, frame) or 0) if frame in self.tree else 0
-
     def _wait(self, is_ready: Callable[[], bool], timeout: Any) -> None:
         if timeout is _AT_ONCE:
             return
@@ -493,13 +309,6 @@ class Buffer:
             ready.wait(max(nanoseconds(timeout), 0) / 1e9)
         finally:
             wait.cancel()
-
-    def _can(self, target: str, source: str, time: Any) -> bool:
-        return target == source or self.tree.can_lookup(target, source, nanoseconds(time) or None)
-
-    def _can_full(self, target: str, target_time: Any, source: str, source_time: Any, fixed: str) -> bool:
-        there, back = nanoseconds(source_time) or None, nanoseconds(target_time) or None
-        return self.tree.can_lookup(fixed, source, there) and self.tree.can_lookup(target, fixed, back)
 
     def _future(self, is_ready: Callable[[], bool], look_up: Callable[[], Any]) -> Any:
         future = Future()
@@ -529,16 +338,6 @@ class Buffer:
             return response
 
         self._service = node.create_service(FrameGraph, "tf2_frames", answer)
-
-
-def _outcome(look_up: Callable[[], Any]) -> tuple[bool, str]:
-    try:
-        look_up()
-    except Exception as error:
-        if not isinstance(error.__cause__, TransformError):
-            raise
-        return False, str(error)
-    return True, ""
 
 
 def _converted(message: Any, new_type: Any) -> Any:

@@ -76,6 +76,12 @@ SHARED_MEMORY = Path("/dev/shm")
 # Bytes that are free in shared memory, and the profiles for that much or more: every participant takes a segment of its
 # own, whose size (MB) is in the name. Where there is less, Fast DDS keeps to the 0.5 MB that it takes by itself.
 _ROOM = ((1 << 30, "_64mb"), (32 << 20, "_8mb"))
+# For discovery on this machine only, the profiles that receive UDP on the loopback interface.
+_LOCAL = "_local"
+_LOOPBACK_FLAGS = Path("/sys/class/net/lo/flags")
+_IFF_UP = 1
+# Distributions without ROS_AUTOMATIC_DISCOVERY_RANGE: there, discovery goes by multicast on all interfaces.
+_WITHOUT_RANGE = ("foxy", "galactic", "humble")
 # A segment of Fast DDS has a lock file beside it, which its process holds locked (flock) as long as it lives.
 _SEGMENT_LOCK = re.compile(r"((?:fastrtps|fastdds)_[0-9a-f]{16})_el")
 # A process that has just created a lock file may not have locked it yet.
@@ -87,7 +93,8 @@ def prepare(profiles: str = "fastdds") -> None:
 
     Logs get a folder that can be written. Shared memory of processes that were killed is removed. Without a ROS 2 set
     up, discovery keeps to this machine. Fast DDS announces this process often and has room for pictures (see
-    config/dds); other middlewares do not read that.
+    config/dds), and receives on the loopback interface only where discovery keeps to this machine; other middlewares do
+    not read that.
 
     Args:
         profiles: Which files in config/dds Fast DDS 2 reads; Fast DDS 3 has other names for what the other files set.
@@ -100,7 +107,20 @@ def prepare(profiles: str = "fastdds") -> None:
     if folder and not any(os.environ.get(name) for name in _PROFILE_FILES) and not os.path.exists(_PROFILE_IN_FOLDER):
         room = next((suffix for least, suffix in _ROOM if free_bytes(SHARED_MEMORY) >= least), "")
         for name, file in zip(_PROFILE_FILES, (profiles, "fastdds"), strict=True):
-            os.environ[name] = str(folder / "config" / "dds" / f"{file}{room}.xml")
+            os.environ[name] = str(folder / "config" / "dds" / f"{file}{room}{_LOCAL if _stays_here() else ''}.xml")
+
+
+def _stays_here() -> bool:
+    """Return whether discovery finds peers on this machine only, and the loopback interface is there for them."""
+    elsewhere = ("ROS_LOCALHOST_ONLY", "ROS_STATIC_PEERS", "ROS_DISCOVERY_SERVER")
+    if os.environ.get("ROS_AUTOMATIC_DISCOVERY_RANGE", "").upper() != "LOCALHOST":
+        return False
+    if any(os.environ.get(name) for name in elsewhere) or os.environ.get("ROS_DISTRO") in _WITHOUT_RANGE:
+        return False
+    try:
+        return bool(int(_LOOPBACK_FLAGS.read_text(encoding="ascii"), 16) & _IFF_UP)
+    except (OSError, ValueError):
+        return False
 
 
 def remove_stale_segments(folder: Path = SHARED_MEMORY) -> int:

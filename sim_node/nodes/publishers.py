@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from geometry_msgs.msg import TransformStamped
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, HistoryPolicy, LivelinessPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.type_support import check_for_type_support
 from tf2_msgs.msg import TFMessage
 
 from sim_node.geometry.arrays import FloatArray
@@ -96,6 +97,12 @@ def message_class(type: str) -> Any:
     """Return the class of package/Name or package/msg/Name."""
     package, *_, name = type.split("/")
     return getattr(importlib.import_module(f"{package}.msg"), name)
+
+
+def load_type_support(types: Iterable[Any]) -> None:
+    """Import the type support of message and service classes, which creating the first publisher of each would do."""
+    for type in types:
+        check_for_type_support(type)
 
 
 def _without_variance(publish: Callable[[bytes], None]) -> Send:

@@ -11,7 +11,8 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 
-from sim_node.nodes.bridge_beside import bridges_for, flown_by_builtin, parameters_beside
+from sim_node.autopilot.topics import flown_by_builtin
+from sim_node.nodes.bridge_beside import bridges_for, parameters_beside
 from sim_node.nodes.diagnostics import Diagnostics
 from sim_node.nodes.parameters import SPECS, declare, refuse_unknown
 from sim_node.nodes.publishers import Publishers, typed

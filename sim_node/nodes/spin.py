@@ -90,6 +90,8 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
                 overrides(command_line), [each.get_fully_qualified_name() for each in (node, *node.beside)]
             ):
                 print(f"warning: {line}", file=sys.stderr, flush=True)
+            # What was made so far stays: each search for cycles in it would stop all threads for 0.1 s.
+            gc.freeze()
             spin(node, interrupt)
         finally:
             node.destroy_node()

@@ -15,23 +15,23 @@ from std_srvs.srv import SetBool, Trigger
 
 from sim_node.autopilot import commands, setpoints
 from sim_node.autopilot.bridge import Bridge
-from sim_node.autopilot.commands import set_mode_for
+from sim_node.autopilot.commands import start_mission
 from sim_node.autopilot.goto import Goto
 from sim_node.autopilot.mission import Clear, Download, Upload, as_json, read_plan
 from sim_node.autopilot.mission.plan import as_messages, fence_messages, from_messages, rally_messages
 from sim_node.autopilot.mission.transfer import FENCE, RALLY
 from sim_node.autopilot.setpoints import SetpointRefused
-from sim_node.autopilot.topics import Profile
+from sim_node.autopilot.topics import RESULTS, WAYPOINTS, Profile
 from sim_node.autopilot.transaction import Refusal, Result, Transaction
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_parameters import limits_of
 from sim_node.nodes.publishers import profile
 from sim_node.world import WorldError
 
-RESULT = "command_result"
 GOTO = "goto"
+SERVICE_TYPES = (SetBool, Trigger)
 
-# Makes a transaction; called in the bridge's thread.
+# Makes a transaction; called in the executor's thread, because reading a mission may take a while.
 Make = Callable[[], Transaction]
 
 
@@ -44,7 +44,7 @@ class VehicleCommands:
     def __init__(self, node: Node, bridge: Bridge, vehicle: Vehicle, name: str) -> None:
         self._node, self._bridge, self._vehicle = node, bridge, vehicle
         self._prefix = f"{name}/" if name else ""
-        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULT, profile(Profile.RELIABLE.value))
+        self._results = node.create_publisher(DiagnosticStatus, self._prefix + RESULTS, profile(Profile.RELIABLE.value))
         telemetry = vehicle.telemetry
         self.serve(SetBool, "cmd/arming", lambda request: commands.arm(request.data), engages=True)
         self.serve(Trigger, "cmd/takeoff", lambda request: self._takeoff(self._value("takeoff_height")))
@@ -75,12 +75,14 @@ class VehicleCommands:
             if not engages:
                 self._vehicle.stream.stop()
                 self._vehicle.cancel(Goto.key, "cancelled by another command", now_ns)
-            transaction = make()
-            if transaction.result is None and transaction.key == Goto.key:
+            if isinstance(transaction, Goto):
                 self._vehicle.cancel(Goto.key, "cancelled by another goto", now_ns)
-            transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
+                if self._vehicle.route.accepts_commands:
+                    self._vehicle.stream.set(transaction.setpoint, GOTO)
             self._vehicle.begin(transaction, ended, now_ns)
 
+        transaction = make()
+        transaction.report = lambda text: self.report(transaction.name, Result(True, text), done=False)
         self._bridge.post(act)
         return future
 
@@ -114,7 +116,7 @@ class VehicleCommands:
         return commands.takeoff(height, limits_of(self._node).height, self._vehicle.telemetry)
 
     def _goto(self, message: PoseStamped) -> Transaction:
-        telemetry, vehicle = self._vehicle.telemetry, self._vehicle
+        telemetry = self._vehicle.telemetry
         p, q = message.pose.position, message.pose.orientation
         rotation = (q.x, q.y, q.z, q.w)
         if not any(rotation):
@@ -130,8 +132,6 @@ class VehicleCommands:
             )
         except SetpointRefused as refusal:
             return Refusal(GOTO, str(refusal))
-        if vehicle.route.accepts_commands:
-            vehicle.stream.set(setpoint, GOTO)
         return Goto(setpoint, telemetry, self._value("goto_tolerance"))
 
     def _value(self, name: str) -> Any:
@@ -147,10 +147,10 @@ class VehicleMissions:
     def __init__(self, node: Node, vehicle: Vehicle, name: str, commands: VehicleCommands) -> None:
         self._node, self._vehicle, self._commands = node, vehicle, commands
         prefix = f"{name}/" if name else ""
-        self._waypoints = node.create_publisher(String, prefix + "mission/waypoints", profile(Profile.LATCHED.value))
+        self._waypoints = node.create_publisher(String, prefix + WAYPOINTS, profile(Profile.LATCHED.value))
         commands.serve(Trigger, "mission/push", lambda request: self._push(), engages=True)
         commands.serve(Trigger, "mission/clear", lambda request: Clear(), engages=True)
-        commands.serve(Trigger, "mission/start", lambda request: set_mode_for("mission", vehicle.telemetry))
+        commands.serve(Trigger, "mission/start", lambda request: start_mission(vehicle.telemetry))
         commands.subscribe(
             String, "mission/upload", lambda message: self._upload(message.data, "mission"), engages=True
         )

@@ -6,27 +6,31 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Topic
 from sim_node.frames import Frame
 from sim_node.frames.axes import rotation
 from sim_node.geometry.arrays import FloatArray
-from sim_node.wire.tf_sink import TF, TF_STATIC, serialised
+from sim_node.wire.tf_sink import TF, TF_STATIC, SendPoses, serialised
 from sim_node.wire.topic import Outlet, Send
 
 
 class VehiclePublishers:
-    """Publishes serialised messages on the topics below a vehicle's name. now_ns: the graph's clock."""
+    """Publishes serialised messages on the topics below a vehicle's name.
 
-    def __init__(self, outlet: Outlet, name: str, now_ns: Callable[[], int]) -> None:
-        self._outlet, self._name, self._now_ns = outlet, name, now_ns
+    sensors: namespace of measurements below that. now_ns: the graph's clock.
+    """
+
+    def __init__(self, outlet: Outlet, name: str, sensors: str, now_ns: Callable[[], int]) -> None:
+        self._outlet, self._name, self._sensors, self._now_ns = outlet, name, sensors, now_ns
         self._sends: dict[Topic, Send] = {}
 
     def send(self, topic: Topic, data: bytes) -> None:
         """Publish a message."""
         send = self._sends.get(topic)
         if send is None:
-            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name))
+            send = self._sends[topic] = self._outlet.advertise(topic.below(self._name, self._sensors))
         send(self._now_ns(), data)
 
 
@@ -45,7 +49,9 @@ class VehicleTf:
             parents.append(frames.odom)
             children.append(frames.odom + "_ned")
             turns.append(turns[0])
-        advertise = serialised(outlet)
+        self._advertise = advertise = serialised(outlet)
+        self._base = frames.base
+        self._fixed: dict[str, SendPoses] = {}
         self._still = advertise(TF_STATIC, parents, children)
         self._still_poses: FloatArray = np.zeros((len(parents), 7))
         self._still_poses[:, 3:] = turns
@@ -56,6 +62,13 @@ class VehicleTf:
     def publish_static(self, stamp_ns: int) -> None:
         """Publish the static frames."""
         self._still(stamp_ns, self._still_poses)
+
+    def publish_fixed(self, child: str, rotation: Quaternion, stamp_ns: int) -> None:
+        """Publish a frame that is fixed to base_link. A publisher of its own latches it beside the others."""
+        send = self._fixed.get(child)
+        if send is None:
+            send = self._fixed[child] = self._advertise(TF_STATIC, [self._base], [child])
+        send(stamp_ns, np.array([[0.0, 0.0, 0.0, *rotation]]))
 
     def stream(self, at_ns: int, ahead_ns: int) -> None:
         """Publish the pose at a time, if telemetry is available and it has not been published."""

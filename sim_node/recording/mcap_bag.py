@@ -16,7 +16,7 @@ from sim_node.recording.mcap_chunk import Block, BrokenChunk, RawMessage, block_
 from sim_node.recording.mcap_layout import McapLayout, NoIndex, indexed
 from sim_node.recording.mcap_records import MAGIC, Record, RecordFile, parsed
 from sim_node.recording.mcap_scan import chunk_damage, scanned
-from sim_node.recording.qos import profiles
+from sim_node.recording.qos import all_profiles, profiles
 
 _ALL_TIMES = (0, 2**64)
 _time = itemgetter(1)
@@ -183,7 +183,7 @@ def _topics(layout: McapLayout) -> tuple[dict[int, int], tuple[BagTopic, ...]]:
                 channel.topic, type_name, count, offered, definition, type_hash, channel.message_encoding
             )
         else:
-            qos = (*known.qos, *(one for one in offered if one not in known.qos))
+            qos = all_profiles(known.qos, offered)
             found[key] = BagTopic(**{**vars(known), "count": known.count + count, "qos": qos})
     keys = sorted(found)
     places = {key: place for place, key in enumerate(keys)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -84,6 +85,12 @@ DEFAULTS = {"tf": TF, "tf_static": TF_STATIC, "clock": CLOCK, "robot_description
 DEPTH = 1000
 # Depth of latched topics for which the bag has none; rosbag2 leaves it out.
 LATCHED_DEPTH = 10
+
+
+def all_profiles(one: tuple[Qos, ...], other: tuple[Qos, ...]) -> tuple[Qos, ...]:
+    """Return the profiles of both; of equal ones, as many as the longer list has: each is of another publisher."""
+    more = Counter(other) - Counter(one)
+    return (*one, *more.elements())
 
 
 def offer(topic: BagTopic) -> Qos:

@@ -10,12 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.channels import RecordedTopic
 from sim_node.recording.definitions import Definition, definition_of
 from sim_node.recording.mcap_file import Entry
 from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached
-from sim_node.recording.writer import BagFull, BagWriter, Batch, RecordedTopic, size_of
+from sim_node.recording.writer import BagFull, BagWriter, Batch, size_of
 from sim_node.wire.topic import Qos, Send, Topic
 
 # Maximum number of bytes waiting for the disk.

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from mcap.records import Channel
 from mcap.writer import CompressionType, Writer
 
 from sim_node.recording.bag import Bag, BagError, BagTopic
 from sim_node.recording.decompression import MAX_BYTES
 from sim_node.recording.mcap_bag import McapBag
+from sim_node.recording.mcap_layout import McapLayout
 from sim_node.recording.mcap_records import CHUNK, HEADER
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
 from sim_node.recording.metadata import write as write_metadata
 from sim_node.recording.opening import open_bag
+from sim_node.recording.qos import profiles
 
 # Called with the number of messages written so far.
 Progress = Callable[[int], None]
@@ -78,13 +81,16 @@ def _write(source: Path, folder: Path, part: Path, progress: Progress, max_bytes
             file = _File(f"{folder.name}_{number}.mcap", done, progress)
             with (part / file.name).open("wb") as stream:
                 if isinstance(source_file, McapBag):
-                    file.copy_records(source_file, stream, bag.decompressed)
+                    file.copy_records(source_file, bag.topics, stream, bag.decompressed)
                 else:
                     file.copy_messages(source_file, stream, bag.decompressed)
             files.append(file)
         done.damage += bag.damage
-        topics = [(_information(topic), done.counts[topic.name]) for topic in bag.topics]
-        write_metadata(part, BagInformation([file.information() for file in files], topics))
+        topics: Counter[TopicInformation] = Counter()
+        for file in files:
+            topics.update(file.topics)  # also those without messages
+        rows = sorted(topics.items(), key=lambda row: row[0].name)
+        write_metadata(part, BagInformation([file.information() for file in files], rows))
     with open_bag(part) as whole:
         if whole.count != done.counts.total() or whole.damage:
             raise BagError(f"{folder}: the repaired bag cannot be read, nothing is kept: {whole.damage[:1]}")
@@ -97,11 +103,13 @@ class _File:
     def __init__(self, name: str, done: Repaired, progress: Progress) -> None:
         self.name = name
         self.count = 0
+        # Messages by what each channel says of its topic: metadata.yaml has the same entries.
+        self.topics: dict[TopicInformation, int] = {}
         self.start_ns, self.end_ns = 2**63 - 1, 0
         self._done, self._progress = done, progress
 
-    def copy_records(self, bag: McapBag, stream: BinaryIO, plain: Plain) -> None:
-        """Copy all records of an MCAP file, messages in file order."""
+    def copy_records(self, bag: McapBag, topics: Sequence[BagTopic], stream: BinaryIO, plain: Plain) -> None:
+        """Copy all records of an MCAP file, messages in file order. topics: those of the whole bag."""
         layout = bag.layout
         writer = Writer(stream, compression=_compression(bag))
         writer.start(layout.profile or "ros2")
@@ -114,6 +122,11 @@ class _File:
                 channel.topic, channel.message_encoding, schemas.get(channel.schema_id, 0), channel.metadata
             )
             for number, channel in sorted(layout.channels.items())
+        }
+        hashes = {topic.name: topic.type_hash for topic in topics}
+        about = {
+            number: self._entry(_of_channel(channel, layout, hashes.get(channel.topic, "")))
+            for number, channel in layout.channels.items()
         }
         for place in layout.attachments:
             attachment = bag.attachment(place)
@@ -131,7 +144,7 @@ class _File:
                     whole = plain(topic, time_ns, data)
                     if whole is not None:
                         writer.add_message(channels[channel], time_ns, whole, publish_ns, sequence)
-                        self._add(topic, time_ns)
+                        self._add(about[channel], time_ns)
         writer.finish()
 
     def copy_messages(self, bag: Bag, stream: BinaryIO, plain: Plain) -> None:
@@ -139,22 +152,28 @@ class _File:
         writer = Writer(stream)
         writer.start("ros2")
         channels = [_channel(writer, topic) for topic in bag.topics]
+        about = [self._entry(_information(topic)) for topic in bag.topics]
         for topic, time_ns, data in bag.messages():
             name = bag.topics[topic].name
             whole = plain(name, time_ns, data)
             if whole is not None:
                 writer.add_message(channels[topic], time_ns, whole, time_ns)
-                self._add(name, time_ns)
+                self._add(about[topic], time_ns)
         writer.finish()
 
     def information(self) -> FileInformation:
         """Return its entry in metadata.yaml."""
         return FileInformation(self.name, self.start_ns if self.count else 0, self.end_ns, self.count)
 
-    def _add(self, topic: str, time_ns: int) -> None:
+    def _entry(self, topic: TopicInformation) -> TopicInformation:
+        self.topics.setdefault(topic, 0)
+        return topic
+
+    def _add(self, topic: TopicInformation, time_ns: int) -> None:
         self.count += 1
+        self.topics[topic] += 1
         self.start_ns, self.end_ns = min(self.start_ns, time_ns), max(self.end_ns, time_ns)
-        self._done.counts[topic] += 1
+        self._done.counts[topic.name] += 1
         if self.count % _PROGRESS_EVERY == 0:
             self._progress(self._done.counts.total())
 
@@ -175,6 +194,12 @@ def _channel(writer: Writer, topic: BagTopic) -> int:
     schema = writer.register_schema(topic.type, encoding, topic.definition.encode())
     metadata = {"offered_qos_profiles": qos_text(topic.qos), "topic_type_hash": topic.type_hash}
     return int(writer.register_channel(topic.name, topic.encoding, schema, metadata))
+
+
+def _of_channel(channel: Channel, layout: McapLayout, type_hash: str) -> TopicInformation:
+    schema, metadata = layout.schemas.get(channel.schema_id), channel.metadata
+    offered, type_hash = profiles(metadata.get("offered_qos_profiles")), metadata.get("topic_type_hash") or type_hash
+    return TopicInformation(channel.topic, schema.name if schema else "", offered, type_hash)
 
 
 def _information(topic: BagTopic) -> TopicInformation:

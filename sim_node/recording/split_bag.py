@@ -11,6 +11,7 @@ from operator import attrgetter
 from sim_node.recording.bag import Bag, BagAttachment, BagMessage, BagTopic
 from sim_node.recording.decompression import BrokenContent
 from sim_node.recording.metadata import Metadata
+from sim_node.recording.qos import all_profiles
 
 # Maximum number of skipped messages listed one by one.
 _MAX_REPORTED = 100
@@ -143,7 +144,7 @@ def _together(one: BagTopic, other: BagTopic) -> BagTopic:
     return replace(
         one,
         count=one.count + other.count,
-        qos=(*one.qos, *(qos for qos in other.qos if qos not in one.qos)),
+        qos=all_profiles(one.qos, other.qos),
         definition=one.definition or other.definition,
         type_hash=one.type_hash or other.type_hash,
     )

@@ -7,18 +7,16 @@ import struct
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
-from sim_node.recording.definitions import Definition
+from sim_node.recording.channels import Channels, Offer, RecordedTopic
 from sim_node.recording.mcap_file import Entry, McapFile
-from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation, qos_text
+from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library
-from sim_node.wire.topic import Qos
 
 # Approximate memory overhead of a message.
 _OVERHEAD = 120
@@ -57,21 +55,6 @@ class BagFull(Exception):
     """The bag has reached its size limit; the message gives the reason."""
 
 
-@dataclass(frozen=True)
-class RecordedTopic:
-    """A topic of the bag. type: package/msg/Name; offered: QoS of each of its publishers."""
-
-    name: str
-    type: str
-    definition: Definition
-    offered: tuple[Qos, ...]
-
-    @property
-    def latched(self) -> int:
-        """How many of its messages late subscribers receive."""
-        return sum(qos.depth for qos in self.offered if qos.latched)
-
-
 class BagWriter:
     """Writes one bag in batches of one instant each; `topics` count from 1.
 
@@ -96,8 +79,9 @@ class BagWriter:
         self._latched: dict[int, deque[bytes]] = {}
         self._done: list[FileInformation] = []
         self._done_bytes = 0
-        self._totals: dict[int, int] = {}
+        self._totals: dict[Offer, int] = {}
         self._file: McapFile | None = None
+        self._channels: Channels | None = None
         self._file_start_ns = 0
         self._flushed_ns: int | None = None
         self._last_ns: int | None = None
@@ -178,6 +162,7 @@ class BagWriter:
         file = self._file = McapFile(
             self.folder / name, self._settings.compression, library(), durable=self._settings.durable
         )
+        self._channels = Channels(file)
         self._file_start_ns = time_ns
         start_ns = entries[0][1] if entries else time_ns
         attached = [each for each in self._attached if each.everywhere or not self._done]
@@ -185,27 +170,20 @@ class BagWriter:
             raise self._full()
         for each in attached:
             file.attach(each.name, each.media_type, each.data, start_ns)
-        self._declare(file)
+        self._channels.declare(self.topics)
         self._write_metadata()
         latched = [(number, start_ns, data) for number, kept in self._latched.items() for data in kept]
         # A reader of the file gets the latched messages before any other.
         self._put([*latched, *sorted(entries, key=lambda entry: not self.topics[entry[0] - 1].latched)])
 
-    def _declare(self, file: McapFile) -> None:
-        """Declare the topics that the file does not have yet."""
-        for topic in self.topics[len(file.counts) :]:
-            text, type_hash = topic.definition
-            schema = file.schema(topic.type, "ros2msg", text.encode())
-            offered = qos_text(topic.offered)
-            file.channel(topic.name, schema, {"offered_qos_profiles": offered, "topic_type_hash": type_hash})
-
     def _put(self, entries: list[Entry]) -> None:
         assert self._file is not None
+        assert self._channels is not None
         fitting = self._fitting(self._file, entries) if self._settings.max_bytes else entries
-        self._declare(self._file)
+        self._channels.declare(self.topics)
         self._remember(fitting)
         try:
-            self._file.write(fitting)
+            self._file.write(self._channels.numbered(fitting))
         except struct.error:
             early = min(time_ns for _, time_ns, _ in fitting)
             raise BagError(f"{self.folder}: bag times must not be negative, found {early / 1e9:g} s") from None
@@ -245,15 +223,17 @@ class BagWriter:
     def _end(self) -> None:
         file = self._file
         assert file is not None
+        assert self._channels is not None
         file.flush()
-        about = BagInformation([_information(file)], self._topics_with(file.counts), self._custom)
+        counts = self._channels.counts()
+        about = BagInformation([_information(file)], self._topics_with(counts), self._custom)
         file.metadata("rosbag2", {"serialized_metadata": about.record()})
         file.finish()
         self._file = None
         self._done.append(_information(file))
         self._done_bytes += file.size
-        for number, count in file.counts.items():
-            self._totals[number] = self._totals.get(number, 0) + count
+        for offer, count in counts.items():
+            self._totals[offer] = self._totals.get(offer, 0) + count
         self._write_metadata()
 
     def _write_metadata(self) -> None:
@@ -261,11 +241,16 @@ class BagWriter:
         files = self._done if self._file is None else [*self._done, _information(self._file)]
         metadata.write(self.folder, BagInformation(files, self._topics_with(self._totals), self._custom))
 
-    def _topics_with(self, counts: Mapping[int, int]) -> list[tuple[TopicInformation, int]]:
-        return [
-            (TopicInformation(topic.name, topic.type, topic.offered, topic.definition.type_hash), counts.get(number, 0))
-            for number, topic in enumerate(self.topics, 1)
-        ]
+    def _topics_with(self, counts: Mapping[Offer, int]) -> list[tuple[TopicInformation, int]]:
+        """Return an entry for each channel that differs: rosbags leaves out channels without an entry equal to them."""
+        written = {offer.number for offer in counts}
+        all_offers = [*counts, *(Offer(n, topic.offered) for n, topic in enumerate(self.topics, 1) if n not in written)]
+        found = []
+        for offer in sorted(all_offers, key=lambda offer: offer.number):
+            topic = self.topics[offer.number - 1]
+            about = TopicInformation(topic.name, topic.type, offer.offered, topic.definition.type_hash)
+            found.append((about, counts.get(offer, 0)))
+        return found
 
 
 def refuse_existing(folder: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sim_node.autopilot.ports import with_free_instances
 from sim_node.autopilot.vehicle_co_simulator import VehicleCoSimulator, attach_autopilots
 from sim_node.programs import Supervisor
-from sim_node.programs.processes import supervised
+from sim_node.programs.processes import programs_of, supervised
 from sim_node.recording.settings import Settings
 from sim_node.session.errors import needing
 from sim_node.session.publishing import Publishing, published
@@ -139,6 +139,8 @@ class Session:
         with ExitStack() as opened:
             simulation = self.simulation
             opened.callback(simulation.close)
+            if self._processes:
+                programs_of(self.world)  # reports a missing program before any port is opened
             self.autopilots = attach_autopilots(simulation, self._report, network=self._network)
             self.recorder = self._make_recorder()
             sinks, self.clock = published(self._publishing, self.recorder)

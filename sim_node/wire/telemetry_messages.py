@@ -28,20 +28,43 @@ def _layout(type: str, **fields: Any) -> MessageLayout:
     return MessageLayout(type, fields)
 
 
-def imu_with_attitude(frame_id: str) -> Pack:
-    """sensor_msgs/Imu; values: orientation (4), angular rate (3), specific force (3)."""
-    return _packed("sensor_msgs/msg/Imu", frame_id, "orientation", "angular_velocity", "linear_acceleration")
+def imu_with_attitude(frame_id: str, orientation: float = 0.0, rate: float = 0.0, force: float = 0.0) -> Pack:
+    """sensor_msgs/Imu; values: orientation (4), angular rate (3), specific force (3).
+
+    orientation, rate, force: standard deviations of each axis (rad, rad/s, m/s²); 0 if unknown.
+    """
+    known = {"orientation_covariance": _diagonal(orientation), **_inertial_covariances(rate, force)}
+    changing = ("orientation", "angular_velocity", "linear_acceleration")
+    return _packed("sensor_msgs/msg/Imu", frame_id, *changing, **known)
 
 
-def imu_raw(frame_id: str) -> Pack:
-    """sensor_msgs/Imu without an orientation; values: angular rate (3), specific force (3)."""
+def imu_raw(frame_id: str, rate: float = 0.0, force: float = 0.0) -> Pack:
+    """sensor_msgs/Imu without an orientation; values: angular rate (3), specific force (3).
+
+    rate, force: standard deviations of each axis (rad/s, m/s²); 0 if unknown.
+    """
     unknown = {"orientation": _IDENTITY, "orientation_covariance": _NOT_MEASURED}
-    return _packed("sensor_msgs/msg/Imu", frame_id, "angular_velocity", "linear_acceleration", **unknown)
+    known = _inertial_covariances(rate, force)
+    return _packed("sensor_msgs/msg/Imu", frame_id, "angular_velocity", "linear_acceleration", **unknown, **known)
 
 
-def magnetic_field(frame_id: str) -> Pack:
-    """sensor_msgs/MagneticField; values: the field (3), T."""
-    return _packed("sensor_msgs/msg/MagneticField", frame_id, "magnetic_field")
+def magnetic_field(frame_id: str, deviation: float = 0.0) -> Pack:
+    """sensor_msgs/MagneticField; values: the field (3), T. deviation: of each axis (T); 0 if unknown."""
+    covariance = {"magnetic_field_covariance": _diagonal(deviation)}
+    return _packed("sensor_msgs/msg/MagneticField", frame_id, "magnetic_field", **covariance)
+
+
+def _inertial_covariances(rate: float, force: float) -> dict[str, tuple[float, ...]]:
+    return {
+        "angular_velocity_covariance": _diagonal(rate),
+        "linear_acceleration_covariance": _diagonal(force),
+    }
+
+
+def _diagonal(deviation: float) -> tuple[float, ...]:
+    """Return a covariance (9) with equal variances of all axes."""
+    variance = deviation * deviation
+    return (variance, 0.0, 0.0, 0.0, variance, 0.0, 0.0, 0.0, variance)
 
 
 def fluid_pressure(frame_id: str) -> Pack:

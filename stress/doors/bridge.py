@@ -11,6 +11,7 @@ from typing import Any
 
 from rclpy.serialization import deserialize_message
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.codec import frame_bytes
@@ -45,6 +46,10 @@ class Listener:
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
         """Nothing is made for it."""
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        """Its name is that of an orientation, whatever was sent."""
+        assert len(child) < 100, child
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
         """It has to be a message of its type."""

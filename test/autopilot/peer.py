@@ -16,6 +16,7 @@ from waiting import PATIENCE
 
 ARDUPILOT, PX4 = 3, 12
 COPTER_MODES = {"STABILIZE": 0, "AUTO": 3, "GUIDED": 4, "LOITER": 5, "RTL": 6, "LAND": 9}
+MISSION_START = 300
 HOME = (47.397742, 8.545594, 488.0)
 
 
@@ -42,7 +43,7 @@ class CoSimulator:
         self.sent = 0
         self._address = ("127.0.0.1", port)
         self._wish: list[float] | None = None
-        self._uploading = self._type = 0
+        self._uploading = self._type = self._text = 0
         self._uploaded: dict[int, Any] = {}
         self._changed = threading.Condition()
         self._stopping = False
@@ -106,7 +107,7 @@ class CoSimulator:
                 self._tell()
 
     def _fly(self) -> None:
-        if self._wish is not None and self.mode == COPTER_MODES["GUIDED"]:
+        if self._wish is not None and self.mode in (COPTER_MODES["GUIDED"], COPTER_MODES["AUTO"]):
             way = [b - a for a, b in zip(self.position, self._wish, strict=True)]
             length = math.hypot(*way)
             step = min(length, self.speed * self.period)
@@ -169,19 +170,35 @@ class CoSimulator:
             return
         self.send(self.mav.mission_request_int_encode(255, 191, seq, self._type))
 
+    def _say(self, words: str) -> None:
+        """In chunks of 50 bytes, if it does not fit in one."""
+        data = words.encode()
+        if len(data) <= 50:
+            if data:
+                self.send(self.mav.statustext_encode(4, data))
+            return
+        self._text = self._text % 65535 + 1
+        for chunk, start in enumerate(range(0, len(data) + 1, 50)):
+            self.send(self.mav.statustext_encode(4, data[start : start + 50], self._text, chunk))
+
     def _command(self, message: Any) -> None:
         command = message.command
         if self.drop_commands[command]:
             self.drop_commands[command] -= 1
             return
         result, words = self.refuse.get(command, (0, ""))
-        if words:
-            self.send(self.mav.statustext_encode(4, words.encode()))
+        if command == MISSION_START and not (self.armed and self.mission):
+            result = 4  # MAV_RESULT_FAILED, without a word: GCS_MAVLINK_Copter::handle_MAV_CMD_MISSION_START
+        self._say(words)
         if result == 0 and command == 400:
             self.armed = message.param1 == 1.0
         elif result == 0 and command == 176:
             main, sub = int(message.param2), int(message.param3)
             self.mode = main << 16 | sub << 24 if self.autopilot == PX4 else main
+        elif result == 0 and command == MISSION_START:
+            # In mode AUTO alone ArduCopter waits on the ground: nothing has set its auto_armed.
+            self.mode = COPTER_MODES["AUTO"]
+            self._wish = [self.position[0], self.position[1], -self.mission[1].z]
         elif result == 0 and command == 22:
             self._wish = [self.position[0], self.position[1], -message.param7]
         self.send(self.mav.command_ack_encode(command, result))

@@ -10,6 +10,7 @@ from typing import Any
 
 from waiting import PATIENCE
 
+from sim_node.autopilot.axes import Quaternion
 from sim_node.autopilot.bridge import Bridge
 from sim_node.autopilot.bridge_settings import BridgeSettings
 from sim_node.autopilot.connection import Connection, Identity
@@ -29,6 +30,7 @@ class Running:
             [Connection(endpoint_of(url), identity, signing) for url in urls], self, settings, identity
         )
         self.messages: dict[tuple[int, str], list[tuple[float, bytes]]] = {}
+        self.frames: dict[str, Quaternion] = {}
         self.complaints: list[str] = []
         self.news: list[str] = []
         self.failure: BaseException | None = None
@@ -55,6 +57,11 @@ class Running:
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
         with self._changed:
+            self._changed.notify_all()
+
+    def static_frame(self, system: int, child: str, rotation: Quaternion) -> None:
+        with self._changed:
+            self.frames[child] = rotation
             self._changed.notify_all()
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:

@@ -31,6 +31,8 @@ from sim_node.autopilot.links import EndpointFault, endpoint_of
 from sim_node.autopilot.links.endpoint import MAX_READS
 from sim_node.autopilot.links.tcp import Tcp
 from sim_node.autopilot.links.udp import UdpEndpoint
+from sim_node.autopilot.mission import Upload, read_plan
+from sim_node.autopilot.mission.plan import as_messages
 from sim_node.autopilot.setpoints import Limits
 from sim_node.autopilot.tlog import Playback, read_tlog
 from sim_node.autopilot.vehicle import Vehicle
@@ -81,6 +83,40 @@ def test_a_vehicle_is_found_and_told_of() -> None:
         autopilot.wait_for(lambda: autopilot.of("HEARTBEAT"), what="our heartbeat")
         beat = autopilot.of("HEARTBEAT")[0]
         assert (beat.get_srcSystem(), beat.get_srcComponent(), beat.autopilot) == (255, 191, 8)
+
+
+def test_a_mission_takes_ardupilot_off_from_the_ground() -> None:
+    port, url = udpin()
+    with running(url) as bridge, peer(port) as autopilot:
+        refused = bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry))
+        assert refused == (False, "failed: ArduPilot starts a mission when it has one and is armed", None)
+        plan = read_plan("frame: enu\nitems: [{type: takeoff, height: 3}, {type: return}]", "m")
+        home = bridge.wait_for(lambda: bridge.vehicle().telemetry.home)
+        assert bridge.ask(lambda vehicle: Upload(as_messages(plan, home, 3))).ok
+        assert bridge.ask(lambda vehicle: commands.arm(True)).ok
+        assert bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry)) == (True, "accepted", None)
+        autopilot.wait_for(lambda: autopilot.position[2] == pytest.approx(-3.0), what="takeoff")
+        [*_, start] = [each for each in autopilot.of("COMMAND_LONG") if each.command == 300]
+        assert (start.param1, start.param2) == (0.0, 0.0), "ArduPilot refuses a first or last item"
+
+
+def test_px4_flies_a_mission_in_its_mode() -> None:
+    """Its MISSION_START would arm, too."""
+    port, url = udpin()
+    with running(url) as bridge, peer(port, autopilot=PX4) as autopilot:
+        assert bridge.ask(lambda vehicle: commands.start_mission(vehicle.telemetry)).ok
+        assert not autopilot.armed
+        assert autopilot.mode == 4 << 16 | 4 << 24
+
+
+def test_a_long_reason_is_joined_from_its_chunks() -> None:
+    """PX4's texts end in a tab."""
+    port, url = udpin()
+    reason = "Preflight Fail: the third magnetometer differs from the first one by more than it may\t"
+    with running(url) as bridge, peer(port, autopilot=PX4) as autopilot:
+        autopilot.refuse[400] = (1, reason)
+        refused = bridge.ask(lambda vehicle: commands.arm(True))
+        assert refused == (False, f"temporarily rejected: {reason.strip()}", None)
 
 
 def test_arming_modes_and_takeoff() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import socket
 import subprocess
 import sys
@@ -105,10 +106,10 @@ def test_a_run_starts_an_autopilot_with_the_key_of_its_world(tmp_path: Path) -> 
                 assert process.poll() is None
                 return heard(ground)
 
-            receiver = mavlink.MAVLink(None)
-            receiver.signing.secret_key = KEY
+            # https://mavlink.io/en/guide/message_signing.html; pymavlink's dialect lacks some of the messages.
             for frame in until(frames, "frames of the autopilot", poll_s=0.1):
-                assert receiver.decode(bytearray(frame)).get_signed()
+                assert frame[2] & 1
+                assert frame[-6:] == hashlib.sha256(KEY + frame[:-6]).digest()[:6]
         finally:
             process.terminate()
             process.wait()

@@ -220,7 +220,6 @@ def test_a_place_on_earth_counts_from_mean_sea_level_for_the_autopilot() -> None
         ("earth", (97.0, 8.0, 460.0), 48.0, "needs \\[-90, 90\\]"),
         ("earth", (47.02, 8.0, 460.0), 48.0, "limit_distance is 1000 m"),
         ("earth", (47.0, 8.0, 600.0), 48.0, "152.0 m above home; limit_height"),
-        ("earth", (47.0, 8.0, 460.0), math.nan, "no geoid grid is installed"),
     ],
 )
 def test_a_place_that_cannot_be_flown_to_is_refused(

@@ -15,6 +15,8 @@ from geometry_msgs.msg import (
     TwistStamped,
     TwistWithCovarianceStamped,
 )
+from hypothesis import given
+from hypothesis import strategies as st
 from nav_msgs.msg import Odometry
 from pymavlink.dialects.v20 import all as mavlink
 from rclpy.serialization import deserialize_message
@@ -34,8 +36,9 @@ from std_msgs.msg import Bool, Float64, String, UInt16, UInt16MultiArray
 from sim_node.autopilot.modes import mode_name
 from sim_node.autopilot.parser import Parser
 from sim_node.autopilot.telemetry import ARDUPILOT, PX4, Heartbeat, Telemetry
-from sim_node.autopilot.topics import TOPICS, FrameNames
+from sim_node.autopilot.topics import TOPICS, Deviations, FrameNames
 from sim_node.autopilot.translation import TRANSLATIONS
+from sim_node.autopilot.translation.state import publish_overdue_texts
 from sim_node.nodes.publishers import message_class
 
 ARRIVAL = 1_700_000_000_000_000_000
@@ -57,9 +60,10 @@ TYPES = {
 class Heard:
     """A vehicle, and the messages that came of what it was given."""
 
-    def __init__(self, autopilot: int = ARDUPILOT) -> None:
+    def __init__(self, autopilot: int = ARDUPILOT, deviations: Deviations | None = None) -> None:
         self.messages: dict[str, list[Any]] = {}
-        self.vehicle = Telemetry(1, FrameNames(), self._send)
+        self.frames: dict[str, Any] = {}
+        self.vehicle = Telemetry(1, FrameNames(), self._send, self.frames.__setitem__, deviations)
         self.vehicle.heartbeat = Heartbeat(autopilot=autopilot, type=2)
         self.vehicle.arrival_ns = ARRIVAL
 
@@ -143,6 +147,116 @@ def test_a_better_source_silences_the_others_while_it_speaks() -> None:
     assert "imu/data_raw" in heard.give(later)
 
 
+def test_a_late_message_of_another_source_does_not_overtake() -> None:
+    """PX4's SCALED_PRESSURE waits longer than its HIGHRES_IMU: stamps went back by up to 76 ms."""
+    heard = Heard(PX4)
+    assert "imu/static_pressure" in heard.give(highres(time_usec=1_100_000))
+    late = mavlink.MAVLink_scaled_pressure_message(1024, 955.0, 0.0, 2000)
+    assert not heard.give(late)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0, 1, 2]), st.integers(0, 3_000_000_000), st.integers(0, 500_000_000)), max_size=60
+    )
+)
+def test_stamps_of_a_quantity_never_go_back(sent: list[tuple[int, int, int]]) -> None:
+    """Messages come at increasing times, each with a delay of its source's; only a clock that is set back goes back."""
+    vehicle, now, latest = Heard().vehicle, 10**12, [0, 0, 0]
+    published: list[int] = []
+    for rank, pause, delay in sent:
+        now += pause
+        stamp = latest[rank] = max(latest[rank], now - delay)  # each source's own messages are in order
+        if vehicle.best_source("imu", rank, stamp):
+            published.append(stamp)
+    assert published == sorted(published)
+
+
+def test_a_clock_that_is_set_back_is_followed() -> None:
+    vehicle = Heard().vehicle
+    assert vehicle.best_source("imu", 0, 10**12)
+    assert vehicle.best_source("imu", 1, 10**12 - 60 * 10**9)
+
+
+def test_deviations_become_covariances_and_unknown_ones_stay_zero() -> None:
+    """sensor_msgs/Imu: zeros are unknown, -1 in the orientation's first entry is no orientation."""
+    heard = Heard(deviations=Deviations(orientation=0.1, rate=0.02, force=0.3, field=4e-7))
+    got = heard.give(highres(xmag=0.2))
+    np.testing.assert_allclose(got["imu/data_raw"][0].angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+    np.testing.assert_allclose(got["imu/data_raw"][0].linear_acceleration_covariance, 0.09 * np.eye(3).ravel())
+    assert got["imu/data_raw"][0].orientation_covariance[0] == -1.0
+    np.testing.assert_allclose(got["imu/mag"][0].magnetic_field_covariance, 1.6e-13 * np.eye(3).ravel())
+    data = heard.give(mavlink.MAVLink_attitude_quaternion_message(1000, 1.0, 0, 0, 0, 0, 0, 0))["imu/data"][0]
+    np.testing.assert_allclose(data.orientation_covariance, 0.01 * np.eye(3).ravel())
+    np.testing.assert_allclose(data.angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+    np.testing.assert_allclose(data.linear_acceleration_covariance, 0.09 * np.eye(3).ravel())
+    assert not Heard().give(highres(xmag=0.2))["imu/mag"][0].magnetic_field_covariance.any()
+
+
+def distance(orientation: int, sensor: int = 0, quaternion: Any = (0.0, 0.0, 0.0, 0.0)) -> Any:
+    return mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, sensor, orientation, 0, 0.1, 0.1, quaternion)
+
+
+@pytest.mark.parametrize(
+    ("orientation", "name", "along"),
+    [(0, "forward", (1, 0, 0)), (2, "right", (0, -1, 0)), (4, "back", (-1, 0, 0)), (6, "left", (0, 1, 0)),
+     (24, "up", (0, 0, 1)), (25, "down", (0, 0, -1)), (1, "yaw_45", (0.5**0.5, -(0.5**0.5), 0)),
+     (39, "pitch_315", (0.5**0.5, 0, -(0.5**0.5)))],
+)  # fmt: skip
+def test_a_distance_sensor_looks_along_x_of_its_own_frame(
+    orientation: int, name: str, along: tuple[float, float, float]
+) -> None:
+    """Yaw is clockwise and pitch up in MAVLink; x forward, y left, z up in ROS (REP 103, REP 117)."""
+    heard = Heard()
+    [got] = heard.give(distance(orientation))["distance_sensor"]
+    assert got.range == pytest.approx(1.5)
+    assert got.header.frame_id == f"base_link_distance_{name}"
+    np.testing.assert_allclose(
+        Rotation.from_quat(heard.frames[got.header.frame_id]).apply([1.0, 0.0, 0.0]), along, atol=1e-7
+    )
+
+
+def test_every_orientation_of_mavlink_has_its_frame() -> None:
+    """scipy's intrinsic ZYX is the oracle; FRD and FLU differ by half a turn about x."""
+    half = Rotation.from_euler("x", 180, degrees=True)
+    names = set()
+    for number, entry in mavlink.enums["MAV_SENSOR_ORIENTATION"].items():
+        if number >= 100:
+            continue
+        words = entry.name.removeprefix("MAV_SENSOR_ROTATION_").split("_")
+        angles = {axis: float(angle) for axis, angle in zip(words[::2], words[1::2], strict=False)}
+        frd = Rotation.from_euler("ZYX", [angles.get(axis, 0.0) for axis in ("YAW", "PITCH", "ROLL")], degrees=True)
+        heard = Heard()
+        [got] = heard.give(distance(number))["distance_sensor"]
+        names.add(got.header.frame_id)
+        found = Rotation.from_quat(heard.frames[got.header.frame_id])
+        assert (found.inv() * (half * frd * half)).magnitude() < 1e-7, entry.name
+    assert len(names) == 41
+
+
+def test_a_distance_sensor_may_state_its_own_orientation() -> None:
+    heard = Heard()
+    x, y, z, w = Rotation.from_euler("y", -30, degrees=True).as_quat()  # 30 degrees down, FRD
+    heard.give(distance(100, 3, (w, x, y, z)))
+    looks = Rotation.from_quat(heard.frames["base_link_distance_custom_3"]).apply([1.0, 0.0, 0.0])
+    np.testing.assert_allclose(looks, [math.cos(math.radians(30)), 0.0, -0.5], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("message", "frame"),
+    [
+        (distance(57), "base_link_distance_57"),
+        (distance(100), "base_link_distance_custom_0"),
+        (distance(100, 2, (math.nan, 0.0, 0.0, 0.0)), "base_link_distance_custom_2"),
+    ],
+)
+def test_a_distance_in_an_unknown_direction_has_a_frame_without_a_place(message: Any, frame: str) -> None:
+    heard = Heard()
+    [got] = heard.give(message)["distance_sensor"]
+    assert got.header.frame_id == frame
+    assert not heard.frames
+
+
 def test_velocities_say_which_frame_they_are_in() -> None:
     """East at 2 m/s while looking east is straight ahead."""
     heard = Heard()
@@ -207,7 +321,7 @@ def gps(**what: int) -> Any:
 
 
 def test_altitudes_are_above_the_ellipsoid() -> None:
-    """What the receiver says of the ellipsoid is believed, and serves where no geoid grid is installed."""
+    """What the receiver says of the ellipsoid is believed; the estimator's altitude is converted with EGM96."""
     heard = Heard()
     fix = heard.give(gps(alt_ellipsoid=535_200))["global_position/raw/fix"][0]
     assert fix.altitude == pytest.approx(535.2)
@@ -289,8 +403,6 @@ def test_pulses_texts_and_times() -> None:
     assert (text.level, text.name, text.message) == (DiagnosticStatus.ERROR, "critical", "PreArm: Compass")
     time = heard.give(mavlink.MAVLink_system_time_message(1_700_000_000_500_000, 1000))["time_reference"][0]
     assert (time.time_ref.sec, time.time_ref.nanosec) == (1_700_000_000, 500_000_000)
-    down = mavlink.MAVLink_distance_sensor_message(1000, 20, 4000, 150, 0, 0, 25, 0)
-    assert heard.give(down)["distance_sensor"][0].range == pytest.approx(1.5)
 
 
 def test_a_long_text_is_put_together() -> None:
@@ -300,6 +412,64 @@ def test_a_long_text_is_put_together() -> None:
     got = heard.give(mavlink.MAVLink_statustext_message(4, second.encode(), 7, 1))["statustext/recv"][0]
     assert got.message == first + second
     assert got.level == DiagnosticStatus.WARN
+
+
+def chunk(text: str, number: int, seq: int) -> Any:
+    return mavlink.MAVLink_statustext_message(4, text.encode(), number, seq)
+
+
+def test_texts_end_without_a_tab_and_come_once() -> None:
+    heard = Heard(PX4)
+    assert heard.give(chunk("Takeoff detected\t", 0, 0))["statustext/recv"][0].message == "Takeoff detected"
+    assert not heard.give(chunk("x" * 50, 9, 0))
+    assert not heard.give(chunk("x" * 50, 9, 0)), "it arrived twice"
+    assert heard.give(chunk("y\t", 9, 1))["statustext/recv"][0].message == "x" * 50 + "y"
+
+
+def test_a_text_whose_end_is_lost_is_published_as_far_as_it_arrived() -> None:
+    heard = Heard()
+    heard.give(chunk("x" * 50, 7, 0))
+    publish_overdue_texts(heard.vehicle, ARRIVAL + 900_000_000)
+    assert not heard.messages
+    publish_overdue_texts(heard.vehicle, ARRIVAL + 1_100_000_000)
+    assert heard.messages["statustext/recv"][0].message == "x" * 50 + "..."
+
+
+def test_a_text_whose_middle_is_lost_says_so() -> None:
+    heard = Heard()
+    heard.give(chunk("x" * 50, 7, 0))
+    assert heard.give(chunk("end", 7, 2))["statustext/recv"][0].message == "x" * 50 + "...end"
+
+
+def test_an_item_is_reached_once() -> None:
+    """PX4 sends MISSION_ITEM_REACHED eleven times (mavlink_mission.cpp, send)."""
+    heard = Heard(PX4)
+    reached: list[int] = []
+
+    def give(message: Any) -> None:
+        reached.extend(each.data for each in heard.give(message).get("mission/reached", []))
+
+    def arrive(seq: int) -> None:
+        for _ in range(11):
+            give(mavlink.MAVLink_mission_item_reached_message(seq))
+
+    give(heartbeat(PX4, 0, 1 | 128))
+    for seq in (0, 1, 2):
+        give(mavlink.MAVLink_mission_current_message(seq))
+        arrive(seq)
+    assert reached == [0, 1, 2]
+    give(mavlink.MAVLink_mission_current_message(1))  # DO_JUMP
+    arrive(1)
+    give(mavlink.MAVLink_mission_current_message(1))
+    arrive(1)
+    assert reached == [0, 1, 2, 1]
+    give(heartbeat(PX4, 0, 1))
+    give(heartbeat(PX4, 0, 1 | 128))
+    arrive(1)
+    assert reached == [0, 1, 2, 1, 1], "the next flight"
+    give(mavlink.MAVLink_mission_ack_message(255, 191, 0))
+    arrive(1)
+    assert reached == [0, 1, 2, 1, 1, 1], "another mission"
 
 
 def heartbeat(autopilot: int, custom: int, base: int = 1, type: int = 2) -> Any:

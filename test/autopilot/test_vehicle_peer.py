@@ -114,7 +114,7 @@ def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Call
     px4.close()
     sensors, fixes = px4.fields("HIL_SENSOR")[began:], px4.fields("HIL_GPS")
     force = np.mean([[each.xacc, each.yacc, each.zacc] for each in sensors], axis=0)
-    assert force == pytest.approx([0.0, 0.0, -9.81], abs=0.7)  # its turn-on bias is 0.2 m/s² of deviation
+    assert force == pytest.approx([0.0, 0.0, -9.81], abs=0.1)  # its turn-on bias is 0.02 m/s² of deviation
     fields = [[s.xmag, s.ymag, s.zmag] for s in sensors if s.fields_updated & 0x1C0 == 0x1C0]
     assert len(fields) == pytest.approx(100, abs=1)
     assert np.mean(fields, axis=0) == pytest.approx([0.21, 0.01, 0.43], abs=0.03)
@@ -124,8 +124,8 @@ def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Call
     assert pressures[0][1] == pytest.approx(height, abs=2.0)
     assert fixes[-1].lat / 1e7 == pytest.approx(47.397742, abs=2e-4)
     assert fixes[-1].alt / 1e3 == pytest.approx(height, abs=15.0)
-    # Of the gps' defaults, 0.3 m and 2.1 m together, and 0.5 m and 3.5 m; PX4 reads centimetres.
-    assert (fixes[-1].eph, fixes[-1].epv) == (212, 354)
+    # Of the calibrated gps: 0.1 m and 0.15 m together, and 0.15 m and 0.2 m; PX4 reads centimetres.
+    assert (fixes[-1].eph, fixes[-1].epv) == (18, 25)
 
 
 TURNED = """\

@@ -109,11 +109,38 @@ def test_the_segment_goes_by_the_free_space(
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage(free, 0, free))
     for name in environment._PROFILE_FILES:
         monkeypatch.setenv(name, "")
+    monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET")
     environment.prepare(profiles)
     path = Path(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
     assert path.name == f"{profiles}{file}.xml"
     found = parse(path).getroot().findtext(".//{*}segment_size")
     assert found == (str(int(file[1:-2]) << 20) if file else None)
+
+
+@pytest.mark.parametrize(
+    ("variables", "is_local"),
+    [
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, True),
+        ({"AMENT_PREFIX_PATH": ""}, True),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}, False),
+        ({"AMENT_PREFIX_PATH": "/opt/ros/jazzy"}, False),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_STATIC_PEERS": "192.0.2.7"}, False),
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST", "ROS_DISTRO": "humble"}, False),
+    ],
+)
+@pytest.mark.parametrize("profiles", ["fastdds", "fastdds_replay"])
+def test_udp_is_received_on_loopback_where_discovery_stays_on_this_machine(
+    variables: dict[str, str], is_local: bool, profiles: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (*environment._PROFILE_FILES, *environment._REACH_SET_BY_USERS, "ROS_DISTRO"):
+        monkeypatch.setenv(name, "")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    environment.prepare(profiles)
+    path = Path(os.environ["FASTRTPS_DEFAULT_PROFILES_FILE"])
+    assert path.name.startswith(f"{profiles}_") or path.name == f"{profiles}.xml"
+    addresses = [each.text for each in parse(path).getroot().findall(".//{*}interfaceWhiteList/{*}address")]
+    assert addresses == (["127.0.0.1"] if is_local else [])
 
 
 def test_profiles_of_the_user_stay(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +156,7 @@ def test_profiles_differ_in_their_transports_alone() -> None:
     assert folder is not None
     for name in ("fastdds", "fastdds_replay"):
         texts = []
-        for suffix in ("", "_8mb", "_64mb"):
+        for suffix in ("", "_8mb", "_64mb", "_local", "_8mb_local", "_64mb_local"):
             root = parse(folder / "config" / "dds" / f"{name}{suffix}.xml").getroot()
             for parent in list(root.iter()):
                 for child in list(parent):
@@ -140,7 +167,7 @@ def test_profiles_differ_in_their_transports_alone() -> None:
                     ):
                         parent.remove(child)
             texts.append([(each.tag, (each.text or "").strip()) for each in root.iter()])
-        assert texts[0] == texts[1] == texts[2]
+        assert all(text == texts[0] for text in texts)
 
 
 def test_pictures_arrive_in_a_small_shared_memory_without_complaints(ros_domain: int) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,13 @@ from rosbags.rosbag2 import Reader
 from waiting import PATIENCE
 
 from sim_node.recording.bag import BagError, RecordingStopped
+from sim_node.recording.channels import MAX_CHANNELS, RecordedTopic
+from sim_node.recording.definitions import definition_of
+from sim_node.recording.opening import open_bag
 from sim_node.recording.recorder import Recorder
+from sim_node.recording.repair import repair
 from sim_node.recording.settings import Settings
+from sim_node.recording.writer import BagWriter
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
 from sim_node.wire.topic import LATCHED, Qos, Topic
@@ -73,6 +79,79 @@ def test_each_publisher_of_a_latched_topic_is_received_in_each_file(tmp_path: Pa
     made.close()
     second = messages(files(tmp_path / "bag")[1])
     assert [message.data for message in second if message.topic == "/map"] == [b"map 0", b"map 1", b"map 2"]
+
+
+RELIABLE, EFFORT = Qos(), Qos(reliability="best_effort")
+
+
+def recorded(*offered: Qos, name: str = "/numbers") -> RecordedTopic:
+    return RecordedTopic(name, NUMBERS.type, definition_of(NUMBERS.type), offered)
+
+
+def with_late_publishers(folder: Path) -> list[tuple[int, bytes]]:
+    """A bag of two files, in whose first two publishers of a topic come late; what was sent on it."""
+    writer = BagWriter(folder, Settings(spare_bytes=0, split_ns=20 * SECOND))
+    writer.open()
+    offers = {0: (RELIABLE,), 2: (RELIABLE, RELIABLE), 4: (RELIABLE, EFFORT, RELIABLE), 6: (EFFORT, RELIABLE, RELIABLE)}
+    writer.topics = [recorded(RELIABLE), recorded(RELIABLE, name="/other")]
+    sent = [(row * SECOND, b"%08d" % row) for row in range(40)]
+    for row, (time_ns, data) in enumerate(sent):
+        if row in offers:
+            writer.topics[0] = recorded(*offers[row])
+        entries = [(1, time_ns, data), (2, time_ns, b"other")]
+        if row == 5:
+            writer.topics.append(recorded(RELIABLE, name="/later"))
+            entries.append((3, time_ns, b"later"))
+        writer.write(time_ns, entries)
+    writer.close()
+    return sent
+
+
+def reliabilities(path: Path) -> list[list[str]]:
+    """Of each channel of /numbers: what its publishers offer, as any reader of MCAP finds it."""
+    with path.open("rb") as stream:
+        summary = make_reader(stream).get_summary()
+    assert summary is not None
+    texts = [each.metadata["offered_qos_profiles"] for each in summary.channels.values() if each.topic == "/numbers"]
+    return [[profile["reliability"] for profile in yaml.safe_load(text)] for text in texts]
+
+
+def test_publishers_that_come_late_are_in_the_channels_of_the_file(tmp_path: Path) -> None:
+    """MCAP forbids writing a channel again with other metadata: the topic continues in another one."""
+    with_late_publishers(tmp_path / "bag")
+    first, second = files(tmp_path / "bag")
+    assert reliabilities(first) == [["reliable"], ["reliable"] * 2, ["reliable", "best_effort", "reliable"]]
+    assert reliabilities(second) == [["best_effort", "reliable", "reliable"]]
+    for path, count in ((first, 20), (second, 20), (tmp_path / "bag", 40)):
+        with open_bag(path) as bag:
+            [topic] = [topic for topic in bag.topics if topic.name == "/numbers"]
+            assert Counter(topic.qos) == {RELIABLE: 2, EFFORT: 1}
+            assert topic.count == count
+            assert not bag.damage
+
+
+@pytest.mark.parametrize("repaired", [False, True])
+def test_readers_of_others_get_the_messages_of_late_publishers(repaired: bool, tmp_path: Path) -> None:
+    """For rosbags, each channel needs an entry in metadata.yaml that is equal to it; others have no message for it."""
+    sent = with_late_publishers(tmp_path / "bag")
+    if repaired:
+        repair(tmp_path / "bag", tmp_path / "again")
+    with Reader(tmp_path / ("again" if repaired else "bag")) as reader:
+        assert [(at, data) for one, at, data in reader.messages() if one.topic == "/numbers"] == sent
+        counts = {name: topic.msgcount for name, topic in reader.topics.items()}
+    assert (counts["/numbers"], counts["/later"]) == (40, 1)
+
+
+def test_publishers_without_end_take_few_channels(tmp_path: Path) -> None:
+    writer = BagWriter(tmp_path / "bag", Settings(spare_bytes=0))
+    writer.open()
+    for row in range(3 * MAX_CHANNELS):
+        writer.topics = [recorded(Qos(depth=row + 1))]
+        writer.write(row, [(1, row, b"%08d" % row)])
+    writer.close()
+    [path] = files(tmp_path / "bag")
+    assert len(reliabilities(path)) == MAX_CHANNELS
+    assert [message.data for message in messages(path)] == [b"%08d" % row for row in range(3 * MAX_CHANNELS)]
 
 
 def test_files_are_split_by_size(tmp_path: Path) -> None:

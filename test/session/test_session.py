@@ -251,6 +251,13 @@ def test_a_taken_port_of_a_page_closes_the_autopilots(tmp_path: Path) -> None:
     yard.assert_nothing_is_left()
 
 
+def test_a_missing_program_is_reported_before_a_port_in_use(tmp_path: Path) -> None:
+    yard = Yard(tmp_path, command="no_such_program_here")
+    with used(yard.autopilot), pytest.raises(WorldError, match="no_such_program_here"):
+        yard.session().open()
+    yard.assert_nothing_is_left()
+
+
 def test_a_program_that_cannot_be_started_closes_all_the_rest(tmp_path: Path) -> None:
     yard = Yard(tmp_path, command="no_such_program_here")
     with pytest.raises(WorldError, match="no_such_program_here"):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import math
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +18,17 @@ import numpy as np
 import pytest
 from claims import free_port
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from geometry_msgs.msg import PoseStamped, TwistStamped
+from geometry_msgs.msg import PoseStamped, TwistStamped, Vector3Stamped
 from listening import Listener, listener
 from nav_msgs.msg import Odometry
 from peer import COPTER_MODES, CoSimulator, peer
 from processes import SIM_NODE, Program, program, sim_node
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from recordings import DATA, EXCERPT
 from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import Imu, NavSatFix, Range
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
@@ -194,6 +200,109 @@ def test_a_recording_on_tf_is_where_the_truth_is() -> None:
 def matrix(transform: Any) -> np.ndarray:
     q = transform.transform.rotation
     return np.asarray(Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix())
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_a_distance_sensor_is_in_the_tree_and_imu_has_its_deviations() -> None:
+    with flying("--ros-args", "-p", "angular_velocity_stdev:=0.02") as (_, ears, autopilot):
+        ranges = ears.subscribe(Range, "/vehicle1/distance_sensor", SENSOR)
+        imu = ears.subscribe(Imu, "/vehicle1/imu/data", SENSOR)
+        ears.call(SetBool, "/vehicle1/cmd/arming", SetBool.Request(data=False))
+
+        def arrived() -> bool:
+            autopilot.send(autopilot.mav.distance_sensor_encode(autopilot.boot_ms(), 20, 4000, 150, 0, 0, 25, 0))
+            return bool(ranges and imu)
+
+        ears.spin_until(arrived, what="a range")
+        assert ranges[0][1].header.frame_id == "vehicle1/base_link_distance_down"
+        np.testing.assert_allclose(imu[0][1].angular_velocity_covariance, 4e-4 * np.eye(3).ravel())
+        # Latched: for those who come later, too.
+        static = ears.subscribe(TFMessage, "/tf_static", STATIC)
+        children = {"vehicle1/base_link_frd", "vehicle1/base_link_distance_down"}
+
+        def found() -> dict[str, Any]:
+            return {each.child_frame_id: each for _, message in static for each in message.transforms}
+
+        ears.spin_until(lambda: children <= found().keys(), what="static frames")
+        down = found()["vehicle1/base_link_distance_down"]
+        assert down.header.frame_id == "vehicle1/base_link"
+        np.testing.assert_allclose(matrix(down) @ [1.0, 0.0, 0.0], [0.0, 0.0, -1.0], atol=1e-9)
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_nothing_is_imported_or_compiled_while_it_runs(tmp_path: Path) -> None:
+    """An import takes as long as the disk likes, and a kernel a second: PX4's failsafes take half of that."""
+    plan = tmp_path / "survey.yaml"
+    plan.write_text(
+        "frame: enu\nitems:\n  - {type: takeoff, height: 10}\n  - {type: waypoint, position: [20, 0, 10]}\n"
+    )
+    port = free_port()
+    parameters = ["-p", f"urls:=['udpin:127.0.0.1:{port}']", "-p", f"mission_file:={plan}"]
+    command = [sys.executable, str(Path(__file__).with_name("prepared_bridge.py")), "--ros-args", *parameters]
+    with program(command) as node, listener() as ears:
+        with peer(port) as autopilot:
+            assert ears.call(SetBool, "/vehicle1/cmd/arming", SetBool.Request(data=True)).success
+            for message in autopilot_messages(autopilot):
+                autopilot.send(message)
+            for name in ("mission/push", "mission/pull", "mission/start", "mission/clear", "cmd/guided", "cmd/takeoff"):
+                call(ears, name)
+            for topic, message, sent in setpoint_messages():
+                since = time.monotonic()
+                with publishing(ears, type(message), f"/vehicle1/{topic}", partial(copy, message), 20.0):
+                    ears.spin_until(partial(autopilot.of, sent, since), what=topic)
+            ears.call(ListParameters, "/bridge/list_parameters", ListParameters.Request())
+            ears.call(GetParameters, "/bridge/get_parameters", GetParameters.Request(names=["mission_file"]))
+        node.stop()
+    report = json.loads(next(line for line in node.lines if line.startswith('{"modules"')))
+    assert report == {"modules": [], "events": []}
+
+
+def autopilot_messages(autopilot: CoSimulator) -> list[Any]:
+    """One of each that is translated, and a parameter, which is not."""
+    boot, mav = autopilot.boot_ms(), autopilot.mav
+    return [
+        mavlink.MAVLink_param_value_message(b"A", 1.0, 9, 1, 0),
+        mav.attitude_encode(boot, 0, 0, 0, 0, 0, 0),
+        mav.highres_imu_encode(boot * 1000, 0, 0, -9.8, 0, 0, 0, 0.2, 0, 0.4, 955, 0, 400, 20, 0x1FFF),
+        mav.local_position_ned_cov_encode(boot * 1000, 0, *[0.0] * 9, [0.01] * 45),
+        mav.odometry_encode(boot * 1000, 1, 12, 0, 0, 0, [1, 0, 0, 0], *[0] * 6, [0.01] * 21, [0.01] * 21),
+        mav.global_position_int_encode(boot, 473977420, 85455940, 488000, 0, 0, 0, 0, 0),
+        mav.gps_raw_int_encode(boot * 1000, 3, 473977420, 85455940, 488000, 121, 200, 0, 0, 10),
+        mav.battery_status_encode(0, 0, 1, 2000, [3900] * 4 + [65535] * 6, 100, 0, 0, 80),
+        mav.distance_sensor_encode(boot, 20, 4000, 150, 0, 0, 25, 0),
+        mav.rc_channels_encode(boot, 4, *[1500] * 18, 100),
+        mav.servo_output_raw_encode(boot, 0, *[1500] * 8),
+        mav.vfr_hud_encode(0, 0, 0, 0, 0, 0),
+        mav.wind_cov_encode(boot * 1000, 1, 1, 0, 0, 0, 0, 0, 0),
+        mav.extended_sys_state_encode(0, 1),
+        mav.statustext_encode(4, b"text"),
+        mav.mission_current_encode(1),
+        mav.mission_item_reached_encode(1),
+        mav.system_time_encode(1_700_000_000_000_000, boot),
+    ]
+
+
+def setpoint_messages() -> list[tuple[str, Any, str]]:
+    """Topic, message, and what it becomes."""
+    at = NavSatFix(latitude=47.397742, longitude=8.545594, altitude=540.0)
+    speed = TwistStamped()
+    speed.header.frame_id = "map"
+    push = Vector3Stamped()
+    push.header.frame_id = "map"
+    estimate = Odometry(child_frame_id="vehicle1/base_link")
+    estimate.header.frame_id = "map"
+    estimate.pose.pose.orientation.w = 1.0
+    local = "SET_POSITION_TARGET_LOCAL_NED"
+    return [
+        ("setpoint_position/local", pose((1.0, 0.0, 5.0)), local),
+        ("setpoint_position/global", at, "SET_POSITION_TARGET_GLOBAL_INT"),
+        ("setpoint_velocity/cmd_vel", speed, local),
+        ("setpoint_accel/accel", push, local),
+        ("setpoint_attitude/attitude", pose((0.0, 0.0, 0.0)), "SET_ATTITUDE_TARGET"),
+        ("goto", pose((1.0, 0.0, 5.0)), local),
+        ("vision_pose/pose", pose((1.0, 0.0, 5.0)), "VISION_POSITION_ESTIMATE"),
+        ("odometry/out", estimate, "ODOMETRY"),
+    ]
 
 
 @pytest.mark.usefixtures("ros_domain")

@@ -20,9 +20,14 @@ from nav_msgs.msg import Odometry
 from processes import Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.highlevel import AnyReader
+from sensor_msgs.msg import Imu
 from std_msgs.msg import Bool, Float64, String
 from std_srvs.srv import SetBool, Trigger
 from waiting import until_ended
+
+from sim_node.assembly import assemble
+from sim_node.session.graph_names import graph_names
+from sim_node.world import load
 
 SENSOR = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
@@ -157,6 +162,28 @@ def test_it_flies_goto_mission_and_land_through_the_bridge_alone(tmp_path: Path)
     path = recorded_path(bag, began)
     for place in ([8.0, 0.0, STANDS + 4.0], [8.0, 8.0, STANDS + 6.0]):
         assert np.linalg.norm(path - place, axis=1).min() < 0.3
+
+
+@pytest.mark.usefixtures("ros_domain")
+def test_every_topic_has_one_publisher_and_is_known_from_the_world(tmp_path: Path) -> None:
+    with drone(tmp_path) as (_, flown, _instance):
+        ears = flown.ears
+        simulated = ears.subscribe(Imu, "/drone/imu/data_raw", SENSOR)
+        measured = ears.subscribe(Imu, "/drone/autopilot/imu/data_raw", SENSOR)
+        ears.call(SetBool, "/drone/cmd/arming", SetBool.Request(data=False))
+        ears.spin_until(lambda: simulated and measured, what="both topics")
+        assert {message.header.frame_id for _, message in simulated} == {"drone/IMU"}
+        assert {message.header.frame_id for _, message in measured} == {"drone/base_link"}
+        known = list(graph_names(assemble(load(tmp_path / "w.yaml"))))
+        topics = {name for name, _ in ears.node.get_topic_names_and_types() if name.startswith("/drone/")}
+        publishers = {name: ears.node.count_publishers(name) for name in topics}
+        assert {name: count for name, count in publishers.items() if count > 1} == {}
+        published = {name for name, count in publishers.items() if count}
+        assert published <= {each.name for each in known if each.kind == "topic"}
+        services = {name for name, _ in ears.node.get_service_names_and_types() if name.startswith("/drone/")}
+        assert services == {
+            each.name for each in known if each.kind == "service" and each.owner == "the bridge of vehicle drone"
+        }
 
 
 @pytest.mark.usefixtures("ros_domain")

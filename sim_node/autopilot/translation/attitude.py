@@ -17,7 +17,7 @@ IMU_DATA = topic(
     Profile.SENSOR,
     "base_link",
     "orientation in ENU, angular rate (rad/s), specific force (m/s²) of the last raw measurement",
-    lambda frames: wire.imu_with_attitude(frames.base),
+    lambda frames, *deviations: wire.imu_with_attitude(frames.base, *deviations),
 )
 
 
@@ -46,7 +46,7 @@ def _publish_attitude(fields: Any, vehicle: Telemetry, rank: int, q: Quaternion)
     vehicle.attitude = q
     vehicle.rates = frd_flu(fields.rollspeed, fields.pitchspeed, fields.yawspeed)
     vehicle.poses.add_attitude(stamp_ns, q)
-    vehicle.pack(IMU_DATA, stamp_ns, (*q, *vehicle.rates, *vehicle.force))
+    vehicle.pack(IMU_DATA, stamp_ns, (*q, *vehicle.rates, *vehicle.force), *vehicle.deviations[:3])
 
 
 WIND = topic(

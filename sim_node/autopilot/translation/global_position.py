@@ -48,6 +48,7 @@ RAW_FIX = topic(
     "base_link",
     "the receiver's fix, with covariance (m², ENU) from its accuracy, else from its dilution of precision",
     lambda frames: wire.receiver_fix(frames.base),
+    measured=True,
 )
 RAW_VELOCITY = topic(
     "global_position/raw/gps_vel",
@@ -56,6 +57,7 @@ RAW_VELOCITY = topic(
     "map",
     "the receiver's speed over ground along its course, ENU (m/s)",
     lambda frames: wire.twist(frames.map),
+    measured=True,
 )
 
 
@@ -82,7 +84,6 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
         latitude = longitude = altitude = math.nan
     elif fields.alt_ellipsoid:
         altitude = fields.alt_ellipsoid * 1e-3
-        vehicle.learn_undulation(fields.alt * 1e-3, altitude)
     else:
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
     variances, kind = _variances(fields) if status != NO_FIX else ((0.0, 0.0), UNKNOWN)

@@ -28,7 +28,8 @@ DATA_RAW = topic(
     Profile.SENSOR,
     "base_link",
     "angular rate (rad/s), specific force (m/s²): +9.81 upwards at rest; no orientation",
-    lambda frames: wire.imu_raw(frames.base),
+    lambda frames, rate, force: wire.imu_raw(frames.base, rate, force),
+    measured=True,
 )
 MAG = topic(
     "imu/mag",
@@ -36,7 +37,8 @@ MAG = topic(
     Profile.SENSOR,
     "base_link",
     "magnetic field (T)",
-    lambda frames: wire.magnetic_field(frames.base),
+    lambda frames, deviation: wire.magnetic_field(frames.base, deviation),
+    measured=True,
 )
 STATIC_PRESSURE = topic(
     "imu/static_pressure",
@@ -45,6 +47,7 @@ STATIC_PRESSURE = topic(
     "base_link",
     "static pressure (Pa)",
     lambda frames: wire.fluid_pressure(frames.base),
+    measured=True,
 )
 DIFF_PRESSURE = topic(
     "imu/diff_pressure",
@@ -53,6 +56,7 @@ DIFF_PRESSURE = topic(
     "base_link",
     "differential pressure of an airspeed tube (Pa)",
     lambda frames: wire.fluid_pressure(frames.base),
+    measured=True,
 )
 TEMPERATURE = topic(
     "imu/temperature_baro",
@@ -61,6 +65,7 @@ TEMPERATURE = topic(
     "base_link",
     "temperature of the barometer (°C)",
     lambda frames: wire.temperature(frames.base),
+    measured=True,
 )
 
 
@@ -124,13 +129,14 @@ def _inertial(
 ) -> None:
     if vehicle.best_source("imu", rank, stamp_ns):
         vehicle.force = force
-        vehicle.pack(DATA_RAW, stamp_ns, rates + force)
+        deviations = vehicle.deviations
+        vehicle.pack(DATA_RAW, stamp_ns, rates + force, deviations.rate, deviations.force)
 
 
 def _magnetic(vehicle: Telemetry, rank: int, stamp_ns: int, field: tuple[float, float, float], scale: float) -> None:
     if vehicle.best_source("mag", rank, stamp_ns):
         x, y, z = frd_flu(*field)
-        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale))
+        vehicle.pack(MAG, stamp_ns, (x * scale, y * scale, z * scale), vehicle.deviations.field)
 
 
 def _pressure(vehicle: Telemetry, rank: int, stamp_ns: int, hectopascal: float, celsius: float | None) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+from sim_node.autopilot.axes import Quaternion, quaternion_from_rpy
+from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.telemetry import Telemetry
 from sim_node.autopilot.topics import Profile, Topic, topic
 from sim_node.autopilot.translation.registry import translates
@@ -87,23 +90,70 @@ def _pack_pulses(vehicle: Telemetry, topic: Topic, pulses: Sequence[int]) -> Non
 
 
 _ULTRASOUND, _INFRARED = 0, 1  # sensor_msgs/Range
+_CUSTOM = 100  # MAV_SENSOR_ROTATION_CUSTOM
+_ENUM, _PREFIX = "MAV_SENSOR_ORIENTATION", "MAV_SENSOR_ROTATION_"
+# Names of the usual directions; others are called as MAV_SENSOR_ORIENTATION calls them.
+_DIRECTIONS = {
+    "NONE": "forward",
+    "YAW_90": "right",
+    "YAW_180": "back",
+    "YAW_270": "left",
+    "PITCH_90": "up",
+    "PITCH_270": "down",
+}
 DISTANCE = topic(
     "distance_sensor",
     "sensor_msgs/Range",
     Profile.SENSOR,
-    "base_link",
-    "range (m) of the sensor that looks down",
-    lambda frames: wire.distance(frames.base),
+    "base_link_distance_DIRECTION, whose x axis is the sensor's",
+    "range (m) of each sensor; DIRECTION is down, up, forward, back, left, right, or as in roll_90_yaw_45",
+    lambda frames, frame: wire.distance(frame),
+    measured=True,
 )
-_DOWN = 25  # MAV_SENSOR_ROTATION_PITCH_270
 
 
 @translates("DISTANCE_SENSOR")
 def distance_sensor(fields: Any, vehicle: Telemetry) -> None:
-    """Translate centimetres. The field of view is 0 if the sensor does not send it."""
-    if fields.orientation != _DOWN:
-        return
+    """Translate centimetres, in a frame of the sensor's orientation. The field of view is 0 if it is not sent.
+
+    A frame whose orientation is not known has no place in the tree.
+    """
+    name, rotation = _custom(fields) if fields.orientation == _CUSTOM else _orientation(fields.orientation)
+    frame = f"{vehicle.frames.base}_distance_{name}"
+    if rotation is not None:
+        vehicle.fix_frame(frame, rotation)
     kind = _ULTRASOUND if fields.type == 1 else _INFRARED
     limits = fields.min_distance * 1e-2, fields.max_distance * 1e-2
     stamp_ns = vehicle.clock.stamp_ms(fields.time_boot_ms, vehicle.arrival_ns)
-    vehicle.pack(DISTANCE, stamp_ns, (kind, fields.horizontal_fov, *limits, fields.current_distance * 1e-2))
+    vehicle.pack(DISTANCE, stamp_ns, (kind, fields.horizontal_fov, *limits, fields.current_distance * 1e-2), frame)
+
+
+@cache
+def _orientation(number: int) -> tuple[str, Quaternion | None]:
+    """Return the name of a MAV_SENSOR_ORIENTATION, and the sensor's orientation [x, y, z, w] in the vehicle (FLU).
+
+    An unknown one is called by its number, without an orientation.
+
+    The entries are named by their angles: ROLL_90_PITCH_68_YAW_293 is Rz(293°) Ry(68°) Rx(90°) in FRD.
+    """
+    entry = enum_name(_ENUM, number).removeprefix(_PREFIX)
+    words = entry.split("_") if entry != "NONE" else []
+    angles = dict(zip(words[::2], words[1::2], strict=False))
+    if not angles.keys() <= {"ROLL", "PITCH", "YAW"} or (number and not angles):
+        return str(number), None
+    roll, pitch, yaw = (math.radians(float(angles.get(axis, 0.0))) for axis in ("ROLL", "PITCH", "YAW"))
+    return _DIRECTIONS.get(entry, entry.lower()), _flu(quaternion_from_rpy(roll, pitch, yaw))
+
+
+def _custom(fields: Any) -> tuple[str, Quaternion | None]:
+    """Return the name of a sensor whose message contains its orientation, and that orientation if it is a rotation."""
+    norm = math.hypot(*fields.quaternion)
+    if not 0.9 < norm < 1.1:  # also False for NaN
+        return f"custom_{fields.id}", None
+    w, x, y, z = (number / norm for number in fields.quaternion)
+    return f"custom_{fields.id}", _flu((w, x, y, z))
+
+
+def _flu(q: Quaternion) -> Quaternion:
+    """Convert a rotation between two FRD frames, w first, to the same between two FLU frames, [x, y, z, w]."""
+    return q[1], -q[2], -q[3], q[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 from sim_node.autopilot.codec import enum_name
 from sim_node.autopilot.modes import mode_name
+from sim_node.autopilot.status_texts import StatusText
 from sim_node.autopilot.telemetry import Heartbeat, Telemetry
 from sim_node.autopilot.topics import Profile, topic
 from sim_node.autopilot.translation.registry import ERROR, OK, WARN, diagnostic, translates
@@ -47,6 +48,8 @@ def heartbeat(fields: Any, vehicle: Telemetry) -> None:
     )
     publish_state(vehicle, connected=True)
     if before is None or (before.base_mode ^ now.base_mode) & ARMED:
+        if now.base_mode & ARMED:
+            vehicle.reached_item = None  # another flight
         vehicle.encode(ARMED_TOPIC, {"data": bool(now.base_mode & ARMED)})
     if before is None or before.custom_mode != now.custom_mode:
         vehicle.encode(MODE, {"data": mode_name(now)})
@@ -90,9 +93,6 @@ def _text(value: object) -> str:
 
 
 SEVERITIES = ("emergency", "alert", "critical", "error", "warning", "notice", "info", "debug")
-CHUNK = 50
-MAX_CHUNKS = 6
-MAX_OPEN = 8
 
 STATUS_TEXT = topic(
     "statustext/recv",
@@ -105,25 +105,21 @@ STATUS_TEXT = topic(
 
 @translates("STATUSTEXT")
 def status_text(fields: Any, vehicle: Telemetry) -> None:
-    """Publish one message per text.
+    """Publish one message per text, once its last chunk has arrived."""
+    for text in vehicle.texts.add(fields, vehicle.arrival_ns):
+        _publish_text(vehicle, text)
 
-    A text of several chunks has an id, and ends with the first chunk that is not full.
-    """
-    text = fields.text
-    if fields.id:
-        chunks = vehicle.texts.setdefault(fields.id, [])
-        if fields.chunk_seq != len(chunks):
-            # A chunk is missing: publish the others instead of waiting for it.
-            chunks.append("...")
-        chunks.append(text)
-        if len(text.encode()) >= CHUNK and len(chunks) < MAX_CHUNKS:
-            while len(vehicle.texts) > MAX_OPEN:
-                vehicle.texts.pop(next(iter(vehicle.texts)))
-            return
-        text = "".join(vehicle.texts.pop(fields.id))
-    severity = min(fields.severity, len(SEVERITIES) - 1)
+
+def publish_overdue_texts(vehicle: Telemetry, graph_ns: int) -> None:
+    """Publish the texts whose last chunks were lost, as far as they arrived. graph_ns: the graph's time."""
+    for text in vehicle.texts.overdue(graph_ns):
+        _publish_text(vehicle, text)
+
+
+def _publish_text(vehicle: Telemetry, found: StatusText) -> None:
+    severity = min(found.severity, len(SEVERITIES) - 1)
     level = ERROR if severity <= 3 else WARN if severity == 4 else OK
-    message = diagnostic(level, SEVERITIES[severity], printable(text), f"system {vehicle.system}", {})
+    message = diagnostic(level, SEVERITIES[severity], printable(found.text), f"system {vehicle.system}", {})
     vehicle.encode(STATUS_TEXT, message)
 
 
@@ -140,7 +136,7 @@ REACHED = topic(
     "std_msgs/UInt16",
     Profile.RELIABLE,
     "none",
-    "an item, once it is reached",
+    "an item when it is reached, once",
     lambda frames: wire.number("std_msgs/msg/UInt16"),
 )
 
@@ -148,13 +144,27 @@ REACHED = topic(
 @translates("MISSION_CURRENT")
 def mission_current(fields: Any, vehicle: Telemetry) -> None:
     """Publish the item, counted as the autopilot does: ArduPilot's item 0 is home."""
+    if fields.seq != vehicle.mission_item:
+        vehicle.mission_item = fields.seq
+        if fields.seq == vehicle.reached_item:
+            vehicle.reached_item = None  # it is flown to again
     vehicle.pack(CURRENT, vehicle.arrival_ns, (fields.seq,))
 
 
 @translates("MISSION_ITEM_REACHED")
 def mission_item_reached(fields: Any, vehicle: Telemetry) -> None:
-    """Publish the item, counted in the same way."""
+    """Publish the item, counted in the same way, once: PX4 repeats the message ten times."""
+    if fields.seq == vehicle.reached_item:
+        return
+    vehicle.reached_item = fields.seq
     vehicle.pack(REACHED, vehicle.arrival_ns, (fields.seq,))
+
+
+@translates("MISSION_ACK")
+def mission_ack(fields: Any, vehicle: Telemetry) -> None:
+    """Publish nothing: after an upload, items are reached anew."""
+    if not fields.type and not fields.mission_type:
+        vehicle.reached_item = None
 
 
 REFERENCE = topic(

@@ -1,0 +1,128 @@
+"""The topics and services that a world determines, and those that two of its parts would share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from sim_node.autopilot.topics import (
+    BESIDE_SIMULATION,
+    RESULTS,
+    SERVICES,
+    WAYPOINTS,
+    flown_by_builtin,
+    is_namespace,
+    telemetry_of,
+)
+from sim_node.viewing.display_sinks import MARKERS, description_topic, path_topic
+from sim_node.viewing.robots import robots_of
+from sim_node.wire.sensor_topics import sensor_messages
+from sim_node.world import World, lay_out
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted
+
+NODE = "simulation"
+# Topics and services of the simulation node itself.
+_NODE_TOPICS = ("/tf", "/tf_static", "/clock", "/diagnostics", MARKERS.name.replace("~", f"/{NODE}"))
+_NODE_SERVICES = tuple(f"/{NODE}/{name}" for name in ("pause", "resume", "reset", "step", "snapshot"))
+
+
+class GraphName(NamedTuple):
+    """A name on the graph, and what publishes or serves it.
+
+    Attributes:
+        name: The absolute name.
+        kind: topic or service.
+        type: The type of a topic's messages, if it is known.
+        owner: What publishes or serves it, for messages.
+        place: Where the world describes the owner.
+    """
+
+    name: str
+    kind: str
+    type: str
+    owner: str
+    place: Place
+
+
+def graph_names(world: World) -> Iterator[GraphName]:
+    """Yield the topics that a run of a world publishes, and the services that it offers.
+
+    Bridges of built-in autopilots are included; bridges in processes of their own are not, because the world does not
+    determine their names.
+
+    Args:
+        world: The assembled world.
+
+    Yields:
+        Each name, once for each publisher or server.
+
+    Raises:
+        WorldError: A sensor is invalid.
+        PluginFault: A plug-in's sensor declares invalid messages.
+    """
+    for name in _NODE_TOPICS:
+        yield GraphName(name, "topic", "", "the simulation", NO_PLACE)
+    for name in _NODE_SERVICES:
+        yield GraphName(name, "service", "", "the simulation", NO_PLACE)
+    vehicles = {vehicle.name: vehicle.place for vehicle in world.vehicles}
+    for robot in robots_of(world, lay_out(world).frames):
+        topic = description_topic(robot)
+        owner = f"the description of {robot.name}"
+        yield GraphName(f"/{topic.name}", "topic", topic.type, owner, vehicles.get(robot.name, NO_PLACE))
+    for name, place in vehicles.items():
+        topic = path_topic(name)
+        yield GraphName(f"/{topic.name}", "topic", topic.type, f"the path of vehicle {name}", place)
+    places = {sensor.name: sensor.place for sensor in world.sensors}
+    for name, topic, _ in sensor_messages(world):
+        yield GraphName(f"/{topic.name}", "topic", topic.type, f"sensor {name}", places[name])
+    for instance, name in flown_by_builtin(world).items():
+        yield from _bridged(instance, name, vehicles[name])
+
+
+def _bridged(instance: int, vehicle: str, place: Place) -> Iterator[GraphName]:
+    """Yield the names of a vehicle that the bridge beside the simulation publishes and serves."""
+    namespace = vehicle if is_namespace(vehicle) else f"vehicle{instance + 1}"
+    owner = f"the bridge of vehicle {vehicle}"
+    try:
+        telemetry = telemetry_of(namespace, BESIDE_SIMULATION)
+    except ImportError:
+        return  # without pymavlink there is no bridge
+    for topic in telemetry:
+        yield GraphName(topic.name, "topic", topic.type, owner, place)
+    for name in (RESULTS, WAYPOINTS):
+        yield GraphName(f"/{namespace}/{name}", "topic", "", owner, place)
+    for name in SERVICES:
+        yield GraphName(f"/{namespace}/{name}", "service", "", owner, place)
+
+
+def clashes(world: World) -> list[Problem]:
+    """Return a problem for any two parts of a world that publish one topic, or serve one service.
+
+    Args:
+        world: The assembled world.
+
+    Returns:
+        The problems, each at the later one of the two parts.
+
+    Raises:
+        WorldError: A sensor is invalid.
+        PluginFault: A plug-in's sensor declares invalid messages.
+    """
+    first: dict[tuple[str, str], GraphName] = {}
+    shared: dict[tuple[str, str], list[tuple[GraphName, GraphName]]] = {}
+    for each in graph_names(world):
+        other = first.setdefault((each.kind, each.name), each)
+        if other is not each:
+            # Bridges come last, but the name of a sensor is easier to change than that of a vehicle.
+            pair = (other, each) if other.owner.startswith("sensor") and each.owner.startswith("the") else (each, other)
+            shared.setdefault((pair[0].owner, pair[1].owner), []).append(pair)
+    return [_problem(pairs) for pairs in shared.values()]
+
+
+def _problem(pairs: list[tuple[GraphName, GraphName]]) -> Problem:
+    each, other = pairs[0]
+    more = f" and {len(pairs) - 1} more" if len(pairs) > 1 else ""
+    verb = "publishes on" if each.kind == "topic" else "serves"
+    types = f" ({each.type}, there {other.type})" if each.type and other.type and each.type != other.type else ""
+    message = f"{each.owner} {verb} {quoted(each.name)}{more}, as does {other.owner}{types}; change one of the names"
+    return Problem(each.place.where, each.place.key, message)
