@@ -141,12 +141,19 @@ class Flight:
         )
 
     def begin(self) -> None:
-        """Go on until it is in lockstep and sends its position."""
+        """Go on until it is in lockstep and sends fixes; ArduPilot, until its estimator knows the position by them."""
         # It starts in its own time, by the wall clock: until then a step now and then keeps the run young.
         until(self._connected, f"{self.kind.name} in lockstep", 0.02)
         if self.kind is ARDUPILOT:
             self._link.mav.request_data_stream_send(self._system, 1, mavlink.MAV_DATA_STREAM_ALL, 10, 1)
         self.until(lambda: "GPS_RAW_INT" in self.latest, 60.0, "sending")
+        if self.kind is ARDUPILOT:
+            # It arms before that, and then refuses to take off.
+            self.until(self._knows_position, 120.0, "sure of its position")
+
+    def _knows_position(self) -> bool:
+        status = self.latest.get("EKF_STATUS_REPORT")
+        return status is not None and bool(status.flags & mavlink.EKF_POS_HORIZ_ABS)
 
     def _connected(self) -> bool:
         wait = self.co_simulator.wait
