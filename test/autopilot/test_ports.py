@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -23,10 +23,24 @@ UDP, TCP = socket.SOCK_DGRAM, socket.SOCK_STREAM
 @contextmanager
 def taken(kind: socket.SocketKind, port: int) -> Iterator[None]:
     with socket.socket(socket.AF_INET, kind) as held:
+        if kind == TCP:
+            held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # what is only in TIME_WAIT is free
         held.bind(("127.0.0.1", port))
         if kind == TCP:
             held.listen()
         yield
+
+
+@contextmanager
+def taken_instance(world: World, kind: socket.SocketKind, first: int) -> Iterator[int]:
+    """The instance that a world would get, with one of its ports in use."""
+    with ExitStack() as held:
+        while True:
+            free = instance(with_free_instances(world, lambda line: None, bridged=True))
+            with suppress(OSError):  # another program was faster: a world that chooses no instance gets any
+                held.enter_context(taken(kind, first + free))
+                break
+        yield free
 
 
 def guided(tmp_path: Path, autopilot: str) -> World:
@@ -49,8 +63,7 @@ def test_an_instance_that_was_not_chosen_gives_way(kind: socket.SocketKind, firs
     """Ports by the instance as docs/autopilot.md has them; a bridge of this process listens on the ground's."""
     told: list[str] = []
     world = load(DEFAULT_WORLD)
-    free = instance(with_free_instances(world, lambda line: None, bridged=True))
-    with taken(kind, first + free):
+    with taken_instance(world, kind, first) as free:
         found = instance(with_free_instances(world, told.append, bridged=bridged))
     assert found != free
     assert f"so it is instance {found}: system id {found + 1}" in told[-1]
