@@ -148,7 +148,7 @@ def fleet(vehicles: list[Flown], folder: Path) -> Iterator[tuple[Listener, Progr
 
 # Where the mission ends, m east and north of home; the largest errors in truth, m.
 LANDING = (0.0, 15.0)
-GOTO_ERROR, LANDING_ERROR = 1.0, 1.0
+GOTO_ERROR, LANDING_ERROR = 1.0, 0.5
 # PX4 listens there for ground stations.
 GROUND_LINK = "udpout://127.0.0.1:18570"
 
