@@ -50,25 +50,23 @@ class MessageType:
         self.number, self.name = number, str(table.msgname)
         self.struct: struct.Struct = table.unpacker
         self.crc_extra = bytes([table.crc_extra])
-        # For each field, in the order of the payload: name, number of values (1 for a text), whether it is a text.
-        self._wire = [
-            (field, 1 if text else max(length, 1), text, length > 0)
-            for field, length, text in (
-                (field, table.array_lengths[i], table.fieldtypes[table.fieldnames.index(field)] == "char")
-                for i, field in enumerate(table.ordered_fieldnames)
-            )
-        ]
-        self._names = frozenset(table.fieldnames)
+        # For each field, in the order of the payload: the index of its first number, how many it has (1 for a text),
+        # whether it is a text, and whether it is an array.
+        self._places: dict[str, tuple[int, int, bool, bool]] = {}
+        self._zeros: list[Any] = []
+        # Selects the fields in their own order from the payload's numbers.
+        slices: dict[str, int | slice] = {}
+        for field, length in zip(table.ordered_fieldnames, table.array_lengths, strict=True):
+            text = table.fieldtypes[table.fieldnames.index(field)] == "char"
+            at, count = len(self._zeros), 1 if text else max(length, 1)
+            self._places[field] = at, count, text, length > 0
+            self._zeros += [b""] if text else [0] * count
+            slices[field] = slice(at, at + count) if length > 0 and not text else at
         self.fields: Any = namedtuple(self.name, table.fieldnames)  # type: ignore[misc]
-        # Selects the fields in their own order from the payload's numbers, and the indices of texts.
-        places: dict[str, int | slice] = {}
-        at = 0
-        for field, count, text, is_array in self._wire:
-            places[field] = slice(at, at + count) if is_array and not text else at
-            at += count
-        first, *others = [places[field] for field in table.fieldnames]
+        first, *others = [slices[field] for field in table.fieldnames]
         self._pick: Any = itemgetter(first, *others) if others else lambda numbers: (numbers[first],)
-        self._texts = [table.fieldnames.index(field) for field, _, text, _ in self._wire if text]
+        # Their indices among the fields.
+        self._texts = [table.fieldnames.index(field) for field, (_, _, text, _) in self._places.items() if text]
 
     def unpack(self, payload: bytes) -> Any:
         """Return the fields of a payload, padded with zeros or cut to its size (MAVLink 2 omits trailing zeros)."""
@@ -84,23 +82,22 @@ class MessageType:
 
     def pack(self, fields: Mapping[str, Any]) -> bytes:
         """Return the payload of these fields; all others are zero. Raises EncodeError."""
-        if not fields.keys() <= self._names:
-            name = min(fields.keys() - self._names)
-            hint = did_you_mean(name, [field for field, *_ in self._wire])
-            raise EncodeError(f"{self.name} has no field {name!r}{hint}")
-        numbers: list[Any] = []
-        for field, count, text, is_array in self._wire:
-            value = fields.get(field)
+        numbers = self._zeros.copy()
+        for field, value in fields.items():
+            place = self._places.get(field)
+            if place is None:
+                raise EncodeError(f"{self.name} has no field {field!r}{did_you_mean(field, self._places)}")
             if value is None:
-                numbers += [b""] if text else [0] * count
-            elif text:
-                numbers.append(value.encode("utf-8") if isinstance(value, str) else value)
-            elif is_array:
-                if len(value) != count:
-                    raise EncodeError(f"{self.name}.{field}: {len(value)} values, needs {count}")
-                numbers += value
+                continue
+            at, count, text, is_array = place
+            if text:
+                numbers[at] = value.encode("utf-8") if isinstance(value, str) else value
+            elif not is_array:
+                numbers[at] = value
+            elif len(value) == count:
+                numbers[at : at + count] = value
             else:
-                numbers.append(value)
+                raise EncodeError(f"{self.name}.{field}: {len(value)} values, needs {count}")
         try:
             return self.struct.pack(*numbers)
         except (struct.error, OverflowError) as error:

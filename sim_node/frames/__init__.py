@@ -4,6 +4,7 @@ from sim_node.frames.altitudes import (
     VerticalDatum,
     altitude_ellipsoid,
     altitude_msl,
+    coarse_geoid_undulation,
     convert_altitude,
     geoid_undulation,
 )
@@ -44,6 +45,7 @@ __all__ = [
     "VerticalDatum",
     "altitude_ellipsoid",
     "altitude_msl",
+    "coarse_geoid_undulation",
     "convert",
     "convert_altitude",
     "convert_covariance",

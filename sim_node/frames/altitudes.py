@@ -45,6 +45,31 @@ def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Float
     Raises:
         InvalidCoordinates: A latitude or longitude is out of range.
     """
+    return _undulation(_model(), latitude, longitude)
+
+
+def coarse_geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
+    """Return the height of the EGM96 geoid above the WGS84 ellipsoid by the shipped grid: the same on every machine.
+
+    For what is simulated: a run gives the same bytes whether or not finer grids are installed.
+
+    Args:
+        latitude: Degrees, of any shape that broadcasts with `longitude`.
+        longitude: Degrees.
+
+    Returns:
+        Heights in metres, of the broadcast shape; NaN where latitude or longitude is NaN.
+
+    Raises:
+        InvalidCoordinates: A latitude or longitude is out of range.
+    """
+    return _undulation(_shipped(), latitude, longitude)
+
+
+_Model = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def _undulation(model: _Model, latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> FloatArray:
     latitudes, longitudes = np.broadcast_arrays(
         np.asarray(latitude, dtype=np.float64), np.asarray(longitude, dtype=np.float64)
     )
@@ -55,11 +80,8 @@ def geoid_undulation(latitude: npt.ArrayLike, longitude: npt.ArrayLike) -> Float
             "and [-360, 360] degrees; are they swapped, or scaled?"
         )
     unknown = np.isnan(latitudes) | np.isnan(longitudes)
-    heights = _model()(np.where(unknown, 0.0, latitudes), np.where(unknown, 0.0, longitudes))
+    heights = model(np.where(unknown, 0.0, latitudes), np.where(unknown, 0.0, longitudes))
     return np.where(unknown, np.nan, heights)
-
-
-_Model = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 @cache
@@ -92,6 +114,7 @@ def _folders() -> list[Path]:
     return [*folders, Path("/usr/local/share/GeographicLib/geoids"), Path("/usr/share/GeographicLib/geoids")]
 
 
+@cache
 def _shipped() -> _Model:
     """Return the grid that tools/geoid.py made: differences of decimetres along both axes."""
     with np.load(Path(__file__).parent / "egm96_15.npz") as file:

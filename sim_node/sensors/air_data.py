@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,6 +16,7 @@ from sim_node.sensors.noise import Noise, Quantities
 from sim_node.sensors.parameters import group, parameter
 from sim_node.sensors.registry import Measure, Message, SensorType, channels, sensor
 from sim_node.sensors.truth import FrameState
+from sim_node.world.model import World
 
 SEA_LEVEL_PRESSURE = 101325.0  # Pa
 SEA_LEVEL_TEMPERATURE = 288.15  # K
@@ -124,7 +126,7 @@ class Airspeed(SensorType):
     @classmethod
     def measure(cls, sensors: Sequence[Airspeed], context: SensorContext) -> Measure:
         """Return the function for the impact pressures (S, 1) at the altitudes of the frames, Pa."""
-        base = 0.0 if context.world.origin is None else context.world.origin.altitude
+        base = altitude_of_origin(context.world)
 
         def read(state: FrameState) -> FloatArray:
             through_air = state.twist[:, :3] - context.environment.wind(state.pose[:, :3])
@@ -139,9 +141,9 @@ class Airspeed(SensorType):
 class Barometer(SensorType):
     """Measures the static pressure (Pa) at its frame's origin.
 
-    Its altitude above mean sea level is z plus the altitude of the world's origin, if there is one, minus
-    geoid_undulation. The default noise is that of an MS5611 at its highest resolution (TE Connectivity, data sheet
-    2017: 0.012 mbar).
+    Its altitude above mean sea level is z, plus the altitude of the world's origin minus geoid_undulation, if there is
+    an origin. By default geoid_undulation is NaN, which stands for EGM96's at the origin. The default noise is that of
+    an MS5611 at its highest resolution (TE Connectivity, data sheet 2017: 0.012 mbar).
 
     Attributes:
         rate: Measurements per second, Hz.
@@ -154,7 +156,9 @@ class Barometer(SensorType):
     rate: float = parameter(50.0, "Hz", "measurements per second", above=0.0)
     latency: float = parameter(0.0, "s", "time from measurement to publication", low=0.0, high=10.0)
     sea_level_pressure: float = parameter(101_325.0, "Pa", "pressure at sea level", low=8e4, high=1.2e5)
-    geoid_undulation: float = parameter(0.0, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0)
+    geoid_undulation: float = parameter(
+        math.nan, "m", "height of the geoid above the ellipsoid", low=-120.0, high=120.0
+    )
     noise: Noise = group(Noise(deviation=1.2, bias_instability=2.0, correlation_time=600.0), "Pa", "pressure")
 
     channels: ClassVar = ("pressure",)
@@ -172,14 +176,28 @@ class Barometer(SensorType):
     def measure(cls, sensors: Sequence[Barometer], context: SensorContext) -> Measure:
         """Return the function for the static pressures (S, 1) at the altitudes of the frames, Pa."""
         sea_level = np.array([each.sea_level_pressure for each in sensors])
-        base = np.array([-each.geoid_undulation for each in sensors])
-        if context.world.origin is not None:
-            base += context.world.origin.altitude
+        undulation = np.array([each.geoid_undulation for each in sensors])
+        origin = context.world.origin
+        known = 0.0 if origin is None else origin.altitude
+        base = np.where(np.isnan(undulation), altitude_of_origin(context.world), known - undulation)
 
         def read(state: FrameState) -> FloatArray:
             return pressure(base + state.pose[:, 2], sea_level)[:, None]
 
         return read
+
+
+def altitude_of_origin(world: World) -> float:
+    """Return the altitude (m) above mean sea level of the fixed frame's origin; 0 if the world has no place on Earth.
+
+    By EGM96's shipped grid, for a run gives the same bytes on every machine.
+    """
+    from sim_node.frames import coarse_geoid_undulation
+
+    origin = world.origin
+    if origin is None:
+        return 0.0
+    return origin.altitude - float(coarse_geoid_undulation(origin.latitude, origin.longitude))
 
 
 def impact_pressure(airspeed: npt.ArrayLike, altitude: npt.ArrayLike) -> FloatArray:

@@ -1,11 +1,13 @@
 """The built-in autopilot flown by clients that others wrote, checked against the simulation's ground truth.
 
-Each client runs in an environment of its own, .venv/peers/NAME, which `make test-peers` sets up.
+Each client runs in an environment of its own, .venv/peers/NAME, which `make test-peers` sets up; pymavlink, which is
+needed anyway, in this one.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -165,18 +167,32 @@ MAVPROXY: dict[str, Check] = {
     "takeoff again": at(0, 0, 3),
     "land": landed,
 }
+PYMAVLINK: dict[str, Check] = {
+    "connect": nothing,
+    "parameters": set_to(4.0),
+    "arm": nothing,
+    "takeoff": at(0, 0, 4),
+    "goto": at(10.0, 0.0, 5.0),
+    "mission transfer": transferred,
+    "mission": at(10.0, 9.8, 6.0, 0.6),
+    "return": returning,
+    "landed": landed,
+}
 # By client: the dialect that it flies, its program, and what it does.
 CLIENTS: dict[str, tuple[str, str, dict[str, Check]]] = {
     "mavsdk": ("px4", "mavsdk_client.py", MAVSDK),
     "mavsdk-grpc": ("px4", "mavsdk_client.py", MAVSDK),
     "mavproxy": ("ardupilot", "mavproxy_client.py", MAVPROXY),
     "dronekit": ("ardupilot", "dronekit_client.py", DRONEKIT),
+    "pymavlink": ("px4", "pymavlink_client.py", PYMAVLINK),
 }
+# Those that are installed with the tests.
+HERE = ("pymavlink",)
 
 
 @contextmanager
 def flown_by(name: str, folder: Path) -> Iterator[tuple[Flown, Client]]:
-    python = environment_of(name)
+    python = Path(sys.executable) if name in HERE else environment_of(name)
     like, script, _ = CLIENTS[name]
     flown = Flown(folder, like)
     port = GROUND_PORT + flown.instance
@@ -189,8 +205,9 @@ def flown_by(name: str, folder: Path) -> Iterator[tuple[Flown, Client]]:
         flown.stop()
 
 
-@pytest.mark.peers
-@pytest.mark.parametrize("name", CLIENTS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name in HERE else [pytest.mark.peers]) for name in CLIENTS]
+)
 def test_a_client_flies_it(name: str, tmp_path: Path) -> None:
     with flown_by(name, tmp_path) as (flown, client):
         for what, check in CLIENTS[name][2].items():

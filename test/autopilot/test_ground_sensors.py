@@ -130,3 +130,11 @@ def test_no_ground_in_range_is_no_quality(tmp_path: Path) -> None:
     flow = next(s.flow for s in samples(tmp_path, height=100.0) if s.flow is not None)
     fields = sent("HIL_OPTICAL_FLOW", px4_hil.optical_flow(flow, 7_000_000))
     assert (fields.quality, fields.integrated_x, fields.integrated_y) == (0, 0.0, 0.0)
+
+
+def test_the_fix_is_sent_above_mean_sea_level(tmp_path: Path) -> None:
+    """MAVLink's HIL_GPS.alt. EGM96 near Zurich is 47.2 m above the ellipsoid; the receiver errs by a few metres."""
+    found = [sent("HIL_GPS", px4_hil.gps(s.fix, 7_000_000)) for s in samples(tmp_path) if s.fix is not None]
+    assert found
+    for fix in found:
+        assert fix.alt * 1e-3 == pytest.approx(488.0 + 5.0 - 47.2, abs=10.0)

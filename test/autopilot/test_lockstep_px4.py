@@ -81,7 +81,7 @@ def sample_of(messages: list[Message]) -> Sample:
         differential_pressure=sensor.diff_pressure * 100.0 if updated & 0x400 else None,
         fix=None
         if gps is None
-        else Fix(gps.lat * 1e-7, gps.lon * 1e-7, gps.alt * 1e-3, np.zeros(3), gps.eph * 1e-2, gps.epv * 1e-2),
+        else Fix(gps.lat * 1e-7, gps.lon * 1e-7, gps.alt * 1e-3, np.zeros(3), gps.eph * 1e-2, gps.epv * 1e-2, 0.0),
     )
 
 

@@ -326,10 +326,12 @@ def test_altitudes_are_above_the_ellipsoid() -> None:
     fix = heard.give(gps(alt_ellipsoid=535_200))["global_position/raw/fix"][0]
     assert fix.altitude == pytest.approx(535.2)
     assert (fix.latitude, fix.longitude) == (pytest.approx(47.397742), pytest.approx(8.545594))
+    # EGM96 near Zurich: 47.2 m, to a metre. PX4's simulation has one altitude for both fields.
+    fix = heard.give(gps(time_usec=2_000_000, alt_ellipsoid=488_000))["global_position/raw/fix"][0]
+    assert fix.altitude == pytest.approx(488.0 + 47.2, abs=1.0)
     got = heard.give(
         mavlink.MAVLink_global_position_int_message(1000, 473977420, 85455940, 498_000, 10_000, 0, 0, 0, 9000)
     )
-    # EGM96 near Zurich: 47.2 m, to a metre.
     assert got["global_position/global"][0].altitude == pytest.approx(498.0 + 47.2, abs=1.0)
     assert got["global_position/rel_alt"][0].data == 10.0
     assert got["global_position/compass_hdg"][0].data == 90.0

@@ -98,8 +98,8 @@ def until_lockstep(simulation: Simulation, peer: VehicleCoSimulator) -> None:
 def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Callable[..., Attached]) -> None:
     """Hovering for two seconds: one answer a reading, and what a level vehicle that looks north feels at Zurich.
 
-    The field there is 0.21 gauss to the north and 0.43 down (NOAA, World Magnetic Model, 2025); the standard
-    atmosphere has 948 hPa at 555 m.
+    The field there is 0.21 gauss to the north and 0.43 down (NOAA, World Magnetic Model, 2025); sea level is 47.2 m
+    above the ellipsoid (EGM96).
     """
     simulation, peer, port = attach("px4")
     px4 = Px4Peer(port, HOVER)
@@ -119,7 +119,7 @@ def test_px4_is_told_what_the_sensors_read_and_holds_the_vehicle_up(attach: Call
     assert len(fields) == pytest.approx(100, abs=1)
     assert np.mean(fields, axis=0) == pytest.approx([0.21, 0.01, 0.43], abs=0.03)
     pressures = [(s.abs_pressure, s.pressure_alt) for s in sensors if s.fields_updated & 0x1A00 == 0x1A00]
-    height = 488.0 + float(before.poses[simulation.frames.index("v/base_link"), 2])
+    height = 488.0 - 47.2 + float(before.poses[simulation.frames.index("v/base_link"), 2])
     assert pressures[0][0] == pytest.approx(1013.25 * (1 - 2.25577e-5 * height) ** 5.25588, abs=0.2)  # ICAO Doc 7488
     assert pressures[0][1] == pytest.approx(height, abs=2.0)
     assert fixes[-1].lat / 1e7 == pytest.approx(47.397742, abs=2e-4)

@@ -18,6 +18,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "sensors.md").read_text(encoding="u
 
 def shown(default: Any) -> str:
     if isinstance(default, (float, int)):
+        if math.isnan(default):
+            return "EGM96 at the origin"
         return "none" if math.isinf(default) else f"{default:g}"
     if isinstance(default, tuple):
         return ", ".join(default) or "none"

@@ -49,7 +49,7 @@ sensors:
     accelerometer: none
     pose: {position: [0.5, 0, 0]}
   - {name: drone/MAG, type: magnetometer, noise: none}
-  - {name: drone/BARO, type: barometer, noise: none}
+  - {name: drone/BARO, type: barometer, noise: none, geoid_undulation: 0}
   - {name: drone/GPS, type: gps, horizontal: none, vertical: none, velocity: {deviation: 0.5}}
   - {name: drone/TRUTH, type: ground_truth, pose: {position: [0.5, 0, 0]}}
 """

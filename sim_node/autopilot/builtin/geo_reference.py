@@ -46,16 +46,19 @@ def position_of_ints(frame: int, x: int, y: int, z: float) -> Position:
 
 
 class GeoReference:
-    """The local frame (ENU, m) of a vehicle, and home in it, None before it is known."""
+    """The local frame (ENU, m) of a vehicle, and home in it, None before it is known.
+
+    undulation: height of the geoid above the ellipsoid (m).
+    """
 
     def __init__(self, parameters: VehicleParameters) -> None:
         self.home: tuple[float, float, float] | None = None
-        self.origin, self._undulation = parameters.origin, parameters.undulation
+        self.origin, self.undulation = parameters.origin, parameters.undulation
 
     def local(self, frame: int, latitude: float, longitude: float, height: float) -> FloatArray | None:
         """Convert degrees and metres in a frame of MAVLink to ENU (3,); None for frames that are not supported."""
         if frame in GLOBAL:
-            altitude = height + self._undulation
+            altitude = height + self.undulation
         elif frame in RELATIVE:
             altitude = height + (self.ellipsoid(self.home)[2] if self.home else self.origin[2])
         else:
@@ -100,7 +103,7 @@ class GeoReference:
 
     def sea_level(self, altitude: float) -> float:
         """Convert metres above the ellipsoid to metres above mean sea level."""
-        return altitude - self._undulation
+        return altitude - self.undulation
 
 
 def yaw_of_degrees(degrees: float) -> float:

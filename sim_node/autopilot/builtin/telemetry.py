@@ -74,18 +74,17 @@ def highres_imu(autopilot: BuiltinAutopilot) -> Fields | None:
 
 @message("GPS_RAW_INT", 5.0)
 def gps_raw(autopilot: BuiltinAutopilot) -> Fields | None:
-    """The receiver's fix: its altitude is above the ellipsoid."""
+    """The receiver's fix: its altitude is above mean sea level."""
     fix = autopilot.link.measurements.fix
     if fix is None:
         return None
-    ellipsoid = fix.alt * 1e-3
     return {
         "time_usec": autopilot.flight.time_us,
         "fix_type": fix.fix_type,
         "lat": fix.lat,
         "lon": fix.lon,
-        "alt": round(autopilot.flight.places.sea_level(ellipsoid) * 1e3),
-        "alt_ellipsoid": fix.alt,
+        "alt": fix.alt,
+        "alt_ellipsoid": fix.alt + round(autopilot.flight.places.undulation * 1e3),
         "eph": fix.eph,
         "epv": fix.epv,
         "vel": fix.vel,

@@ -10,7 +10,7 @@ import numpy as np
 from sim_node.autopilot.axes import yaw_between_ned_and_enu
 from sim_node.autopilot.builtin.mission import DO_JUMP, FOREVER
 from sim_node.autopilot.builtin.vehicle_parameters import VehicleParameters
-from sim_node.frames import Frame, convert_position, geoid_undulation
+from sim_node.frames import Frame, coarse_geoid_undulation, convert_position
 from sim_node.simulation import Simulation
 from sim_node.world import Multirotor, Pilot, World
 from sim_node.world.vehicles import LIKE
@@ -25,7 +25,7 @@ def parameters_of(simulation: Simulation, vehicle: Multirotor, rate: float) -> V
     world = simulation.world
     assert world.origin is not None, "a vehicle with a gps is somewhere on Earth"
     origin = world.origin.latitude, world.origin.longitude, world.origin.altitude
-    undulation = float(geoid_undulation(origin[0], origin[1]))
+    undulation = float(coarse_geoid_undulation(origin[0], origin[1]))
     x, y, z = flown.centre.tolist()
     return VehicleParameters(
         name=vehicle.name,

@@ -84,7 +84,7 @@ def sensor(sample: Sample, time_us: int, also: int = 0) -> tuple[float, ...]:
 
 
 def gps(fix: Fix, time_us: int) -> Fields:
-    """Return HIL_GPS: 1e-7 degrees, mm, cm/s NED; eph and epv in cm, as PX4 reads them."""
+    """Return HIL_GPS: 1e-7 degrees, mm above mean sea level, cm/s NED; eph and epv in cm, as PX4 reads them."""
     north, east, down = ned_enu(*fix.velocity.tolist())
     speed = math.hypot(north, east)
     course = round(math.degrees(math.atan2(east, north)) % 360.0 * 100.0) % 36_000 if speed > 0.1 else _UNKNOWN_COURSE
@@ -93,7 +93,7 @@ def gps(fix: Fix, time_us: int) -> Fields:
         "fix_type": _FIX_3D,
         "lat": round(fix.latitude * 1e7),
         "lon": round(fix.longitude * 1e7),
-        "alt": round(fix.altitude * 1e3),
+        "alt": round(fix.altitude_msl * 1e3),
         "eph": _centimetres(fix.horizontal),
         "epv": _centimetres(fix.vertical),
         "vel": round(speed * 100.0),
@@ -181,7 +181,7 @@ def truth(sample: Sample, fix: Fix, time_us: int) -> Fields:
         "yawspeed": rate[2],
         "lat": round(fix.latitude * 1e7),
         "lon": round(fix.longitude * 1e7),
-        "alt": round(fix.altitude * 1e3),
+        "alt": round(fix.altitude_msl * 1e3),
         "vx": round(velocity[0] * 100.0),
         "vy": round(velocity[1] * 100.0),
         "vz": round(velocity[2] * 100.0),

@@ -34,6 +34,7 @@ class Fix:
         velocity: Velocity (3,), ENU m/s.
         horizontal: Standard deviation of the position along a horizontal axis (m).
         vertical: Standard deviation of the position along the vertical axis (m).
+        undulation: Height of the geoid above the ellipsoid (m).
     """
 
     latitude: float
@@ -42,6 +43,12 @@ class Fix:
     velocity: FloatArray
     horizontal: float
     vertical: float
+    undulation: float
+
+    @property
+    def altitude_msl(self) -> float:
+        """Metres above mean sea level."""
+        return self.altitude - self.undulation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,11 +185,13 @@ class OnboardSensors:
         self.rate = types[first["imu"].name].rate
         # Standard deviations of the receiver's position, by which PX4 weights it.
         gps = types[first["gps"].name]
-        self._deviations = tuple(math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical))
+        self._deviations = [math.sqrt(noise.variance(gps.rate)) for noise in (gps.horizontal, gps.vertical)]
         self._rangefinders = Rangefinders(simulation, vehicle.body, types)
         self._flow = FlowSensor(simulation, vehicle.body, types)
         origin = simulation.world.origin
-        self._base = 0.0 if origin is None else origin.altitude
+        self._base = air_data.altitude_of_origin(simulation.world)
+        # It changes by centimetres per kilometre.
+        self._undulation = 0.0 if origin is None else origin.altitude - self._base
         self._temperature: float | None = None
         self._truth = simulation.observer([vehicle.body])
 
@@ -211,5 +220,10 @@ class OnboardSensors:
             differential_pressure=None if tube is None else float(tube[0]),
             distances=self._rangefinders.latest(step),
             flow=self._flow.latest(step, rate),
-            fix=None if fix is None else Fix(float(fix[0]), float(fix[1]), float(fix[2]), fix[3:], *self._deviations),
+            fix=None if fix is None else self._fix(fix),
         )
+
+    def _fix(self, measured: FloatArray) -> Fix:
+        latitude, longitude, altitude = measured[:3].tolist()
+        horizontal, vertical = self._deviations
+        return Fix(latitude, longitude, altitude, measured[3:], horizontal, vertical, self._undulation)

@@ -82,7 +82,8 @@ def gps_raw(fields: Any, vehicle: Telemetry) -> None:
     latitude, longitude = fields.lat * 1e-7, fields.lon * 1e-7
     if status == NO_FIX:
         latitude = longitude = altitude = math.nan
-    elif fields.alt_ellipsoid:
+    # PX4's simulation repeats the altitude above mean sea level there.
+    elif fields.alt_ellipsoid not in (0, fields.alt):
         altitude = fields.alt_ellipsoid * 1e-3
     else:
         altitude = vehicle.ellipsoid_altitude(fields.alt * 1e-3, latitude, longitude)
