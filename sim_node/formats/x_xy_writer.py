@@ -127,5 +127,8 @@ def _problems(world: World) -> Iterator[str]:
             if getattr(body, what) is not None:
                 yield f"{body.name}: {what}"
         for shape in body.geometry:
+            for what in ("surface", "material", "only"):
+                if getattr(shape, what):
+                    yield f"{body.name}: {what} of a shape"
             if shape.shape not in x_xy.SHAPES:
                 yield f"{body.name}: a {shape.shape}"

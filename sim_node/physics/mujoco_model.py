@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import mujoco
@@ -15,11 +16,13 @@ from sim_node.physics.actuators import add_actuators, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
+from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
+from sim_node.world.surfaces import Surface
 
 _JOINTS = {
     "slide": mujoco.mjtJoint.mjJNT_SLIDE,
@@ -93,6 +96,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.timestep = world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9
     spec.option.integrator = _INTEGRATORS[physics.integrator]
     spec.option.gravity = physics.gravity
+    shapes = [shape for body in world.bodies for shape in body.geometry]
+    set_solver(spec, physics, has_surfaces=any(shape.surface and shape.surface.decides for shape in shapes))
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     # A diverging run is reported, not reset automatically.
@@ -104,6 +109,7 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     for row in followed:
         nodes[row] = spec.worldbody.add_body(name=layout.frames.names[row], mocap=True)
     free: set[str] = set()
+    touching: list[tuple[mujoco.MjsGeom, Surface | None]] = []
     # Carriers come first: a model's links lie below the row that it is attached to.
     waiting = sorted(((layout.frames.index(model.parent), model) for model in world.models), key=lambda each: each[0])
     for row, body in (*layout.bodies, (len(layout.frames), None)):
@@ -119,7 +125,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
         if is_free:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
-        _add_masses(spec, node, body)
+        touching += _add_masses(spec, node, body)
+    set_layers(spec, touching)
     add_loop_closures(spec, world, layout, nodes, offsets)
     for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
@@ -171,7 +178,10 @@ def _add_body(above: mujoco.MjsBody, body: Body, mount: FloatArray, *, is_free: 
     return node
 
 
-def _add_masses(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body) -> None:
+def _add_masses(
+    spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body
+) -> Iterator[tuple[mujoco.MjsGeom, Surface | None]]:
+    """Add inertia and shapes of a body. Yield the geometries that make contact, and their surfaces."""
     inertial = body.inertial
     if inertial is not None:
         i = inertial.inertia
@@ -181,10 +191,12 @@ def _add_masses(spec: mujoco.MjSpec, node: mujoco.MjsBody, body: Body) -> None:
         node.fullinertia = (i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2])
     for geometry in body.geometry:
         if not geometry.is_shown_only:
-            _add_geom(spec, node, geometry, massless=inertial is not None)
+            geom = _add_geom(spec, node, geometry, massless=inertial is not None)
+            if geometry.only != "visual":
+                yield geom, geometry.surface
 
 
-def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, massless: bool) -> None:
+def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, massless: bool) -> mujoco.MjsGeom:
     size = np.zeros(3)
     size[: len(geometry.size)] = geometry.size * np.array(_HALVED.get(geometry.shape, 1.0))
     if geometry.shape == "plane":
@@ -197,6 +209,11 @@ def _add_geom(spec: mujoco.MjSpec, node: mujoco.MjsBody, geometry: Geometry, *, 
     geom.mass = 0.0 if massless or geometry.shape in SHAPES_WITHOUT_MASS else geometry.mass
     if geometry.colour is not None:
         geom.rgba = geometry.colour
+    if geometry.surface is not None:
+        set_surface(geom, geometry.surface)
+    set_material(spec, geom, geometry)
+    set_purpose(geom, geometry.only)
+    return geom
 
 
 def _compiled(

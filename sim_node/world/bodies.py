@@ -17,6 +17,7 @@ from sim_node.world.fields import directions, floats, same
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
+from sim_node.world.surfaces import Material, Surface
 
 # Engines that can simulate rigid bodies.
 ENGINES = ("mujoco",)
@@ -60,6 +61,12 @@ class Physics:
         contact: Whether shapes make contact.
         armature: Added inertia of every degree of freedom, kg or kg m^2.
         engine: One of ENGINES.
+        cone: Friction cone, one of surfaces.CONES; None for elliptic where a shape gives friction or restitution, else
+            pyramidal.
+        impratio: Impedance of friction relative to that of normal forces; None for 10 where `cone` is None and becomes
+            elliptic, else 1.
+        iterations: Most iterations of the constraint solver per evaluation; None for MuJoCo's 100.
+        flags: Whether parts of MuJoCo's pipeline are on, by names of surfaces.FLAGS; MuJoCo's defaults for others.
         options: Further options of MuJoCo by its names, which an MJCF file sets that is run by itself.
         place: Where the file describes the physics.
 
@@ -73,6 +80,10 @@ class Physics:
     contact: bool = True
     armature: float = 0.0
     engine: str = "mujoco"
+    cone: str | None = None
+    impratio: float | None = None
+    iterations: int | None = None
+    flags: Mapping[str, bool] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     place: Place = NO_PLACE
 
@@ -109,6 +120,9 @@ class Geometry:
         edge_colour: Colour of the outline as the file gives it, or None.
         file: The file of a mesh.
         place: Where the file describes the shape.
+        surface: What it does where it touches others, or None for MuJoCo's defaults.
+        material: How it looks besides its colour, or None.
+        only: "visual" for a shape without mass and contacts, "collision" for one that is not drawn, or empty.
 
     Raises:
         ValueError: An array has the wrong shape.
@@ -122,6 +136,9 @@ class Geometry:
     edge_colour: str | None = None
     file: Path | None = None
     place: Place = NO_PLACE
+    surface: Surface | None = None
+    material: Material | None = None
+    only: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", floats(self.size, (-1,), self.shape, "size"))
@@ -136,7 +153,7 @@ class Geometry:
 
     @property
     def is_shown_only(self) -> bool:
-        """Whether it is only shown, without mass and contacts."""
+        """Whether it is not part of the simulated model: arrows, and meshes that MuJoCo cannot read."""
         return self.shape == "xyz" or (self.file is not None and self.file.suffix.lower() in MESHES_SHOWN)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.world.bodies import ENGINES, INTEGRATORS, SHAPES, Body, Geometry, Inertial
 from sim_node.world.checks import UNIT, pose_faults
+from sim_node.world.contact_checks import contact_problems, solver_faults
 from sim_node.world.model import Motion, World
 from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 
@@ -27,6 +28,7 @@ def body_problems(world: World) -> Iterator[Problem]:
     yield from _physics_problems(world)
     for body in world.bodies:
         yield from (_of(body, key, message) for key, message in _number_faults(body))
+    yield from contact_problems(world)
     yield from _parent_problems(world)
     yield from _mass_problems(world)
 
@@ -48,6 +50,7 @@ def _physics_problems(world: World) -> Iterator[Problem]:
         yield problem("integrator", f"found {physics.integrator!r}; allowed: {', '.join(INTEGRATORS)}")
     if not np.all(np.abs(physics.gravity) <= MAX_GRAVITY):
         yield problem("gravity", f"{physics.gravity.tolist()} is out of range; allowed: up to {MAX_GRAVITY:g} m/s^2")
+    yield from (problem(key, message) for key, message in solver_faults(physics))
     if not 0.0 <= physics.armature <= MAX_MASS:
         yield problem("armature", f"{physics.armature:g} is out of range; allowed: 0 to {MAX_MASS:g}")
     timestep_ns = physics.timestep_ns
@@ -110,7 +113,7 @@ def _geometry_faults(geometry: Geometry) -> Iterator[tuple[str, str]]:
         yield ".mass", f"{geometry.mass:g} is out of range; allowed: 0 to {MAX_MASS:g} kg"
     if (geometry.shape == "mesh") != (geometry.file is not None):
         yield ".file", "a mesh needs a file, and other shapes have none"
-    elif geometry.is_shown_only and geometry.mass > 0.0:
+    elif (geometry.is_shown_only or geometry.only == "visual") and geometry.mass > 0.0:
         yield ".mass", "a shape that is only shown has no mass; give the mass to another shape, or the body an inertial"
     for _, message in pose_faults(geometry.pose[None]):
         yield ".pose", message

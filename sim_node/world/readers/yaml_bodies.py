@@ -18,14 +18,15 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
+from sim_node.world.readers.yaml_surfaces import SOLVER_KEYS, SURFACE_KEYS, read_solver, read_surface
 from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
-PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
+PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature", *SOLVER_KEYS)
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
 # Values per degree of freedom, or per coordinate: one number for all, or a list.
 PER_DOF = ("damping", "armature", "spring_stiff")
 JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
-GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color")
+GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color", *SURFACE_KEYS)
 INERTIAL_KEYS = ("mass", "center", "inertia")
 AXES_SEED = 1
 
@@ -45,6 +46,7 @@ def read_physics(value: Value, context: Context) -> None:
         engine=table.choice("engine", ENGINES, default.engine),
         armature=default.armature if armature is None else armature.number(0.0, MAX_MASS),
         place=Place(value.where if timestep is None else timestep.where, value.path),
+        **read_solver(table),
     )
     for key in PHYSICS_KEYS:
         part = table.get(key)
@@ -177,10 +179,11 @@ def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY
     density = table.get("density")
     if density is not None:
         kilograms = _mass_by(density, shape, size, mass)
+    surface = read_surface(table, context)
     return (
         None
         if len(entry.report.errors) > errors
-        else Geometry(shape, size, kilograms, pose, rgba, None, file, entry.place)
+        else Geometry(shape, size, kilograms, pose, rgba, None, file, entry.place, **surface)
     )
 
 

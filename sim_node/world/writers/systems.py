@@ -17,6 +17,7 @@ from sim_node.world.systems import (
     RigidBody,
     System,
 )
+from sim_node.world.writers.surfaces import surface_data
 from sim_node.world.writers.values import given, one_or_more, pose_data
 
 
@@ -33,12 +34,13 @@ def joint_data(body: Body) -> dict[str, Any] | None:
 
 
 def geometry_data(shape: Geometry, refer: Refer) -> dict[str, Any]:
-    """Return a shape with its sizes, mass, pose and colour."""
+    """Return a shape with its sizes, mass, pose, colour, surface and material."""
     if shape.file is not None:
         data: dict[str, Any] = {shape.shape: refer(shape.file), "scale": shape.size}
     else:
         data = {shape.shape: one_or_more(shape.size) if len(shape.size) else True}
-    return given({**data, "mass": shape.mass, "pose": pose_data(shape.pose), "color": shape.colour})
+    data |= {"mass": shape.mass, "pose": pose_data(shape.pose), "color": shape.colour}
+    return given({**data, **surface_data(shape, refer)})
 
 
 def inertial_data(inertial: Inertial) -> dict[str, Any]:

@@ -104,6 +104,7 @@ def physics_data(world: World) -> dict[str, Any]:
     physics = data_of(world.physics)
     timestep_ns = physics.pop("timestep_ns", None)
     del physics["options"]
+    physics = {key: value for key, value in physics.items() if value != {}}
     return physics if timestep_ns is None else {**physics, "timestep": seconds(timestep_ns)}
 
 

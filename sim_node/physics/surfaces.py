@@ -1,0 +1,139 @@
+"""Surfaces, layers and materials of shapes, and the solver's options, in a MuJoCo specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import mujoco
+import numpy as np
+
+from sim_node.world.bodies import Geometry, Physics
+from sim_node.world.image_files import colours_of
+from sim_node.world.layers import DEFAULT, filter_of, masks_of
+from sim_node.world.surfaces import DEFAULT_FRICTION, IMPEDANCE, STICKING_CONE, STICKING_IMPRATIO, Surface, solref
+
+_CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC}
+# MuJoCo draws groups 0 to 2.
+HIDDEN_GROUP = 3
+_BITS = 0xFFFF_FFFF
+# Edge of the images on the six sides of a shape, in pixels.
+_SIDE = 512
+# Textures on planes, heightmaps and meshes lie flat; those on other shapes are on the sides of a cube around them.
+_FLAT = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH)
+
+
+def set_solver(spec: mujoco.MjSpec, physics: Physics, *, has_surfaces: bool) -> None:
+    """Set the options of the constraint solver. Without any, those of MuJoCo remain.
+
+    Args:
+        spec: The specification.
+        physics: The world's physics.
+        has_surfaces: Whether a shape gives friction or restitution. Then cones are elliptic by default.
+    """
+    cone, impratio = physics.cone, physics.impratio
+    if cone is None and has_surfaces:
+        cone, impratio = STICKING_CONE, STICKING_IMPRATIO if impratio is None else impratio
+    if cone is not None:
+        spec.option.cone = _CONES[cone]
+    if impratio is not None:
+        spec.option.impratio = impratio
+    if physics.iterations is not None:
+        spec.option.iterations = physics.iterations
+    for name, is_on in physics.flags.items():
+        _set_flag(spec.option, name, is_on=is_on)
+
+
+def _set_flag(option: mujoco.MjOption, name: str, *, is_on: bool) -> None:
+    """Set a flag, which MuJoCo has among those that disable or, in some versions, among those that enable."""
+    disable = getattr(mujoco.mjtDisableBit, f"mjDSBL_{name.upper()}", None)
+    if disable is not None:
+        flags = int(option.disableflags)
+        option.disableflags = flags & ~int(disable) if is_on else flags | int(disable)
+        return
+    enable = getattr(mujoco.mjtEnableBit, f"mjENBL_{name.upper()}", None)
+    if enable is None:
+        raise ValueError(f"physics.flags.{name}: MuJoCo {mujoco.__version__} has no such flag")
+    flags = int(option.enableflags)
+    option.enableflags = flags | int(enable) if is_on else flags & ~int(enable)
+
+
+def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
+    """Set friction and restitution of a geometry.
+
+    Its priority lets it decide contacts with shapes that give neither. Between two that do, MuJoCo takes the larger
+    friction and, as solref is negative, the larger stiffness and damping.
+    """
+    if not surface.decides:
+        return
+    given = (surface.sliding, surface.torsional, surface.rolling)
+    geom.priority = 1
+    geom.friction = [default if own is None else own for own, default in zip(given, DEFAULT_FRICTION, strict=True)]
+    geom.condim = 6 if surface.rolling is not None else 4 if surface.torsional is not None else 3
+    if surface.restitution is not None:
+        geom.solref = solref(surface.restitution, surface.contact_time)
+        geom.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
+
+
+def set_purpose(geom: mujoco.MjsGeom, only: str) -> None:
+    """Let a geometry make no contact, or hide it."""
+    if only == "visual":
+        geom.contype = geom.conaffinity = 0
+        geom.mass = 0.0
+    elif only == "collision":
+        geom.group = HIDDEN_GROUP
+
+
+def set_layers(spec: mujoco.MjSpec, geoms: Iterable[tuple[mujoco.MjsGeom, Surface | None]]) -> None:
+    """Set the masks of geometries by their layers. Without layers, those of MuJoCo remain.
+
+    Args:
+        spec: The specification, in which models are attached: bits that their geometries use are left to them.
+        geoms: Each geometry of the world that makes contact, and its surface.
+
+    Raises:
+        ValueError: MuJoCo has not enough bits.
+    """
+    filters = [(geom, filter_of(surface)) for geom, surface in geoms]
+    if all(each == DEFAULT for _, each in filters):
+        return
+    reserved = 0
+    for geom in spec.geoms:
+        reserved |= (int(geom.contype) | int(geom.conaffinity)) & _BITS
+    masks = masks_of((each for _, each in filters), reserved)
+    for geom, each in filters:
+        geom.contype, geom.conaffinity = masks[each]
+
+
+def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> None:
+    """Give a geometry the material of its shape, which has its colour."""
+    material = shape.material
+    if material is None:
+        return
+    made = spec.add_material(name=f"sim_node/material/{len(spec.materials)}")
+    if shape.colour is not None:
+        made.rgba = shape.colour
+    if material.roughness is not None:
+        # MuJoCo's own renderer has Phong's highlights: none on a matt surface.
+        made.roughness, made.shininess, made.specular = material.roughness, *[1.0 - material.roughness] * 2
+    if material.texture is not None:
+        is_flat = geom.type in _FLAT
+        made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _texture(spec, material.texture, is_flat=is_flat)
+        made.texuniform = is_flat and geom.type != mujoco.mjtGeom.mjGEOM_MESH
+        if made.texuniform:
+            # MuJoCo's unit is a texture of two by two metres.
+            made.texrepeat = [1.0 / material.texture_size] * 2
+    geom.material = made.name
+
+
+def _texture(spec: mujoco.MjSpec, file: Path, *, is_flat: bool) -> str:
+    """Add the texture of an image file, once. Return its name."""
+    name = f"{'flat' if is_flat else 'cube'} {file.resolve()}"
+    if all(texture.name != name for texture in spec.textures):
+        pixels = colours_of(file, None if is_flat else _SIDE)
+        kind = mujoco.mjtTexture.mjTEXTURE_2D if is_flat else mujoco.mjtTexture.mjTEXTURE_CUBE
+        sides = pixels if is_flat else np.concatenate([pixels] * 6)
+        height, width = sides.shape[:2]
+        texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=3)
+        texture.data = sides.tobytes()
+    return name

@@ -1,0 +1,57 @@
+"""Image files of worlds, textures and heightmaps: checks, and their pixels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.packages import how_to_install
+from sim_node.world.problems import quoted
+from sim_node.world.surfaces import TEXTURES
+
+MAX_BYTES = 256 * 1024 * 1024
+# Of both edges; larger textures do not fit into OpenGL's.
+MAX_PIXELS = 16_384
+
+
+def image_fault(path: Path) -> str:
+    """Return why an image cannot be used; empty if it can. Reads its head only."""
+    if path.suffix.lower() not in TEXTURES:
+        return f"{quoted(path.name)} is not a supported image; allowed: {', '.join(TEXTURES)}"
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            return f"{quoted(path.name)} is too large; allowed: up to {MAX_BYTES // 1024**2} MB"
+        with _opened(path) as image:
+            if max(image.size) > MAX_PIXELS:
+                return f"{quoted(path.name)} has {image.size[0]} x {image.size[1]} pixels; allowed: up to {MAX_PIXELS}"
+            image.verify()
+    except ImportError as error:
+        return f"images need Pillow: {how_to_install(error)}"
+    except Exception as error:  # Pillow raises nearly anything for files that are damaged
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
+        return f"{quoted(path.name)} cannot be read: {reason}"
+    return ""
+
+
+def colours_of(path: Path, edge: int | None = None) -> npt.NDArray[np.uint8]:
+    """Return red, green and blue (height, width, 3) of an image, rows from top to bottom; scaled to a square `edge`."""
+    with _opened(path) as image:
+        coloured = image.convert("RGB")
+        return np.asarray(coloured if edge is None else coloured.resize((edge, edge)))
+
+
+def brightness_of(path: Path) -> npt.NDArray[np.float64]:
+    """Return the brightness (height, width), 0 to 1, of an image with 8 or 16 bits, rows from top to bottom."""
+    with _opened(path) as image:
+        if image.mode.startswith(("I", "F")):
+            return np.asarray(image, dtype=np.float64) / 65535.0
+        return np.asarray(image.convert("L"), dtype=np.float64) / 255.0
+
+
+def _opened(path: Path) -> Any:
+    from PIL import Image
+
+    return Image.open(path, formats=("PNG", "JPEG"))

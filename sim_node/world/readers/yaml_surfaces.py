@@ -1,0 +1,134 @@
+"""Surfaces and materials of shapes in world files, and options of the contact solver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sim_node.world.image_files import image_fault
+from sim_node.world.problems import Place, quoted
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar
+from sim_node.world.readers.yaml_section import Context
+from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
+from sim_node.world.surfaces import (
+    CONES,
+    DEFAULT_CONTACT_TIME,
+    DEFAULT_LAYER,
+    FLAGS,
+    IMPRATIO_RANGE,
+    ITERATIONS_RANGE,
+    ONLY,
+    RANGES,
+    Material,
+    Surface,
+)
+
+SOLVER_KEYS = ("cone", "impratio", "iterations", "flags")
+CONTACT_KEYS = ("friction", "restitution", "contact_time", "layer", "touches")
+SURFACE_KEYS = (*CONTACT_KEYS, "only", "material")
+FRICTION_KEYS = ("sliding", "torsional", "rolling")
+MATERIAL_KEYS = ("texture", "texture_size", "roughness")
+
+
+def read_solver(table: Table) -> dict[str, Any]:
+    """Return the solver options of `physics` that a file gives, as fields of Physics."""
+    fields: dict[str, Any] = {}
+    cone, impratio, iterations, flags = (table.get(key) for key in SOLVER_KEYS)
+    if cone is not None:
+        fields["cone"] = cone.choice(CONES, CONES[0])
+    if impratio is not None:
+        fields["impratio"] = impratio.number(*IMPRATIO_RANGE, default=1.0)
+    if iterations is not None:
+        number = iterations.number(*ITERATIONS_RANGE, default=1.0)
+        if number != int(number):
+            iterations.error(f"a whole number is needed, found {number:g}")
+        fields["iterations"] = int(number)
+    if flags is not None:
+        given = flags.table(FLAGS)
+        values = {name: value for name in FLAGS if (value := given.get(name)) is not None}
+        fields["flags"] = {name: value.choice((*TRUE, *FALSE), "true") in TRUE for name, value in values.items()}
+    return fields
+
+
+def read_surface(table: Table, context: Context) -> dict[str, Any]:
+    """Return surface, material and purpose of a shape that a file gives, as fields of Geometry."""
+    fields: dict[str, Any] = {}
+    if any(key in table for key in CONTACT_KEYS):
+        fields["surface"] = read_contact(table)
+    only, material = table.get("only"), table.get("material")
+    if only is not None:
+        fields["only"] = only.choice(ONLY, "")
+    if material is not None:
+        fields["material"] = read_material(material, context)
+    return fields
+
+
+def read_contact(table: Table) -> Surface:
+    """Read friction, restitution and collision layer."""
+    given = {key: value for key in CONTACT_KEYS if (value := table.get(key)) is not None}
+    places = {key: value.place for key, value in given.items()}
+    layer, touches = given.get("layer"), given.get("touches")
+    contact_time = _number(given.get("contact_time"), "contact_time")
+    return Surface(
+        **_friction(given.get("friction"), places),
+        restitution=_number(given.get("restitution"), "restitution"),
+        contact_time=DEFAULT_CONTACT_TIME if contact_time is None else contact_time,
+        layer=DEFAULT_LAYER if layer is None else _layer(layer),
+        touches=None if touches is None else tuple(_layer(each) for each in touches.items()),
+        places=places,
+    )
+
+
+def read_material(value: Value, context: Context) -> Material:
+    """Read texture and roughness."""
+    table = value.table(MATERIAL_KEYS)
+    given = {key: each for key in MATERIAL_KEYS if (each := table.get(key)) is not None}
+    size, texture = given.get("texture_size"), given.get("texture")
+    if size is not None and texture is None:
+        size.error("needs a texture")
+    return Material(
+        texture=None if texture is None else read_image(texture, context),
+        texture_size=1.0 if size is None else size.number(*RANGES["texture_size"][:2], default=1.0),
+        roughness=_number(given.get("roughness"), "roughness"),
+        places={"material": value.place, **{key: each.place for key, each in given.items()}},
+    )
+
+
+def read_image(value: Value, context: Context) -> Path | None:
+    """Return the file of an image, or None with the fault recorded."""
+    found = context.find(value)
+    if found is None:
+        return None
+    if fault := image_fault(found[0]):
+        value.error(fault)
+        return None
+    context.report.read.append(found[0])
+    return found[0]
+
+
+def _friction(value: Value | None, places: dict[str, Place]) -> dict[str, float | None]:
+    """Read a number, against sliding, or a mapping."""
+    if value is None:
+        return {}
+    if isinstance(value.node, Scalar):
+        return {"sliding": _number(value, "sliding")}
+    table = value.table(FRICTION_KEYS)
+    given = {key: each for key in FRICTION_KEYS if (each := table.get(key)) is not None}
+    if isinstance(value.node, Mapping) and not value.node.entries:
+        value.error(f"is empty; allowed: a number, or {', '.join(FRICTION_KEYS)}")
+    places.update({key: each.place for key, each in given.items()})
+    return {key: _number(each, key) for key, each in given.items()}
+
+
+def _number(value: Value | None, key: str) -> float | None:
+    low, high, _ = RANGES[key]
+    return None if value is None else value.number(low, high, default=low)
+
+
+def _layer(value: Value) -> str:
+    """Read the name of a layer."""
+    errors = len(value.report.errors)
+    name = value.text()
+    if len(value.report.errors) == errors and not name.strip():
+        value.error(f"found {quoted(name)}; a layer needs a name")
+    return name
