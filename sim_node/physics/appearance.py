@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import mujoco
 
+from sim_node.physics.scene import HORIZON, ZENITH, set_headlight
+
 # Brightness of the headlight, which is at the camera, and of the sun.
 _AMBIENT, _HEADLIGHT, _SUN = [0.45] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
-_ZENITH, _HORIZON = [0.36, 0.56, 0.82], [0.86, 0.91, 0.96]
 _GROUND = [0.62, 0.63, 0.62], [0.53, 0.55, 0.55]
 # A check of the ground, m; MuJoCo repeats a texture of two by two.
 _CHECK = 1.0
@@ -21,14 +22,15 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
     spec = spec.copy()
     view = spec.visual
     view.global_.offwidth, view.global_.offheight = size
-    view.headlight.ambient, view.headlight.diffuse, view.headlight.specular = _AMBIENT, _HEADLIGHT, [0.0] * 3
+    set_headlight(spec, _AMBIENT, _HEADLIGHT)
+    view.headlight.specular = [0.0] * 3
     if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
         spec.add_texture(
             name="sim_node/sky",
             type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
             builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
-            rgb1=_ZENITH,
-            rgb2=_HORIZON,
+            rgb1=ZENITH,
+            rgb2=HORIZON,
             width=256,
             height=256,
         )

@@ -16,6 +16,7 @@ from sim_node.physics.actuators import add_actuators, set_targets
 from sim_node.physics.attached_models import attach, start_models
 from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
+from sim_node.physics.scene import add_ground, add_lights_and_sky
 from sim_node.physics.surfaces import set_layers, set_material, set_purpose, set_solver, set_surface
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
 from sim_node.world.joints import JointType
@@ -97,6 +98,8 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     spec.option.integrator = _INTEGRATORS[physics.integrator]
     spec.option.gravity = physics.gravity
     shapes = [shape for body in world.bodies for shape in body.geometry]
+    if world.ground is not None:
+        shapes.append(world.ground.shape)
     set_solver(spec, physics, has_surfaces=any(shape.surface and shape.surface.decides for shape in shapes))
     if not physics.contact:
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
@@ -126,6 +129,9 @@ def compile_model(world: World, layout: Layout) -> Compiled:
             free.add(body.name)
         node = nodes[row] = _add_body(nodes[anchor], body, mount, is_free=is_free)
         touching += _add_masses(spec, node, body)
+    if world.ground is not None:
+        touching.append(add_ground(spec, world.ground))
+    add_lights_and_sky(spec, world)
     set_layers(spec, touching)
     add_loop_closures(spec, world, layout, nodes, offsets)
     for first, second in world.contact_exclusions:

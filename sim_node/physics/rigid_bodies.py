@@ -35,7 +35,7 @@ IN_ONE_GO = 1000
 @engine("rigid_bodies")
 def open_rigid_bodies(world: World, layout: Layout, columns: Columns) -> RigidBodyEngine | None:
     """Return the engine of a world's bodies. Raises WorldError if MuJoCo is missing or refuses the world."""
-    shaped = any(body.type.parts or body.geometry for body in world.bodies)
+    shaped = world.ground is not None or any(body.type.parts or body.geometry for body in world.bodies)
     if world.wind is None and not shaped and not world.models:
         return None
     need_mujoco(world)

@@ -121,8 +121,8 @@ def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> 
         made.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = _texture(spec, material.texture, is_flat=is_flat)
         made.texuniform = is_flat and geom.type != mujoco.mjtGeom.mjGEOM_MESH
         if made.texuniform:
-            # MuJoCo's unit is a texture of two by two metres.
-            made.texrepeat = [1.0 / material.texture_size] * 2
+            # MuJoCo repeats a texture every 2 / texrepeat metres, from its middle at the origin of the plane.
+            made.texrepeat = [2.0 / material.texture_size] * 2
     geom.material = made.name
 
 

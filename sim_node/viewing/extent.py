@@ -37,7 +37,9 @@ class Extent(NamedTuple):
 def extent_of(in_root: FloatArray, shapes: Sequence[Shape], places: FloatArray) -> Extent:
     """Return the extent of frames at poses (N, 7) in the fixed frame, shapes on them, and places (P, 3)."""
     corners = [in_root[:, :3], places]
-    solid = [shape for shape in shapes if shape.kind != "plane"]
+    solid = [shape for shape in shapes if shape.kind not in ("plane", "terrain")]
+    # A landscape is looked at only if there is nothing else.
+    solid = solid or [shape for shape in shapes if shape.kind == "terrain"]
     if solid:
         placed = poses.compose(in_root[[shape.row for shape in solid]], np.array([shape.pose for shape in solid]))
         boxes = np.array([_box(shape) for shape in solid])

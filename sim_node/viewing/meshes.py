@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +34,14 @@ class Shape:
 
     Attributes:
         row: Row of its frame.
-        kind: box, sphere, cylinder (along z), plane (normal z), mesh or glb.
+        kind: box, sphere, cylinder (along z), plane (normal z), mesh, terrain (a mesh, too) or glb.
         pose: (7,) in the frame, m.
         scale: (3,) factor of a cube of edge 1, a sphere of radius 1, a cylinder of radius 1 and length 1, or the units
             of the mesh or file.
         colour: (4,) red, green, blue and opacity, 0 to 1.
         file: The file of a mesh or glb.
         mesh: Its triangles, if it is not read from the file.
+        collides: Whether it makes contact.
     """
 
     row: int
@@ -50,14 +51,15 @@ class Shape:
     colour: tuple[float, ...] = PLAIN
     mesh: Mesh | None = None
     file: Path | None = None
+    collides: bool = True
 
 
-def capsule(row: int, pose: FloatArray, radius: float, length: float, colour: tuple[float, ...]) -> Iterator[Shape]:
-    """Yield a cylinder between two spheres."""
-    yield Shape(row, "cylinder", pose, np.array([radius, radius, length]), colour)
+def capsule(shape: Shape, radius: float, length: float) -> Iterator[Shape]:
+    """Yield a cylinder between two spheres, at the pose and with the look of a shape."""
+    yield replace(shape, kind="cylinder", scale=np.array([radius, radius, length]))
     for end in (-0.5, 0.5):
-        at = poses.compose(pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
-        yield Shape(row, "sphere", at, np.full(3, radius), colour)
+        at = poses.compose(shape.pose, np.array([0.0, 0.0, end * length, 0.0, 0.0, 0.0, 1.0]))
+        yield replace(shape, kind="sphere", pose=at, scale=np.full(3, radius))
 
 
 def coloured(rgba: FloatArray | None) -> tuple[float, ...]:

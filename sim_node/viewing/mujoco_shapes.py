@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import mujoco
 import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.mujoco_model import compile_model
+from sim_node.physics.mujoco_model import Compiled, compile_model
+from sim_node.physics.surfaces import HIDDEN_GROUP
 from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP, Mesh, Shape, capsule, coloured, parts_of
 from sim_node.world.bodies import Geometry
 from sim_node.world.layout import Layout
@@ -56,37 +58,56 @@ _GEOM = mujoco.mjtGeom
 
 
 def geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
-    """Yield the geoms of a world with bodies or models, on the frames of their bodies."""
+    """Yield the visible geoms of a world with bodies or models, on the frames of their bodies."""
     compiled = compile_model(world, layout)
+    yield from _shapes(compiled, np.flatnonzero(_visible(compiled.model)).tolist())
+
+
+def collision_geoms_of(world: World, layout: Layout) -> Iterator[Shape]:
+    """Yield the geoms of a world's own bodies that make contact and are not drawn."""
+    only = {body.name for body in world.bodies if any(shape.only == "collision" for shape in body.geometry)}
+    if only:
+        compiled = compile_model(world, layout)
+        model = compiled.model
+        hidden = np.flatnonzero(model.geom_group == HIDDEN_GROUP).tolist()
+        yield from _shapes(compiled, [k for k in hidden if model.body(model.geom_bodyid[k]).name in only])
+
+
+def _shapes(compiled: Compiled, geoms: list[int]) -> Iterator[Shape]:
     model = compiled.model
     # Frames fixed to a body come after the body's own row.
     rows: dict[int, int] = {}
     for row, body in enumerate(compiled.solids.tolist()):
         rows.setdefault(body, row)
     meshes: dict[int, Mesh] = {}
-    for geom in np.flatnonzero(_visible(model)).tolist():
-        row = rows[int(model.geom_bodyid[geom])]
-        colour = coloured(_colour(model, geom))
+    for geom in geoms:
         pose = np.concatenate([model.geom_pos[geom], model.geom_quat[geom][[1, 2, 3, 0]]])
+        look = Shape(
+            rows[int(model.geom_bodyid[geom])],
+            "mesh",
+            pose,
+            colour=coloured(_colour(model, geom)),
+            collides=bool(model.geom_contype[geom] | model.geom_conaffinity[geom]),
+        )
         size, kind, data = model.geom_size[geom], model.geom_type[geom], int(model.geom_dataid[geom])
         if kind == _GEOM.mjGEOM_PLANE:
-            yield Shape(row, "plane", pose, np.array([2.0 * size[0], 2.0 * size[1], 1.0]), colour)
+            yield replace(look, kind="plane", scale=np.array([2.0 * size[0], 2.0 * size[1], 1.0]))
         elif kind == _GEOM.mjGEOM_BOX:
-            yield Shape(row, "box", pose, 2.0 * size, colour)
+            yield replace(look, kind="box", scale=2.0 * size)
         elif kind == _GEOM.mjGEOM_SPHERE:
-            yield Shape(row, "sphere", pose, np.full(3, size[0]), colour)
+            yield replace(look, kind="sphere", scale=np.full(3, size[0]))
         elif kind == _GEOM.mjGEOM_ELLIPSOID:
-            yield Shape(row, "sphere", pose, np.array(size), colour)
+            yield replace(look, kind="sphere", scale=np.array(size))
         elif kind == _GEOM.mjGEOM_CYLINDER:
-            yield Shape(row, "cylinder", pose, np.array([size[0], size[0], 2.0 * size[1]]), colour)
+            yield replace(look, kind="cylinder", scale=np.array([size[0], size[0], 2.0 * size[1]]))
         elif kind == _GEOM.mjGEOM_CAPSULE:
-            yield from capsule(row, pose, float(size[0]), 2.0 * float(size[1]), colour)
+            yield from capsule(look, float(size[0]), 2.0 * float(size[1]))
         elif kind == _GEOM.mjGEOM_MESH or kind == _GEOM.mjGEOM_SDF:
             if data not in meshes:
                 meshes[data] = _mesh(model, data)
-            yield Shape(row, "mesh", pose, colour=colour, mesh=meshes[data])
+            yield replace(look, mesh=meshes[data])
         elif kind == _GEOM.mjGEOM_HFIELD:
-            yield Shape(row, "mesh", pose, colour=colour, mesh=_height_field(model, data))
+            yield replace(look, kind="terrain", mesh=_height_field(model, data))
 
 
 def _visible(model: mujoco.MjModel) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:

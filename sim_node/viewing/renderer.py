@@ -10,6 +10,7 @@ from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import dressed
 from sim_node.physics.mujoco_model import compile_model
+from sim_node.physics.scene import HORIZON, own_lights, set_headlight
 from sim_node.viewing.mujoco_shapes import add_shown
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
 from sim_node.viewing.view import View
@@ -34,7 +35,8 @@ _SUN_RADIUS = 0.014
 _AMBIENT, _HEADLIGHT, _SUNLIGHT = [0.38] * 3, [0.22] * 3, [0.62, 0.60, 0.56]
 _CORNERS = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=float)
 _GROUND = [0.77, 0.79, 0.80], [0.69, 0.71, 0.73]
-_HORIZON = [0.86, 0.91, 0.96, 1.0]
+# Shapes that are ground.
+_GROUNDS = (int(mujoco.mjtGeom.mjGEOM_PLANE), int(mujoco.mjtGeom.mjGEOM_HFIELD))
 
 
 class Renderer:
@@ -53,16 +55,23 @@ class Renderer:
         add_shown(spec, world)
         for vehicle in world.vehicles:
             _add_discs(spec, vehicle)
-        if not any(geom.type == mujoco.mjtGeom.mjGEOM_PLANE for geom in spec.geoms):
+        if not any(int(geom.type) in _GROUNDS for geom in spec.geoms):
             spec.worldbody.add_geom(
                 name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
             )
-        self.model = _lit(dressed(spec, size)).compile()
+        horizon = HORIZON if world.sky is None or world.sky.horizon is None else world.sky.horizon.tolist()
+        self.model = _lit(dressed(spec, size), horizon).compile()
+        self._has_lights = bool(own_lights(spec))
         self.origin = np.zeros(3)
         self.scene = mujoco.MjvScene(self.model, MAX_SHAPES)
         self._data = mujoco.MjData(self.model)
+        # Lights stay where they are at the start.
+        mujoco.mj_kinematics(self.model, self._data)
+        mujoco.mj_comPos(self.model, self._data)
+        mujoco.mj_camlight(self.model, self._data)
         self._options = mujoco.MjvOption()
-        self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = 1
+        # Fog would cover the sky of the world.
+        self.scene.flags[mujoco.mjtRndFlag.mjRND_FOG] = world.sky is None
         # Sites and tendons are MuJoCo's own marks, which poses of frames do not place.
         self._options.sitegroup[:] = 0
         self._options.flags[mujoco.mjtVisFlag.mjVIS_TENDON] = 0
@@ -74,7 +83,10 @@ class Renderer:
         local = np.concatenate([self.model.geom_pos, self.model.geom_quat[:, [1, 2, 3, 0]]], axis=1)
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
-        self._solid = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < 3)
+        drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < 3)
+        # A landscape is looked at only if there is nothing else.
+        apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD)
+        self._solid = apart if apart.any() else drawn
         self.is_bare = not self._solid.any()
         self._added_ground = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_GEOM, "sim_node/ground")
 
@@ -130,18 +142,22 @@ class Renderer:
                 geom.category = mujoco.mjtCatBit.mjCAT_DECOR
 
     def shine(self, part: int, parts: int) -> None:
-        """Light the scene with one of `parts` points of the sun's disc: the mean of the pictures has soft shadows.
+        """Light the scene with one of `parts` points of each sun's disc: the mean of the pictures has soft shadows.
 
         The points are on a sunflower spiral. Vogel, A better way to construct the sunflower head, 1979.
         """
         angle, radius = part * np.pi * (3.0 - np.sqrt(5.0)), _SUN_RADIUS * np.sqrt(part / parts)
-        across = np.cross(_SUN, [0.0, 0.0, 1.0])
-        across /= np.linalg.norm(across)
-        direction = _SUN + radius * (np.cos(angle) * across + np.sin(angle) * np.cross(_SUN, across))
-        direction /= np.linalg.norm(direction)
-        for light in self.scene.lights[: self.scene.nlight]:
-            if not light.headlight:
-                light.pos, light.dir = self._middle - self._sun_away * direction, direction
+        lights = [light for light in self.scene.lights[: self.scene.nlight] if not light.headlight]
+        for number, light in enumerate(lights):
+            middle = self._data.light_xdir[number] if self._has_lights else _SUN
+            if light.type != mujoco.mjtLightType.mjLIGHT_DIRECTIONAL:
+                light.pos = self._data.light_xpos[number] - self.origin
+                continue
+            across = np.cross(middle, [0.0, 0.0, 1.0] if abs(middle[2]) < 0.99 else [1.0, 0.0, 0.0])
+            across /= np.linalg.norm(across)
+            direction = middle + radius * (np.cos(angle) * across + np.sin(angle) * np.cross(middle, across))
+            direction /= np.linalg.norm(direction)
+            light.pos, light.dir = self._middle - self._sun_away * direction, direction
 
     def _solids(self, rooted: FloatArray) -> FloatArray:
         """Return the poses (T, S, 7) of all shapes except the ground."""
@@ -159,17 +175,24 @@ class Renderer:
             eye.frustum_near, eye.frustum_far = lens.near, lens.far
 
 
-def _lit(spec: mujoco.MjSpec) -> mujoco.MjSpec:
-    """Replace a model's lights by one sun with shadows."""
+def _lit(spec: mujoco.MjSpec, horizon: list[float]) -> mujoco.MjSpec:
+    """Replace a model's lights by those of the world or, without any, by one sun with shadows.
+
+    horizon: red, green and blue of the haze.
+    """
     view = spec.visual
     view.quality.offsamples, view.quality.shadowsize = _SAMPLES, _SHADOW_PIXELS
-    view.headlight.ambient, view.headlight.diffuse = _AMBIENT, _HEADLIGHT
-    view.rgba.haze = view.rgba.fog = _HORIZON
+    set_headlight(spec, _AMBIENT, _HEADLIGHT)
+    view.rgba.haze = view.rgba.fog = [*horizon, 1.0]
     for texture in spec.textures:
         if texture.name == "sim_node/ground":
             texture.rgb1, texture.rgb2 = _GROUND
-    for light in spec.lights[1:]:
-        spec.delete(light)
+    own = {light.name for light in own_lights(spec)}
+    for light in list(spec.lights) if own else spec.lights[1:]:
+        if light.name not in own:
+            spec.delete(light)
+    if own:
+        return spec
     sun = spec.lights[0]
     sun.type, sun.castshadow = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, True
     sun.diffuse, sun.ambient, sun.specular = _SUNLIGHT, [0.0] * 3, [0.15] * 3

@@ -48,7 +48,7 @@ ARROWS = ((0.85, 0.2, 0.2, 1.0), (0.2, 0.65, 0.25, 1.0), (0.2, 0.35, 0.85, 1.0))
 def shapes_of(world: World, frames: FrameTable) -> tuple[Shape, ...]:
     """Return all visible shapes of an assembled world."""
     shapes = [*_shown_only(world, frames), *_discs(world, frames)]
-    if world.bodies or world.models:
+    if world.bodies or world.models or world.ground is not None:
         need_mujoco(world)
         from sim_node.viewing.mujoco_shapes import geoms_of
 

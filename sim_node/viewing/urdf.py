@@ -55,8 +55,9 @@ _FAR, _STRONG, _FAST = 1e4, 1e9, 1e4
 _DECORATION = (DISC, *ARROWS)
 
 _Attributes = dict[str, str]
-# Geometry of a link: an element's name, attributes, pose and colour, and whether it collides.
-_Part = tuple[str, _Attributes, FloatArray, tuple[float, ...], bool]
+# Geometry of a link: an element's name, attributes, pose and colour, and the elements that contain it.
+_Part = tuple[str, _Attributes, FloatArray, tuple[float, ...], tuple[str, ...]]
+_USES = {"": ("visual", "collision"), "visual": ("visual",), "collision": ("collision",)}
 # Type, name, pose of the child at zero, and further elements.
 _Joint = tuple[str, str, FloatArray, list[str]]
 # Mass (kg), centre of mass (3,) and inertia about it (3, 3), in the link's axes.
@@ -135,14 +136,25 @@ def _scalar_joint(link: Body | ModelLink) -> _Joint | None:
 
 
 def _parts(world: World, frames: FrameTable) -> Iterator[tuple[int, _Part]]:
-    """Yield the geometry of each row that URDF supports; it is both visual and collision geometry."""
-    for shape in shapes_of(world, frames):
+    """Yield the geometry of each row that URDF supports: visual, collision or both."""
+    collision = []
+    if any(part.only == "collision" for body in world.bodies for part in body.geometry):
+        need_mujoco(world)
+        from sim_node.viewing.mujoco_shapes import collision_geoms_of
+
+        collision = [(shape, _USES["collision"]) for shape in collision_geoms_of(world, lay_out(world))]
+    shown = [(shape, _USES["" if _collides(shape) else "visual"]) for shape in shapes_of(world, frames)]
+    for shape, uses in (*shown, *collision):
         if in_urdf(shape):
-            yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, shape.colour not in _DECORATION)
+            yield shape.row, (*urdf_geometry(shape), shape.pose, shape.colour, uses)
     for body in world.bodies:
         for part in body.geometry:
             if part.file is not None and not part.is_shown_only:
-                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), True)
+                yield frames.index(body.name), (*urdf_mesh(part), part.pose, _colour(part), _USES[part.only])
+
+
+def _collides(shape: Shape) -> bool:
+    return shape.collides and shape.colour not in _DECORATION
 
 
 def _colour(part: Geometry) -> tuple[float, ...]:
@@ -150,15 +162,16 @@ def _colour(part: Geometry) -> tuple[float, ...]:
 
 
 def _drawn(parts: Iterable[_Part], row: int) -> Iterator[str]:
-    for number, (tag, attributes, pose, colour, touches) in enumerate(parts):
+    for number, (tag, attributes, pose, colour, uses) in enumerate(parts):
         shape = f"<{tag}{''.join(f' {key}={quoteattr(value)}' for key, value in attributes.items())}/>"
         lines = [f"      {_origin(pose)}", f"      <geometry>{shape}</geometry>"]
         rgba = " ".join(f"{part:g}" for part in colour)
-        yield "    <visual>"
-        yield from lines
-        yield f'      <material name="{row}_{number}"><color rgba="{rgba}"/></material>'
-        yield "    </visual>"
-        if touches:
+        if "visual" in uses:
+            yield "    <visual>"
+            yield from lines
+            yield f'      <material name="{row}_{number}"><color rgba="{rgba}"/></material>'
+            yield "    </visual>"
+        if "collision" in uses:
             yield from ("    <collision>", *lines, "    </collision>")
 
 

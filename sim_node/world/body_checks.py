@@ -23,7 +23,7 @@ MAX_SUBSTEPS = 10_000
 
 def body_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of a world's physics and bodies; none if it has no bodies."""
-    if not world.bodies and not world.models:
+    if not world.bodies and not world.models and world.ground is None:
         return
     yield from _physics_problems(world)
     for body in world.bodies:

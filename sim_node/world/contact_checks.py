@@ -9,7 +9,7 @@ from sim_node.text import did_you_mean
 from sim_node.world.bodies import Geometry, Physics
 from sim_node.world.layers import DEFAULT, TooManyLayers, filter_of, masks_of
 from sim_node.world.model import World
-from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+from sim_node.world.problems import NO_PLACE, Place, Problem, Where, quoted, shown_key
 from sim_node.world.surfaces import (
     CONES,
     DEFAULT_LAYER,
@@ -115,6 +115,9 @@ def _shapes(world: World) -> Iterator[tuple[Geometry, Place]]:
         for index, shape in enumerate(body.geometry):
             at = Place(body.place.where, f"{body.place.key or shown_key(body.name)}: geometry[{index}]")
             yield shape, shape.place if shape.place != NO_PLACE else at
+    if world.ground is not None:
+        ground = world.ground.shape
+        yield ground, ground.place if ground.place != NO_PLACE else Place(Where(world.source), "ground")
 
 
 def _located(shape: Geometry, place: Place, key: str, message: str) -> Problem:

@@ -110,7 +110,7 @@ def _add(scene: Any, name: str, shapes: Sequence[Shape], placed: FloatArray) -> 
         batched_colors=linear(colours[:, :3]),
         batched_opacities=colours[:, 3].astype(np.float32) if see_through else None,
         opacity=1.0 if see_through else None,
-        side="double" if first.kind == "mesh" else "front",
+        side="double" if first.mesh else "front",
         **common,
     )
 

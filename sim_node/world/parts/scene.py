@@ -1,0 +1,91 @@
+"""The ground, the lights and the sky as parts of a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim_node.world.model import World
+from sim_node.world.part import Kind, Refer, Rename, part
+from sim_node.world.problems import Problem
+from sim_node.world.scene import Ground, Heightmap, Light, Sky
+from sim_node.world.scene_checks import ground_problems, light_problems, sky_problems
+from sim_node.world.writers.surfaces import surface_data
+from sim_node.world.writers.values import given
+
+
+@part("ground", Ground)
+class TheGround(Kind[Ground]):
+    """The ground, at most one in a world."""
+
+    single = True
+
+    def data(self, part: Ground, refer: Refer) -> dict[str, Any]:
+        """Return height, heightmap, look and surface."""
+        heightmap = None if part.heightmap is None else _heightmap_data(part.heightmap, refer)
+        data = {"height": part.height, "heightmap": heightmap, "color": part.colour}
+        return given({**data, **surface_data(part.shape, refer)})
+
+    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
+        """Add it as a mapping."""
+        for ground in self.parts(world):
+            sections[self.section] = self.data(ground, refer)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of its numbers and its heightmap."""
+        for ground in self.parts(world):
+            yield from ground_problems(world, ground)
+
+    def renamed(self, part: Ground, rename: Rename) -> None:
+        """Return None: the ground of the including world applies."""
+
+
+@part("lights", Light)
+class Lights(Kind[Light]):
+    """Lights in the fixed frame."""
+
+    def data(self, part: Light, refer: Refer) -> dict[str, Any]:
+        """Return the light with what has an effect on its type."""
+        data: dict[str, Any] = {"type": part.type, "color": part.colour}
+        if part.type != "directional":
+            data |= {"position": part.position, "attenuation": part.attenuation}
+        if part.type != "point":
+            data |= {"direction": part.direction, "shadows": part.shadows}
+        return given(data | ({"angle": part.angle} if part.type == "spot" else {}))
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of lights."""
+        return light_problems(world, self.parts(world))
+
+    def renamed(self, part: Light, rename: Rename) -> None:
+        """Return None: the lights of the including world apply."""
+
+
+@part("sky", Sky)
+class TheSky(Kind[Sky]):
+    """The sky, at most one in a world."""
+
+    single = True
+
+    def data(self, part: Sky, refer: Refer) -> dict[str, Any]:
+        """Return its colours and its light."""
+        return given({"zenith": part.zenith, "horizon": part.horizon, "ambient": part.ambient})
+
+    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
+        """Add it as a mapping."""
+        for sky in self.parts(world):
+            sections[self.section] = self.data(sky, refer)
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every problem of the sky."""
+        for sky in self.parts(world):
+            yield from sky_problems(world, sky)
+
+    def renamed(self, part: Sky, rename: Rename) -> None:
+        """Return None: the sky of the including world applies."""
+
+
+def _heightmap_data(heightmap: Heightmap, refer: Refer) -> dict[str, Any]:
+    file = None if heightmap.file is None else refer(heightmap.file)
+    data = {"file": file, "heights": heightmap.heights, "size": heightmap.size, "range": heightmap.range}
+    return given({**data, "center": heightmap.centre})

@@ -1,0 +1,175 @@
+"""The sections `ground`, `lights` and `sky` of a world file."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.image_files import image_fault
+from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.problems import quoted
+from sim_node.world.readers.yaml_nodes import Scalar
+from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_surfaces import CONTACT_KEYS, read_surface
+from sim_node.world.readers.yaml_values import Table, Value, boolean
+from sim_node.world.scene import ARRAYS, LIGHT_TYPES, Ground, Heightmap, Light, Sky
+from sim_node.world.scene_checks import MAX_HEIGHT, heightmap_faults
+from sim_node.world.surfaces import TEXTURES
+
+PLANE = "plane"
+GROUND_KEYS = ("height", "heightmap", "color", *CONTACT_KEYS, "material")
+HEIGHTMAP_KEYS = ("file", "heights", "size", "range", "center")
+LIGHT_KEYS = ("type", "position", "direction", "color", "angle", "angle_deg", "attenuation", "shadows")
+# Keys that have no effect on a type of light.
+UNUSED_KEYS = {
+    "directional": ("position", "angle", "angle_deg", "attenuation"),
+    "point": ("direction", "angle", "angle_deg", "shadows"),
+    "spot": (),
+}
+SKY_KEYS = ("zenith", "horizon", "ambient")
+
+
+@section("ground")
+def read_ground(value: Value, context: Context) -> None:
+    """Read the word `plane`, or a mapping."""
+    ground = Ground(place=value.place)
+    if isinstance(value.node, Scalar) and value.node.text != PLANE:
+        value.error(f"`{PLANE}` or a mapping is needed ({', '.join(GROUND_KEYS)}), found {value.found()}")
+    elif not isinstance(value.node, Scalar):
+        errors = len(value.report.errors)
+        table = value.table(GROUND_KEYS)
+        height, heightmap, colour = (table.get(key) for key in ("height", "heightmap", "color"))
+        fields: dict[str, Any] = {
+            "height": 0.0 if height is None else height.number(-MAX_HEIGHT, MAX_HEIGHT),
+            "heightmap": None if heightmap is None else _heightmap(heightmap, context),
+            "colour": None if colour is None else _colour(colour, opacity=True),
+            **read_surface(table, context),
+        }
+        if len(value.report.errors) == errors:
+            ground = Ground(**fields, place=value.place)
+    context.add(ground)
+    value.sets(ground, "ground")
+
+
+@section("lights")
+def read_lights(value: Value, context: Context) -> None:
+    """Read a list of lights."""
+    lights = [light for entry in value.items() if (light := _light(entry)) is not None]
+    for light in lights:
+        context.add(light)
+    value.sets(tuple(lights), "lights")
+
+
+@section("sky")
+def read_sky(value: Value, context: Context) -> None:
+    """Read the colours of the sky and the brightness of its light."""
+    table = value.table(SKY_KEYS)
+    zenith, horizon, ambient = (table.get(key) for key in SKY_KEYS)
+    sky = Sky(
+        None if zenith is None else _colour(zenith),
+        None if horizon is None else _colour(horizon),
+        None if ambient is None else ambient.number(0.0, 1.0),
+        value.place,
+    )
+    context.add(sky)
+    value.sets(sky, "sky")
+
+
+def _heightmap(value: Value, context: Context) -> Heightmap | None:
+    """Read a heightmap, and check its file. Return None with the faults recorded."""
+    errors = len(value.report.errors)
+    table = value.table(HEIGHTMAP_KEYS, required=("size",))
+    given = {key: each for key in HEIGHTMAP_KEYS if (each := table.get(key)) is not None}
+    if ("file" in given) == ("heights" in given):
+        value.error("one of file (an image, or an array in .npy) and heights (rows from south to north, m) is needed")
+        return None
+    vectors = {key: given[key].vector(2) for key in ("size", "range", "center") if key in given}
+    file = _file(given["file"], context) if "file" in given else None
+    rows = _rows(given["heights"]) if "heights" in given else None
+    if len(value.report.errors) > errors or (file is None and rows is None):
+        return None
+    heightmap = Heightmap(
+        np.array(vectors["size"]),
+        rows,
+        file,
+        None if vectors.get("range") is None else np.array(vectors["range"]),
+        np.array(vectors.get("center") or (0.0, 0.0)),
+        {key: each.place for key, each in given.items()},
+    )
+    for key, message in heightmap_faults(heightmap):
+        given.get(key, value).error(message)
+    return heightmap if len(value.report.errors) == errors else None
+
+
+def _file(value: Value, context: Context) -> Path | None:
+    """Return the file of a heightmap, or None with the fault recorded."""
+    found = context.find(value)
+    if found is None:
+        return None
+    suffix = found[0].suffix.lower()
+    if suffix not in (*ARRAYS, *TEXTURES):
+        allowed = ", ".join((*ARRAYS, *TEXTURES))
+        value.error(f"{quoted(found[0].name)} is not a supported heightmap; allowed: {allowed}")
+        return None
+    if suffix in TEXTURES and (fault := image_fault(found[0])):
+        value.error(fault)
+        return None
+    context.report.read.append(found[0])
+    return found[0]
+
+
+def _rows(value: Value) -> FloatArray | None:
+    """Read rows of heights, all of one length."""
+    rows = [[each.number(-MAX_HEIGHT, MAX_HEIGHT) for each in row.items()] for row in value.items()]
+    odd = next((index for index, row in enumerate(rows) if len(row) != len(rows[0])), None)
+    if odd is not None:
+        value.error(f"[{odd}] has {len(rows[odd])} heights, [0] has {len(rows[0])}; rows need the same length")
+        return None
+    return np.array(rows) if rows else np.zeros((0, 0))
+
+
+def _light(value: Value) -> Light | None:
+    """Read a light. Return None with the faults recorded."""
+    errors = len(value.report.errors)
+    table = value.table(LIGHT_KEYS)
+    default = Light()
+    kind = table.choice("type", LIGHT_TYPES, default.type)
+    fields: dict[str, Any] = {"type": kind, "shadows": boolean(table, "shadows", default.shadows)}
+    for key in ("position", "direction", "attenuation"):
+        given = table.get(key)
+        if given is not None:
+            fields[key] = given.vector(3, limit=MAX_DISTANCE)
+    colour = table.get("color")
+    if colour is not None:
+        fields["colour"] = _colour(colour)
+    if (angle := _angle(table)) is not None:
+        fields["angle"] = angle
+    for key in UNUSED_KEYS[kind]:
+        if (given := table.get(key)) is not None:
+            given.error(f"has no effect on a {kind} light")
+    if len(value.report.errors) > errors:
+        return None
+    return Light(**fields, place=value.place)
+
+
+def _angle(table: Table) -> float | None:
+    """Read half the angle of a cone, in radians or degrees; None if it is not given."""
+    angle, degrees = table.get("angle"), table.get("angle_deg")
+    if angle is not None and degrees is not None:
+        degrees.error("cannot be combined with angle; give one of them")
+    if degrees is not None:
+        return math.radians(degrees.number(1e-3, 90.0, default=45.0))
+    return None if angle is None else angle.number(1e-5, math.pi / 2.0, default=1.0)
+
+
+def _colour(value: Value, *, opacity: bool = False) -> FloatArray | None:
+    """Read red, green, blue and, if allowed and given, opacity, each 0 to 1."""
+    parts = [item.number(0.0, 1.0) for item in value.items()]
+    if len(parts) == 3 or (opacity and len(parts) == 4):
+        return np.array([*parts, 1.0][: 4 if opacity else 3])
+    value.error(f"[red, green, blue]{' or [red, green, blue, opacity]' * opacity} is needed, found {value.found()}")
+    return None
