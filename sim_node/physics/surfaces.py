@@ -113,6 +113,8 @@ def set_material(spec: mujoco.MjSpec, geom: mujoco.MjsGeom, shape: Geometry) -> 
     made = spec.add_material(name=f"sim_node/material/{len(spec.materials)}")
     if shape.colour is not None:
         made.rgba = shape.colour
+    elif material.texture is None:
+        made.rgba = geom.rgba
     if material.roughness is not None:
         # MuJoCo's own renderer has Phong's highlights: none on a matt surface.
         made.roughness, made.shininess, made.specular = material.roughness, *[1.0 - material.roughness] * 2

@@ -109,11 +109,16 @@ def _number(
         problems.append(_problem(mounting, path, f"{value} is not a finite number"))
     elif not spec.allows(value):
         unit = "" if spec.unit == "1" or "unit" in spec.unit else f" {spec.unit}"
-        problems.append(_problem(mounting, path, f"{value:g} is out of range; allowed: {spec.allowed()}{unit}"))
+        hint = _in_radians(value) if spec.unit == "rad" and spec.allows(math.radians(value)) else ""
+        problems.append(_problem(mounting, path, f"{value:g} is out of range; allowed: {spec.allowed()}{unit}{hint}"))
     elif kind(value) != value:
         problems.append(_problem(mounting, path, f"a whole number is needed, found {value:g}"))
     else:
         yield key, kind(value)
+
+
+def _in_radians(degrees: float) -> str:
+    return f"; angles are in radians; did you mean {math.radians(degrees):.4g} ({degrees:g} degrees)?"
 
 
 def _names(

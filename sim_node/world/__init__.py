@@ -9,6 +9,8 @@ from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, 
 from sim_node.world.models import Model
 from sim_node.world.problems import Diverged, Place, Problem, Where, WorldError, WorldWarning
 from sim_node.world.processes import Process
+from sim_node.world.scene import Ground, Heightmap, Light, Sky
+from sim_node.world.surfaces import Material, Surface
 from sim_node.world.systems import (
     Attachment,
     ContactGeometry,
@@ -33,12 +35,16 @@ __all__ = [
     "FrameNotFound",
     "FrameTable",
     "Geometry",
+    "Ground",
     "Gusts",
+    "Heightmap",
     "Inertial",
     "Layout",
+    "Light",
     "LoopClosure",
     "Mate",
     "MateConnector",
+    "Material",
     "Model",
     "Motion",
     "Multirotor",
@@ -52,7 +58,9 @@ __all__ = [
     "RigidBody",
     "Rotor",
     "Sensor",
+    "Sky",
     "StaticFrame",
+    "Surface",
     "System",
     "TimeGrid",
     "Waypoint",

@@ -173,6 +173,17 @@ NOISE = (
             "rat: unknown key; did you mean rate? (known: rate, latency, gyroscope, accelerometer)",
         ),
         ("type: imu, rate: 0", "0", "rate: 0 is out of range; allowed: above 0 Hz"),
+        (
+            "type: camera, horizontal_fov: 70",
+            "70",
+            "horizontal_fov: 70 is out of range; allowed: 0.01 to 3 rad; angles are in radians; did you mean 1.222 "
+            "(70 degrees)?",
+        ),
+        (
+            "type: camera, horizontal_fov: 700",
+            "700",
+            "horizontal_fov: 700 is out of range; allowed: 0.01 to 3 rad",
+        ),
         ("type: imu, rate: fast", "fast", "rate: a number is needed, found 'fast'"),
         ("type: imu, rate: '5'", "'5'", "rate: a number is needed, found '5'"),
         ("type: imu, rate: true", "true", "rate: a number is needed, found True"),

@@ -151,6 +151,16 @@ def test_roughness_takes_highlights_away() -> None:
     assert brightest(0.0) > brightest(1.0) + 20
 
 
+def test_a_material_without_a_colour_leaves_the_default_one() -> None:
+    ball = Geometry("sphere", np.array([1.0]))
+    rough = Geometry("sphere", np.array([1.0]), material=Material(roughness=1.0))
+    colours = []
+    for shape in (ball, rough):
+        world = World("w", bodies=(Body("ball", "map", geometry=(shape,)),))
+        colours.append(shapes_of(world, lay_out(world).frames)[0].colour)
+    assert colours[0] == colours[1]
+
+
 def test_lights_shine_where_they_point() -> None:
     """A white wall, lit from its front or from behind it; then by a spot on its left side."""
     wall = Geometry("box", np.array([0.1, 8, 8]), pose=np.array([2, 0, 2, *LEVEL]), colour=np.ones(4))

@@ -221,6 +221,19 @@ def test_each_mended_value_is_warned_of(poses_of: Callable[..., list[FloatArray]
     ]
 
 
+def test_rpy_beyond_a_full_turn_is_warned_of(poses_of: Callable[..., list[FloatArray]]) -> None:
+    with pytest.warns(WorldWarning) as caught:
+        (pose,) = poses_of(["{rpy: [0, 0, -90]}"])
+    (warning,) = caught
+    assert str(warning.message) == (
+        "w.yaml:2:28: frames[0].pose.rpy: -90 rad is more than a full turn; rpy is in radians; did you mean rpy_deg?"
+    )
+    np.testing.assert_allclose(pose[3:], Rotation.from_euler("xyz", [0, 0, -90]).as_quat(), atol=1e-12)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        poses_of(["{rpy: [0, 0, 6.2831853]}", "{rpy_deg: [0, 0, 720]}"])
+
+
 def test_the_warnings_of_a_large_file_are_cut_short(poses_of: Callable[..., list[FloatArray]]) -> None:
     with pytest.warns(WorldWarning) as caught:
         poses_of(["{quaternion: [0, 0, 0, 1.0005]}"] * 60)

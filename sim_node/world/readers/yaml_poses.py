@@ -47,6 +47,8 @@ def _quaternion(value: Value) -> FloatArray | None:
 
 def _rpy(value: Value) -> FloatArray | None:
     angles = value.vector(3)
+    if angles is not None and (largest := max(angles, key=abs)) and abs(largest) > math.tau:
+        value.warning(f"{largest:g} rad is more than a full turn; rpy is in radians; did you mean rpy_deg?")
     return None if angles is None else numbers.from_euler(np.array(angles))
 
 

@@ -101,7 +101,7 @@ def _heightmap(value: Value, context: Context) -> Heightmap | None:
         {key: each.place for key, each in given.items()},
     )
     for key, message in heightmap_faults(heightmap):
-        given.get(key, value).error(message)
+        given[key].error(message) if key in given else value.error(f"{key} {message}")
     return heightmap if len(value.report.errors) == errors else None
 
 

@@ -1,0 +1,70 @@
+"""The tables of docs/contact.md and docs/appearance.md beside the keys and ranges of the readers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sim_node.world.readers.yaml_scene import GROUND_KEYS, HEIGHTMAP_KEYS, LIGHT_KEYS, SKY_KEYS
+from sim_node.world.readers.yaml_surfaces import (
+    CONTACT_KEYS,
+    FRICTION_KEYS,
+    MATERIAL_KEYS,
+    SOLVER_KEYS,
+    SURFACE_KEYS,
+)
+from sim_node.world.surfaces import FLAGS, IMPRATIO_RANGE, ITERATIONS_RANGE, RANGES
+
+DOCS = Path(__file__).parents[2] / "docs"
+CONTACT, APPEARANCE = ((DOCS / name).read_text(encoding="utf-8") for name in ("contact.md", "appearance.md"))
+
+
+def rows(page: str, head: str) -> dict[str, str]:
+    """The rows of the table whose first heading this is, by each key of their first cell."""
+    table = page.partition(f"| {head} |")[2].partition("\n\n")[0]
+    found = {}
+    for line in table.splitlines()[2:]:
+        for key in re.findall(r"`([^`]+)`", line.split("|")[1]):
+            found[key] = line
+    return found
+
+
+SHAPE = {*CONTACT_KEYS, "only", *(f"friction.{key}" for key in FRICTION_KEYS)}
+GROUND = {"height", "heightmap", *(f"heightmap.{key}" for key in HEIGHTMAP_KEYS)}
+
+
+@pytest.mark.parametrize(
+    ("page", "head", "keys"),
+    [
+        (CONTACT, "Key", SHAPE),
+        (CONTACT, "Key of `ground`", GROUND),
+        (CONTACT, "Key of `physics`", set(SOLVER_KEYS)),
+        (APPEARANCE, "Key of `material`", set(MATERIAL_KEYS)),
+        (APPEARANCE, "Key of `lights`", set(LIGHT_KEYS)),
+        (APPEARANCE, "Key of `sky`", set(SKY_KEYS)),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
+)
+def test_a_table_has_the_keys_that_are_read(page: str, head: str, keys: set[str]) -> None:
+    assert set(rows(page, head)) == keys
+
+
+def test_ground_and_shapes_share_their_keys() -> None:
+    assert set(SURFACE_KEYS) - {"only"} == set(GROUND_KEYS) - {"height", "heightmap", "color"}
+
+
+@pytest.mark.parametrize("key", RANGES)
+def test_ranges_are_those_of_the_readers(key: str) -> None:
+    low, high, _ = RANGES[key]
+    tables = {**rows(CONTACT, "Key"), **rows(APPEARANCE, "Key of `material`")}
+    row = tables[f"friction.{key}" if key in FRICTION_KEYS else key]
+    assert f"{low:g} to {high:g}".replace("e+0", "e").replace("1e-06", "1e-6").replace("1e06", "1e6") in row
+
+
+def test_options_of_the_solver_have_their_ranges_and_flags() -> None:
+    table = rows(CONTACT, "Key of `physics`")
+    for key, (low, high) in (("impratio", IMPRATIO_RANGE), ("iterations", ITERATIONS_RANGE)):
+        assert f"{low:g} to {high:g}".replace("e+0", "e") in table[key]
+    assert re.findall(r"`(\w+)`", table["flags"].split("|")[5]) == list(FLAGS)
