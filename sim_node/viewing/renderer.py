@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.appearance import dressed
+from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.mujoco_model import compile_model
 from sim_node.physics.scene import HORIZON, own_lights, set_headlight
 from sim_node.viewing.mujoco_shapes import add_shown
@@ -60,7 +60,7 @@ class Renderer:
                 name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
             )
         horizon = HORIZON if world.sky is None or world.sky.horizon is None else world.sky.horizon.tolist()
-        self.model = _lit(dressed(spec, size), horizon).compile()
+        self.model = compiled_to_draw(_lit(dressed(spec, size), horizon))
         self._has_lights = bool(own_lights(spec))
         self.origin = np.zeros(3)
         self.scene = mujoco.MjvScene(self.model, MAX_SHAPES)
