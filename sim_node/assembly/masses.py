@@ -45,7 +45,7 @@ _MOMENTS: dict[str, Callable[..., tuple[float, float, float]]] = {
 def with_mass(part: ContactGeometry) -> Geometry:
     """Return the shape with its mass: its own if it has one, else by its density; None if it does not count."""
     shape = part.geometry
-    if not part.massive or shape.shape in SHAPES_WITHOUT_MASS:
+    if not part.massive or shape.shape in SHAPES_WITHOUT_MASS or shape.only == "visual":
         return replace(shape, mass=0.0)
     return shape if shape.mass > 0.0 else replace(shape, mass=part.density * VOLUMES[shape.shape](*shape.size))
 

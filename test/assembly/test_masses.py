@@ -48,6 +48,11 @@ def test_a_mass_of_the_shapes_own_goes_before_its_density() -> None:
     assert with_mass(part("box", massive=False)).mass == 0.0
 
 
+def test_a_shape_that_is_only_shown_has_no_mass() -> None:
+    shown = Geometry("box", np.array(SIZES["box"]), only="visual")
+    assert with_mass(ContactGeometry("box", shown)).mass == 0.0
+
+
 @pytest.mark.parametrize("shape", SIZES)
 def test_inertia_is_that_of_mujoco(shape: str) -> None:
     """Turned and moved, beside a second shape: the whole inertia about the whole's centre."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from sim_node.recording.opening import open_bag
 from sim_node.recording.recorder import Recorder
@@ -15,7 +16,18 @@ from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, attachments_of, custom_data, recorded_world
 from sim_node.session.publishing import sinks_into
 from sim_node.simulation import Loop, Simulation
-from sim_node.world import Body, Geometry, Inertial, StaticFrame, World, WorldWarning, load
+from sim_node.world import (
+    Body,
+    Geometry,
+    Ground,
+    Heightmap,
+    Inertial,
+    Material,
+    StaticFrame,
+    World,
+    WorldWarning,
+    load,
+)
 
 CUBE = (
     "".join(f"v {x} {y} {z}\n" for x in (0, 1) for y in (0, 1) for z in (0, 1)) + "f 1 2 4\nf 1 3 4\nf 5 6 8\nf 1 5 6\n"
@@ -62,6 +74,20 @@ def test_a_world_made_in_python_is_loaded_from_its_bag(tmp_path: Path) -> None:
         assert geometry == replace(cube, file=geometry.file)
         (model,), (expected,) = again.models, world.models
         assert (model.prefix, model.links, model.source) == (expected.prefix, expected.links, expected.source)
+
+
+def test_images_and_arrays_of_a_world_made_in_python_are_in_its_bag(tmp_path: Path) -> None:
+    np.save(tmp_path / "hills.npy", np.arange(6.0).reshape(2, 3))
+    Image.new("RGB", (4, 4), (9, 8, 7)).save(tmp_path / "wall.png")
+    hills = Heightmap(np.array([3.0, 2.0]), file=tmp_path / "hills.npy")
+    box = Geometry("box", np.ones(3), material=Material(tmp_path / "wall.png", roughness=0.3))
+    world = World("yard", ground=Ground(heightmap=hills), bodies=(Body("box", "map", geometry=(box,)),))
+    attached = recorded(world, tmp_path / "bag")
+    assert {"world/0/wall.png", "world/1/hills.npy"} < {each.name for each in attached}
+    with open_bag(tmp_path / "bag") as bag, recorded_world(bag) as again:
+        assert again is not None
+        np.testing.assert_array_equal(again.ground.heightmap.grid(), np.arange(6.0).reshape(2, 3))
+        assert again.bodies[0].geometry[0].material.texture.read_bytes() == (tmp_path / "wall.png").read_bytes()
 
 
 def test_a_world_with_other_values_is_recorded_as_it_is(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from PIL import Image
 from urdf_parser_py.urdf import URDF
 
 from sim_node.simulation import Simulation
+from sim_node.viewing.browser.batches import Batches, linear
 from sim_node.viewing.framebuffer import Framebuffer, NoOpenGL
 from sim_node.viewing.markers import markers_of
 from sim_node.viewing.render_requests import RenderRequest, draw
@@ -207,3 +208,25 @@ def test_a_heightmap_is_drawn_where_it_is() -> None:
     assert terrain.mesh is not None
     top = terrain.mesh.vertices[np.argmax(terrain.mesh.vertices[:, 2])]
     np.testing.assert_allclose(top, [1.5, 1.5, 2.0], atol=1e-6)
+
+
+def test_the_viewer_is_sent_the_heightmap_as_triangles() -> None:
+    class Recorder:
+        """What the page would be sent."""
+
+        def __init__(self) -> None:
+            self.meshes: list[tuple[np.ndarray, np.ndarray, dict[str, Any]]] = []
+
+        def add_batched_meshes_simple(self, name: str, vertices: np.ndarray, faces: np.ndarray, **look: Any) -> None:
+            self.meshes.append((vertices, faces, look))
+
+    ground = Ground(height=3.0, heightmap=Heightmap(np.array([4.0, 2.0]), np.eye(2)), colour=GREEN)
+    layout = lay_out(World("w", ground=ground))
+    rooted = layout.frames.in_root(layout.poses)
+    page = Recorder()
+    Batches(page, "/shapes", shapes_of(World("w", ground=ground), layout.frames), layout.frames.still, rooted)
+    ((vertices, faces, look),) = page.meshes
+    corners = {(x, y): z + look["batched_positions"][0, 2] for x, y, z in vertices.tolist()}
+    assert corners == {(-2.0, -1.0): 4.0, (2.0, -1.0): 3.0, (-2.0, 1.0): 3.0, (2.0, 1.0): 4.0}
+    assert len(faces) == 2
+    np.testing.assert_array_equal(look["batched_colors"][0], linear(GREEN[:3]))

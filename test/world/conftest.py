@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sim_node.world import World, WorldError, load
+from sim_node.world import World, WorldError, lay_out, load
 
 
 @pytest.fixture
@@ -38,6 +38,18 @@ def faults(write: Callable[..., Path]) -> Callable[..., list[str]]:
     def faults(text: str | bytes) -> list[str]:
         with pytest.raises(WorldError) as error:
             load(write(text))
+        return error.value.lines()
+
+    return faults
+
+
+@pytest.fixture
+def layout_faults(write: Callable[..., Path]) -> Callable[[str], list[str]]:
+    """The lines that are printed for a text that is no world, or cannot be laid out."""
+
+    def faults(text: str) -> list[str]:
+        with pytest.raises(WorldError) as error:
+            lay_out(load(write(text)))
         return error.value.lines()
 
     return faults

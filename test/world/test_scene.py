@@ -12,21 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from sim_node.world import Ground, Heightmap, Light, Sky, World, WorldError, WorldWarning, lay_out, load
+from sim_node.world import Ground, Heightmap, Light, Sky, World, WorldWarning, load
 from sim_node.world.surfaces import Material, Surface
 from sim_node.world.writers.yaml import to_yaml
-
-
-@pytest.fixture
-def faults(write: Callable[..., Path]) -> Callable[[str], list[str]]:
-    """The lines that are printed for a text that is no world, or cannot be laid out."""
-
-    def faults(text: str) -> list[str]:
-        with pytest.raises(WorldError) as error:
-            lay_out(load(write(text)))
-        return error.value.lines()
-
-    return faults
 
 
 def test_every_key_is_read(read: Callable[..., World]) -> None:
@@ -103,7 +91,7 @@ FAULTS = [
 
 @pytest.mark.parametrize(("text", "message"), FAULTS)
 def test_each_fault_has_its_place(
-    text: str, message: str, faults: Callable[[str], list[str]], write: Callable[..., Path]
+    text: str, message: str, layout_faults: Callable[[str], list[str]], write: Callable[..., Path]
 ) -> None:
     write(b"no array", "bad.npy")
     np.save("a.npy", np.zeros((2, 2)))
@@ -111,7 +99,7 @@ def test_each_fault_has_its_place(
     np.save("nan.npy", np.array([[0.0, np.nan], [0.0, 0.0]]))
     np.save("objects.npy", np.array([[{}, {}], [{}, {}]], dtype=object), allow_pickle=True)
     Image.new("L", (4, 4)).save("hills.png")
-    (first,) = faults(text)
+    (first,) = layout_faults(text)
     assert message in first
     assert first.startswith("w.yaml:1:")
 

@@ -16,18 +16,6 @@ from sim_node.world.surfaces import CONES, FLAGS, RANGES, Material, Surface
 from sim_node.world.writers.yaml import to_yaml
 
 
-@pytest.fixture
-def faults(write: Callable[..., Path]) -> Callable[[str], list[str]]:
-    """The lines that are printed for a text that is no world, or cannot be laid out."""
-
-    def faults(text: str) -> list[str]:
-        with pytest.raises(WorldError) as error:
-            lay_out(load(write(text)))
-        return error.value.lines()
-
-    return faults
-
-
 def test_every_key_is_read(read: Callable[..., World], write: Callable[..., Path]) -> None:
     Path("t.png").parent.mkdir(exist_ok=True)
     Image.new("RGB", (4, 4), (255, 0, 0)).save("t.png")
@@ -87,25 +75,25 @@ FAULTS = [
 
 @pytest.mark.parametrize(("keys", "message"), FAULTS)
 def test_each_fault_has_its_place(
-    keys: str, message: str, faults: Callable[..., list[str]], write: Callable[..., Path]
+    keys: str, message: str, layout_faults: Callable[..., list[str]], write: Callable[..., Path]
 ) -> None:
     write(b"no image", "rubbish.png")
     Image.new("RGB", (4, 4)).save("walls.png")
-    first, *_ = faults(f"bodies:\n  - name: a\n    geometry:\n      - {{sphere: 1, {keys}}}\n")
+    first, *_ = layout_faults(f"bodies:\n  - name: a\n    geometry:\n      - {{sphere: 1, {keys}}}\n")
     place, _, text = first.partition(": bodies[0].")
     assert place.startswith("w.yaml:")
     assert message in text
 
 
-def test_the_place_of_a_timestep_that_is_too_large_is_the_restitution(faults: Callable[..., list[str]]) -> None:
-    (message,) = faults("bodies: [{name: a, geometry: [{sphere: 1, restitution: 0.8, contact_time: 0.01}]}]")
+def test_the_place_of_a_timestep_that_is_too_large_is_the_restitution(layout_faults: Callable[..., list[str]]) -> None:
+    (message,) = layout_faults("bodies: [{name: a, geometry: [{sphere: 1, restitution: 0.8, contact_time: 0.01}]}]")
     assert message.startswith("w.yaml:1:56: bodies[0].geometry[0].restitution: 0.8 needs timesteps of at most")
     assert "with rk4, found 0.001 s; the largest that divides the world's step is physics.timestep: 0.0005" in message
 
 
-def test_more_than_31_layers_are_refused_at_the_last(faults: Callable[..., list[str]]) -> None:
+def test_more_than_31_layers_are_refused_at_the_last(layout_faults: Callable[..., list[str]]) -> None:
     shapes = "".join(f"      - {{sphere: 1, layer: l{k}, touches: [l{k}]}}\n" for k in range(31))
-    (message,) = faults(f"bodies:\n  - name: a\n    geometry:\n{shapes}")
+    (message,) = layout_faults(f"bodies:\n  - name: a\n    geometry:\n{shapes}")
     assert message.startswith("w.yaml:34:28: bodies[0].geometry[30].layer: the world has 32 groups of shapes")
     assert "allowed: 31" in message
 
@@ -122,8 +110,10 @@ PHYSICS_FAULTS = [
 
 
 @pytest.mark.parametrize(("keys", "message"), PHYSICS_FAULTS)
-def test_each_fault_of_the_solver_has_its_place(keys: str, message: str, faults: Callable[..., list[str]]) -> None:
-    first, *_ = faults(f"physics: {{{keys}}}\n")
+def test_each_fault_of_the_solver_has_its_place(
+    keys: str, message: str, layout_faults: Callable[..., list[str]]
+) -> None:
+    first, *_ = layout_faults(f"physics: {{{keys}}}\n")
     assert first.startswith("w.yaml:1:")
     assert message in first
 

@@ -32,6 +32,7 @@ from sim_node.world import (
 )
 from sim_node.world.load import randomised
 from sim_node.world.locate import shipped_worlds
+from sim_node.world.surfaces import Surface
 
 # Those that the format's documentation lists.
 JOINT_TYPES = "free cor free_2d frozen spherical px py pz rx ry rz saddle p3d rr rr_imp rsaddle"
@@ -383,7 +384,7 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
         axes=np.array([[0, 0, 1]]),
         inertial=Inertial(1, np.eye(3)),
         q=np.array([1]),
-        geometry=(Geometry("plane", np.array([])),),
+        geometry=(Geometry("plane", np.array([]), surface=Surface(sliding=0.5), only="collision"),),
     )
     world = World(
         "w",
@@ -395,7 +396,7 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
     with pytest.raises(
         ValueError,
         match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "
-        r"b: a hinge joint; b: inertial; b: q; b: a plane",
+        r"b: a hinge joint; b: inertial; b: q; b: surface of a shape; b: only of a shape; b: a plane",
     ):
         to_x_xy(world)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from sim_node.world.model import World
 from sim_node.world.part import Kind, Refer, Rename, part
@@ -13,23 +13,29 @@ from sim_node.world.scene_checks import ground_problems, light_problems, sky_pro
 from sim_node.world.writers.surfaces import surface_data
 from sim_node.world.writers.values import given
 
+P = TypeVar("P")
 
-@part("ground", Ground)
-class TheGround(Kind[Ground]):
-    """The ground, at most one in a world."""
+
+class Single(Kind[P]):
+    """A kind of which a world has at most one part, which is a mapping in world files."""
 
     single = True
+
+    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
+        """Add it as a mapping."""
+        for each in self.parts(world):
+            sections[self.section] = self.data(each, refer)
+
+
+@part("ground", Ground)
+class TheGround(Single[Ground]):
+    """The ground, at most one in a world."""
 
     def data(self, part: Ground, refer: Refer) -> dict[str, Any]:
         """Return height, heightmap, look and surface."""
         heightmap = None if part.heightmap is None else _heightmap_data(part.heightmap, refer)
         data = {"height": part.height, "heightmap": heightmap, "color": part.colour}
         return given({**data, **surface_data(part.shape, refer)})
-
-    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
-        """Add it as a mapping."""
-        for ground in self.parts(world):
-            sections[self.section] = self.data(ground, refer)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of its numbers and its heightmap."""
@@ -62,19 +68,12 @@ class Lights(Kind[Light]):
 
 
 @part("sky", Sky)
-class TheSky(Kind[Sky]):
+class TheSky(Single[Sky]):
     """The sky, at most one in a world."""
-
-    single = True
 
     def data(self, part: Sky, refer: Refer) -> dict[str, Any]:
         """Return its colours and its light."""
         return given({"zenith": part.zenith, "horizon": part.horizon, "ambient": part.ambient})
-
-    def write(self, world: World, sections: dict[str, Any], refer: Refer) -> None:
-        """Add it as a mapping."""
-        for sky in self.parts(world):
-            sections[self.section] = self.data(sky, refer)
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every problem of the sky."""

@@ -18,7 +18,7 @@ from sim_node.world.problems import Place
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
-from sim_node.world.readers.yaml_surfaces import SOLVER_KEYS, SURFACE_KEYS, read_solver, read_surface
+from sim_node.world.readers.yaml_surfaces import SOLVER_KEYS, SURFACE_KEYS, read_colour, read_solver, read_surface
 from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 
 PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature", *SOLVER_KEYS)
@@ -174,7 +174,7 @@ def read_shape(entry: Value, context: Context, known: tuple[str, ...] = GEOMETRY
     size = _mesh_scale(table) if shape == "mesh" else _sizes(value, SHAPES[shape])
     if "scale" in table and shape != "mesh":
         entry.error(f"only meshes have a scale; set the sizes of the {shape}")
-    rgba = None if colour is None else _colour(colour)
+    rgba = None if colour is None else read_colour(colour)
     kilograms = 0.0 if mass is None else mass.number(0.0, MAX_MASS)
     density = table.get("density")
     if density is not None:
@@ -234,15 +234,6 @@ def _sizes(value: Value, names: tuple[str, ...]) -> FloatArray:
         if number == 0.0 and isinstance(size.node, Scalar) and size.node.text.strip("0.+-") == "":
             size.error("a size must be above zero")
     return np.array(sizes)
-
-
-def _colour(value: Value) -> FloatArray | None:
-    """Read red, green, blue and, if given, opacity, each 0 to 1."""
-    parts = [item.number(0.0, 1.0) for item in value.items()]
-    if isinstance(value.node, Sequence) and len(parts) not in (3, 4):
-        value.error(f"[red, green, blue] or [red, green, blue, opacity] is needed, found {value.found()}")
-        return None
-    return np.array([*parts, 1.0][:4]) if len(parts) in (3, 4) else None
 
 
 def read_inertial(value: Value | None) -> Inertial | None:

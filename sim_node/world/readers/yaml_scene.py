@@ -14,7 +14,7 @@ from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import quoted
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_section import Context, section
-from sim_node.world.readers.yaml_surfaces import CONTACT_KEYS, read_surface
+from sim_node.world.readers.yaml_surfaces import CONTACT_KEYS, read_colour, read_rgb, read_surface
 from sim_node.world.readers.yaml_values import Table, Value, boolean
 from sim_node.world.scene import ARRAYS, LIGHT_TYPES, Ground, Heightmap, Light, Sky
 from sim_node.world.scene_checks import MAX_HEIGHT, heightmap_faults
@@ -46,7 +46,7 @@ def read_ground(value: Value, context: Context) -> None:
         fields: dict[str, Any] = {
             "height": 0.0 if height is None else height.number(-MAX_HEIGHT, MAX_HEIGHT),
             "heightmap": None if heightmap is None else _heightmap(heightmap, context),
-            "colour": None if colour is None else _colour(colour, opacity=True),
+            "colour": None if colour is None else read_colour(colour),
             **read_surface(table, context),
         }
         if len(value.report.errors) == errors:
@@ -70,8 +70,8 @@ def read_sky(value: Value, context: Context) -> None:
     table = value.table(SKY_KEYS)
     zenith, horizon, ambient = (table.get(key) for key in SKY_KEYS)
     sky = Sky(
-        None if zenith is None else _colour(zenith),
-        None if horizon is None else _colour(horizon),
+        None if zenith is None else read_rgb(zenith),
+        None if horizon is None else read_rgb(horizon),
         None if ambient is None else ambient.number(0.0, 1.0),
         value.place,
     )
@@ -145,7 +145,7 @@ def _light(value: Value) -> Light | None:
             fields[key] = given.vector(3, limit=MAX_DISTANCE)
     colour = table.get("color")
     if colour is not None:
-        fields["colour"] = _colour(colour)
+        fields["colour"] = read_rgb(colour)
     if (angle := _angle(table)) is not None:
         fields["angle"] = angle
     for key in UNUSED_KEYS[kind]:
@@ -164,12 +164,3 @@ def _angle(table: Table) -> float | None:
     if degrees is not None:
         return math.radians(degrees.number(1e-3, 90.0, default=45.0))
     return None if angle is None else angle.number(1e-5, math.pi / 2.0, default=1.0)
-
-
-def _colour(value: Value, *, opacity: bool = False) -> FloatArray | None:
-    """Read red, green, blue and, if allowed and given, opacity, each 0 to 1."""
-    parts = [item.number(0.0, 1.0) for item in value.items()]
-    if len(parts) == 3 or (opacity and len(parts) == 4):
-        return np.array([*parts, 1.0][: 4 if opacity else 3])
-    value.error(f"[red, green, blue]{' or [red, green, blue, opacity]' * opacity} is needed, found {value.found()}")
-    return None

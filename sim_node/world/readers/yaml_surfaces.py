@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
 from sim_node.world.image_files import image_fault
 from sim_node.world.problems import Place, quoted
-from sim_node.world.readers.yaml_nodes import Mapping, Scalar
+from sim_node.world.readers.yaml_nodes import Mapping, Scalar, Sequence
 from sim_node.world.readers.yaml_section import Context
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 from sim_node.world.surfaces import (
@@ -92,6 +95,22 @@ def read_material(value: Value, context: Context) -> Material:
         roughness=_number(given.get("roughness"), "roughness"),
         places={"material": value.place, **{key: each.place for key, each in given.items()}},
     )
+
+
+def read_colour(value: Value) -> FloatArray | None:
+    """Read red, green, blue and, if given, opacity (4,), each 0 to 1. Return None with the fault recorded."""
+    parts = [item.number(0.0, 1.0) for item in value.items()]
+    if isinstance(value.node, Sequence) and len(parts) not in (3, 4):
+        value.error(f"[red, green, blue] or [red, green, blue, opacity] is needed, found {value.found()}")
+    return np.array([*parts, 1.0][:4]) if len(parts) in (3, 4) else None
+
+
+def read_rgb(value: Value) -> FloatArray | None:
+    """Read red, green and blue (3,), each 0 to 1. Return None with the fault recorded."""
+    parts = [item.number(0.0, 1.0) for item in value.items()]
+    if isinstance(value.node, Sequence) and len(parts) != 3:
+        value.error(f"[red, green, blue] is needed, found {value.found()}")
+    return np.array(parts) if len(parts) == 3 else None
 
 
 def read_image(value: Value, context: Context) -> Path | None:
