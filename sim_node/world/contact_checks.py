@@ -95,7 +95,7 @@ def _timestep_fault(world: World, surface: Surface) -> str:
     """Return that the timestep is too large for a restitution, with the largest that works; empty if it is not."""
     step_ns, integrator = world.time.step_ns, world.physics.integrator
     substeps = world.physics.substeps(step_ns)
-    if surface.restitution is None or substeps < 1:
+    if surface.restitution is None or substeps < 1 or not world.physics.contact:
         return ""
     largest_ns = 1e9 * largest_timestep(surface.restitution, surface.contact_time, integrator)
     if step_ns / substeps <= largest_ns * (1.0 + 1e-9):

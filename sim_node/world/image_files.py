@@ -18,7 +18,7 @@ MAX_PIXELS = 16_384
 
 
 def image_fault(path: Path) -> str:
-    """Return why an image cannot be used; empty if it can. Reads its head only."""
+    """Return why an image cannot be used; empty if it can."""
     if path.suffix.lower() not in TEXTURES:
         return f"{quoted(path.name)} is not a supported image; allowed: {', '.join(TEXTURES)}"
     try:
@@ -27,7 +27,7 @@ def image_fault(path: Path) -> str:
         with _opened(path) as image:
             if max(image.size) > MAX_PIXELS:
                 return f"{quoted(path.name)} has {image.size[0]} x {image.size[1]} pixels; allowed: up to {MAX_PIXELS}"
-            image.verify()
+            image.load()
     except ImportError as error:
         return f"images need Pillow: {how_to_install(error)}"
     except Exception as error:  # Pillow raises nearly anything for files that are damaged

@@ -70,6 +70,7 @@ FAULTS = [
     ("material: {texture: ../x.png}", "material.texture: '../x.png' is outside the world's folder"),
     ("material: {texture: w.yaml}", "material.texture: 'w.yaml' is not a supported image; allowed: .png, .jpg, .jpeg"),
     ("material: {texture: rubbish.png}", "material.texture: 'rubbish.png' cannot be read: "),
+    ("material: {texture: cut.jpg}", "material.texture: 'cut.jpg' cannot be read: image file is truncated"),
 ]  # fmt: skip
 
 
@@ -79,6 +80,8 @@ def test_each_fault_has_its_place(
 ) -> None:
     write(b"no image", "rubbish.png")
     Image.new("RGB", (4, 4)).save("walls.png")
+    Image.effect_noise((64, 64), 50).save("whole.jpg")
+    write(Path("whole.jpg").read_bytes()[:-200], "cut.jpg")
     first, *_ = layout_faults(f"bodies:\n  - name: a\n    geometry:\n      - {{sphere: 1, {keys}}}\n")
     place, _, text = first.partition(": bodies[0].")
     assert place.startswith("w.yaml:")
