@@ -17,6 +17,8 @@ _CONES = {"pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL, "elliptic": mujoco.mjtCo
 # MuJoCo draws groups 0 to 2.
 HIDDEN_GROUP = 3
 _BITS = 0xFFFF_FFFF
+# Weight of an impedance that counts only beside its like.
+_HARDLY = 1e-9
 # Edge of the images on the six sides of a shape, in pixels.
 _SIDE = 512
 # Textures on planes, heightmaps and meshes lie flat; those on other shapes are on the sides of a cube around them.
@@ -73,6 +75,9 @@ def set_surface(geom: mujoco.MjsGeom, surface: Surface) -> None:
     if surface.restitution is not None:
         geom.solref = solref(surface.restitution, surface.contact_time)
         geom.solimp = (IMPEDANCE, IMPEDANCE, 0.001, 0.5, 2.0)
+    else:
+        # MuJoCo mixes impedances by weight: that of a shape with restitution counts.
+        geom.solmix = _HARDLY
 
 
 def set_purpose(geom: mujoco.MjsGeom, only: str) -> None:

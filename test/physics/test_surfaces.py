@@ -186,6 +186,19 @@ def test_a_ball_bounces_to_its_restitution_and_gains_no_energy(integrator: str, 
     assert deepest == pytest.approx(penetration(restitution, surface.contact_time, speed), rel=0.05)
 
 
+@pytest.mark.parametrize("integrator", ["rk4", "implicitfast"])
+def test_a_ball_bounces_so_on_a_ground_with_friction_only(integrator: str) -> None:
+    """Friction of the other shape leaves the spring and the damper alone."""
+    ball = Geometry("sphere", np.array([0.1]), 0.3, surface=Surface(restitution=0.8))
+    found = []
+    for ground in (plane(), plane(Surface(sliding=0.8))):
+        simulation = Simulation(world(ground, free("ball", ball, q=at(0, 0, 1.1)), integrator=integrator))
+        ratio, _, deepest = bounces(simulation, np.sqrt(2.0 * G), 0.1, 1.5)
+        found.append((ratio, deepest))
+    assert found[1] == pytest.approx(found[0], abs=1e-6)
+    assert found[1][0] == pytest.approx(0.8, abs=0.03)
+
+
 @settings(max_examples=25)
 @given(st.floats(0.2, 0.95), st.floats(0.5, 8.0), st.sampled_from(["rk4", "implicitfast"]), st.floats(0.0, 1.0))
 def test_the_largest_timestep_still_bounces_so(restitution: float, speed: float, integrator: str, phase: float) -> None:
