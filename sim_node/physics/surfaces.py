@@ -21,6 +21,8 @@ _BITS = 0xFFFF_FFFF
 _HARDLY = 1e-9
 # Edge of the images on the six sides of a shape, in pixels.
 _SIDE = 512
+# Quarter turns that make an image upright on MuJoCo's sides +x, -x, +y, -y (top along z), +z, -z (top along y, -y).
+_UPRIGHT = (1, 3, 2, 0, 0, 2)
 # Textures on planes, heightmaps and meshes lie flat; those on other shapes are on the sides of a cube around them.
 _FLAT = (mujoco.mjtGeom.mjGEOM_PLANE, mujoco.mjtGeom.mjGEOM_HFIELD, mujoco.mjtGeom.mjGEOM_MESH)
 
@@ -139,7 +141,7 @@ def _texture(spec: mujoco.MjSpec, file: Path, *, is_flat: bool) -> str:
     if all(texture.name != name for texture in spec.textures):
         pixels = colours_of(file, None if is_flat else _SIDE)
         kind = mujoco.mjtTexture.mjTEXTURE_2D if is_flat else mujoco.mjtTexture.mjTEXTURE_CUBE
-        sides = pixels if is_flat else np.concatenate([pixels] * 6)
+        sides = pixels if is_flat else np.concatenate([np.rot90(pixels, turns) for turns in _UPRIGHT])
         height, width = sides.shape[:2]
         texture = spec.add_texture(name=name, type=kind, width=width, height=height, nchannel=3)
         texture.data = sides.tobytes()

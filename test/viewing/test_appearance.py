@@ -134,6 +134,17 @@ def test_a_texture_is_on_the_sides_of_a_box_and_its_mean_colour_elsewhere(tmp_pa
     assert shape.colour == pytest.approx((250 / 255, 10 / 255, 10 / 255, 1.0), abs=0.02)
 
 
+# From where each side of a box is seen, nearly along its axis.
+SIDES = ["4,0,2@0,0,2,60", "-4,0,2@0,0,2,60", "0,4,2@0,0,2,60", "0,-4,2@0,0,2,60", "0,-0.01,6@0,0,2,60"]
+
+
+@pytest.mark.parametrize("camera", SIDES)
+def test_an_image_is_upright_on_each_side_of_a_box(quarters: Path, camera: str) -> None:
+    box = Geometry("box", np.ones(3), pose=np.array([0, 0, 2, *LEVEL]), material=Material(quarters))
+    world = World("w", bodies=(Body("box", "map", geometry=(box,)),))
+    assert quarter_colours(picture(world, camera), 20) == [0, 1, 2]
+
+
 def test_roughness_takes_highlights_away() -> None:
     """The brightest pixel of a black ball is its highlight."""
 
