@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.world.bodies import Actuator
+from sim_node.world.joint_checks import actuator_problems
+from sim_node.world.joint_motion import Actuator
 from sim_node.world.model import World
-from sim_node.world.model_checks import actuator_problems, model_problems
+from sim_node.world.model_checks import model_problems
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
@@ -63,7 +64,7 @@ def _begins_at(start: Start, keyframe: Start) -> bool:
 
 @part("actuators", Actuator)
 class Actuators(Kind[Actuator]):
-    """Servos on joints."""
+    """Actuators of joints."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of joints and numbers."""
