@@ -3,6 +3,7 @@
 from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameNotFound, FrameTable
+from sim_node.world.joint_commands import JointCommands
 from sim_node.world.joint_motion import Actuator, Mimic, Stop
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load, loads
@@ -36,6 +37,7 @@ __all__ = [
     "Geometry",
     "Gusts",
     "Inertial",
+    "JointCommands",
     "Layout",
     "LoopClosure",
     "Mate",

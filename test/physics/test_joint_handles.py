@@ -66,11 +66,11 @@ def test_targets_move_joints_and_outlive_resets_and_restores() -> None:
     expected = simulation.snapshot().poses.tobytes()
     x.target = z.target = 0.0
     simulation.restore(state)
-    assert (x.target, z.target) == ([0.3], [-0.2])
+    assert (float(x.target[0]), float(z.target[0])) == (0.3, -0.2)
     simulation.run(3.0)
     assert simulation.snapshot().poses.tobytes() == expected
     simulation.reset()
-    assert (x.target, z.target) == ([0.0], [0.0])
+    assert (float(x.target[0]), float(z.target[0])) == (0.0, 0.0)
 
 
 def test_arrays_have_all_joints_at_once() -> None:

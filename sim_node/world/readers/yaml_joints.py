@@ -1,4 +1,4 @@
-"""How joints are limited, coupled and driven, in world files: keys of `joint`, and the section `actuators`."""
+"""Joints in world files: limits, stops and mimics, and the sections `actuators` and `joint_commands`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.body_checks import MAX_MASS
+from sim_node.world.joint_commands import ACCEPTED, JointCommands
 from sim_node.world.joint_motion import (
     ACTUATOR_TYPES,
     UNLIMITED,
@@ -32,6 +33,7 @@ MIMIC_KEYS = ("joint", "multiplier", "offset")
 ACTUATOR_KEYS = (
     *("joint", "type", "stiffness", "damping", "force", "speed", "target", "amplitude", "period", "phase"),
 )
+COMMAND_KEYS = ("name", "joints", "accept", "timeout", "path_tolerance", "goal_tolerance", "goal_time")
 # As controllers name gains.
 ACTUATOR_ALIASES = {"kp": "stiffness", "kv": "damping"}
 # What the force of each type is made of.
@@ -159,6 +161,27 @@ def read_actuators(value: Value, context: Context) -> None:
                 (table.get(key) or entry).error(message)
         if len(entry.report.errors) == errors:
             context.add(actuator)
+
+
+@section("joint_commands")
+def read_joint_commands(value: Value, context: Context) -> None:
+    """Read a list of groups of joints that are commanded on topics."""
+    default = JointCommands()
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        table = entry.table(COMMAND_KEYS)
+        name, joints, accept = (table.get(key) for key in COMMAND_KEYS[:3])
+        numbers = {key: _number(table, key, getattr(default, key), low=0.0) for key in COMMAND_KEYS[3:]}
+        words = default.accept if accept is None else tuple(each.choice(ACCEPTED, "") for each in accept.items())
+        group = JointCommands(
+            name="" if name is None else name.text(),
+            joints=() if joints is None else tuple(each.text() for each in joints.items()),
+            accept=words,
+            place=entry.place,
+            **numbers,
+        )
+        if len(entry.report.errors) == errors:
+            context.add(group)
 
 
 def _number(table: Table, key: str, default: float, low: float = -MAX_MASS, high: float = MAX_MASS) -> float:
