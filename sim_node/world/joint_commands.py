@@ -44,7 +44,14 @@ class JointCommands:
     place: Place = field(default=NO_PLACE, compare=False)
 
     def covers(self, joint: str) -> bool:
-        """Return whether a joint with an actuator belongs to the group."""
+        """Return whether a joint with an actuator belongs to the group.
+
+        Args:
+            joint: The joint's name.
+
+        Returns:
+            Whether it is named, or, without names, is below the namespace.
+        """
         if self.joints:
             return joint in self.joints
         return not self.name or joint.startswith(f"{self.name}/")
