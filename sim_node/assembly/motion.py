@@ -204,7 +204,7 @@ def _add_body(
         if not geometry or _is_moving(assembly, roots[row]):
             frames.append(StaticFrame(name, parent, pose, None, body.place, body.place))
         else:
-            at = {"place": body.place, "parent_place": body.place}
+            at: dict[str, Any] = {"place": body.place, "parent_place": body.place}
             bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
     mounting = _floating(assembly, row, body) if hung is None else _jointed(assembly, row, hung, roots)

@@ -11,6 +11,7 @@ import numpy as np
 from sim_node.columns import Column, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.force_elements import ForceElement, force_element
+from sim_node.physics.joint_motion import mobility_of
 from sim_node.physics.wind import WindField
 from sim_node.world.joint_checks import actuated_joints
 from sim_node.world.joint_motion import Actuator
@@ -68,7 +69,7 @@ def check_damping(model: mujoco.MjModel, world: World) -> None:
     problems: list[Problem] = []
     for actuator in world.actuators:
         dof = model.jnt_dofadr[model.actuator_trnid[model.actuator(_name(actuator)).id, 0]]
-        allowed = most / (float(model.dof_invweight0[dof]) * float(model.opt.timestep))
+        allowed = most / (mobility_of(model, int(dof)) * float(model.opt.timestep))
         if actuator.type != "effort" and actuator.damping > allowed:
             found = f"{actuator.damping:g} diverges with the integrator {world.physics.integrator}"
             message = f"{found} in timesteps of {model.opt.timestep:g} s; allowed: up to {allowed:.4g}"

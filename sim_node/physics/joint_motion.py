@@ -7,6 +7,7 @@ import math
 import mujoco
 import numpy as np
 
+from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.loop_closures import MET, TIMESTEPS
 from sim_node.world.bodies import Body
 from sim_node.world.joint_checks import actuated_joints
@@ -19,6 +20,8 @@ from sim_node.world.problems import Problem, WorldError, shown_key
 STOP_TIMESTEPS, STOP_TIME = 4.0, 0.005
 # The impedance of such stops. That of springs is the least that MuJoCo has: only then is the force the spring's own.
 HARD, SOFT = 0.99, 1e-4
+# 1/kg or 1/(kg m^2)
+MIN_MOBILITY = 1e-100
 # Springs and dampers at stops are explicit in time. Largest angular frequency and decay rate times the timestep.
 MAX_PHASE = 0.5
 
@@ -82,8 +85,7 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
             model.jnt_solref[index] = _time_constant(model), 1.0
             model.jnt_solimp[index] = _impedance(HARD)
             continue
-        # What one newton accelerates it by, in the initial configuration.
-        mobility = float(model.dof_invweight0[model.jnt_dofadr[index]])
+        mobility = mobility_of(model, int(model.jnt_dofadr[index]))
         damping = _damping(body.stop, mobility)
         for key, message in _unstable(body.stop, damping, mobility, float(model.opt.timestep)):
             where = f"{body.place.key or shown_key(body.name)}: stop.{key}"
@@ -93,6 +95,11 @@ def _set_limits(model: mujoco.MjModel, body: Body) -> list[Problem]:
         model.jnt_solref[index] = -body.stop.stiffness * mobility, -damping * mobility
         model.jnt_solimp[index] = _impedance(SOFT)
     return problems
+
+
+def mobility_of(model: mujoco.MjModel, dof: int) -> float:
+    """Return what a unit of force accelerates a degree of freedom by, in the initial configuration; above 0."""
+    return max(float(model.dof_invweight0[dof]), MIN_MOBILITY)
 
 
 def _damping(stop: Stop, mobility: float) -> float:
@@ -116,6 +123,6 @@ def _time_constant(model: mujoco.MjModel) -> float:
     return max(STOP_TIMESTEPS * float(model.opt.timestep), STOP_TIME)
 
 
-def _impedance(value: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _impedance(value: float) -> FloatArray:
     """Return MuJoCo's solimp of an impedance that does not depend on the depth."""
     return np.array((value, value, 0.001, 0.5, 2.0))
