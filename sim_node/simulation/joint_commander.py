@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -18,9 +18,6 @@ from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
 from sim_node.simulation.simulation import Simulation
 from sim_node.world.joint_commands import JointCommands
 from sim_node.world.problems import quoted
-
-# Commands that may wait for the next step; older ones are dropped first.
-MAX_WAITING = 1000
 
 
 class Outcome(NamedTuple):
@@ -112,7 +109,8 @@ class JointCommander:
         self._timeouts = {
             joint: round(group.timeout * 1e9) for group in groups for joint in self.groups[group.name] if group.timeout
         }
-        self._waiting: deque[Callable[[], None]] = deque(maxlen=MAX_WAITING)
+        # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
+        self._waiting: deque[Callable[[], None] | dict[tuple[str, str], Setpoint]] = deque()
         self._lock = threading.Lock()
         # When the target of a velocity or effort becomes 0 (ns), by joint and type.
         self._expires: dict[tuple[str, str], int] = {}
@@ -123,7 +121,12 @@ class JointCommander:
 
     def post(self, setpoints: Sequence[Setpoint]) -> None:
         """Apply setpoints at the next step. A trajectory of their joints ends."""
-        self._enqueue(lambda: self._apply(setpoints))
+        newest = {(each.joint, each.type): each for each in setpoints}
+        with self._lock:
+            if self._waiting and isinstance(self._waiting[-1], dict):
+                self._waiting[-1].update(newest)
+            else:
+                self._waiting.append(newest)
 
     def follow(self, following: Following) -> None:
         """Follow a trajectory from the next step on. Others of the same joints end."""
@@ -141,8 +144,11 @@ class JointCommander:
             with self._lock:
                 if not self._waiting:
                     return
-                act = self._waiting.popleft()
-            act()
+                brought = self._waiting.popleft()
+            if isinstance(brought, dict):
+                self._apply(brought.values())
+            else:
+                brought()
 
     def send(self, step: int, time_ns: int) -> None:
         """Apply what was brought, and what is due by the present step."""
@@ -175,7 +181,7 @@ class JointCommander:
         with self._lock:
             self._waiting.append(act)
 
-    def _apply(self, setpoints: Sequence[Setpoint]) -> None:
+    def _apply(self, setpoints: Collection[Setpoint]) -> None:
         joints = {setpoint.joint for setpoint in setpoints}
         for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
             self._end(following, Outcome(Code.SUCCESSFUL, "another command came", cancelled=True))

@@ -80,6 +80,16 @@ def test_velocities_and_efforts_time_out_and_positions_are_held() -> None:
     assert simulation.joints["arm/b"].position == pytest.approx([0.2], abs=1e-6)
 
 
+def test_of_commands_between_two_steps_the_newest_acts() -> None:
+    simulation, commander = run(JointCommands("arm"))
+    for value in (1.0, 2.0, 3.0):
+        commander.post([Setpoint("arm/a", "velocity", value), Setpoint("arm/b", "position", -value)])
+    commander.post([Setpoint("arm/a", "position", 0.5)])
+    simulation.step()
+    assert simulation.joints["arm/a"].targets == {"position": 0.5, "velocity": 3.0}
+    assert simulation.joints["arm/b"].targets == {"position": -3.0}
+
+
 def test_a_timeout_of_zero_never_comes() -> None:
     simulation, commander = run(JointCommands("arm", ("arm/a",), timeout=0.0))
     commander.post([Setpoint("arm/a", "velocity", 1.0)])
