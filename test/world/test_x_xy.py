@@ -384,6 +384,8 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
         axes=np.array([[0, 0, 1]]),
         inertial=Inertial(1, np.eye(3)),
         q=np.array([1]),
+        limits=np.array([-2, 2]),
+        friction_loss=np.array([1]),
         geometry=(Geometry("plane", np.array([]), surface=Surface(sliding=0.5), only="collision"),),
     )
     world = World(
@@ -396,7 +398,8 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
     with pytest.raises(
         ValueError,
         match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "
-        r"b: a hinge joint; b: inertial; b: q; b: surface of a shape; b: only of a shape; b: a plane",
+        r"b: a hinge joint; b: inertial; b: q; b: limits; b: friction_loss; b: surface of a shape; "
+        r"b: only of a shape; b: a plane",
     ):
         to_x_xy(world)
 
