@@ -220,7 +220,7 @@ def _number(text: str) -> float | None:
 
 
 def _misfit(path: str, needed: str, found: Any) -> BadValue:
-    what = {dict: "a mapping", list: "a list"}.get(type(found)) or repr(shown(str(found)))
+    what = "a list" if isinstance(found, list) else "a mapping" if isinstance(found, dict) else repr(shown(str(found)))
     return BadValue(f"{path or 'the values'}: {needed} is needed, found {what}")
 
 

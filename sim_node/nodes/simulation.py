@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rcl_interfaces.msg import SetParametersResult
@@ -70,6 +70,7 @@ def banner(node: SimulationNode) -> list[str]:
         *([f"  /clock       {rate}"] if node.clock_sink.enabled else []),
         *_sensors(node),
         f"  services     {name}/pause, resume, reset, step   (std_srvs/Trigger)",
+        *([f"  commands     {', '.join(node.commands[:MAX_TOPICS])}"] if node.commands else []),
         *(f"  bridge       {line}" for line in _bridged(node)),
         f"  watch        sim_node lookup --live {world.fixed_frame} {watched}",
         f"  rviz         {_rviz(node)}{follow}",
@@ -128,6 +129,8 @@ class SimulationNode(LoopNode):
     """
 
     loop: Loop
+    # Topics that command bodies and vehicles.
+    commands: Sequence[str] = ()
 
     def __init__(
         self,
@@ -210,6 +213,10 @@ class SimulationNode(LoopNode):
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
+        if self.world.body_commands or self.world.vehicle_commands:
+            from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
+
+            self.commands = (*self.commands, *CommandTopics(self, self.loop, values["frame_prefix"]).topics)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 

@@ -103,6 +103,14 @@ class Loop:
         """
         return self._worker.call(function)
 
+    def post(self, function: Callable[[], object]) -> None:
+        """Run a function between two ticks, without waiting for it. It is dropped if the loop ends first.
+
+        Args:
+            function: Called without arguments in the loop's thread. It must not raise.
+        """
+        self._worker.post(function)
+
     def start(self, ended: Callable[[], None] = lambda: None) -> None:
         """Start the thread.
 

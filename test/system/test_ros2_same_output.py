@@ -46,9 +46,7 @@ def graph() -> Iterator[Listener]:
 def of_ros2(*words: str) -> str:
     """What it prints, once it has found the topic in the time that it looks for it."""
     while True:
-        ran = subprocess.run(
-            ["ros2", *words], env=own_path(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False
-        )
+        ran = subprocess.run(["ros2", *words], env=own_path(), capture_output=True, text=True, check=False)
         assert ran.returncode == 0 or "Could not determine" in ran.stderr, ran.stderr
         if ran.returncode == 0:
             return ran.stdout

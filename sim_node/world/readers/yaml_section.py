@@ -123,7 +123,7 @@ SECTIONS: Registry[str, Section] = Registry(
         f"sim_node.world.readers.yaml_{name}"
         for name in (
             *("frames", "include", "motions", "bodies", "models", "forces", "vehicles"),
-            *("systems", "processes"),
+            *("systems", "commands", "processes"),
         )
     ),
     group="sim_node.parts",
