@@ -202,12 +202,15 @@ def _add_body(
     if stands:
         parent, pose = _parent(assembly, row), assembly.poses[row]
         if not geometry or _is_moving(assembly, roots[row]):
-            frames.append(StaticFrame(name, parent, pose, None, body.place))
+            frames.append(StaticFrame(name, parent, pose, None, body.place, body.place))
         else:
-            bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, place=body.place))
+            at = {"place": body.place, "parent_place": body.place}
+            bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
     mounting = _floating(assembly, row, body) if hung is None else _jointed(assembly, row, hung, roots)
-    bodies.append(Body(name, geometry=geometry, inertial=inertial, place=body.place, **mounting))
+    # Its parent follows from its mates: nobody wrote it.
+    at = {"place": body.place, "parent_place": body.place}
+    bodies.append(Body(name, geometry=geometry, inertial=inertial, **at, **mounting))
 
 
 def _floating(assembly: Assembly, row: int, body: RigidBody) -> dict[str, Any]:

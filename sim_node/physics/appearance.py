@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import mujoco
 
 # Brightness of the headlight, which is at the camera, and of the sun.
@@ -64,3 +66,13 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
 def _is_plain(geom: mujoco.MjsGeom) -> bool:
     """Return whether no colour was given."""
     return all(abs(given - plain) < 1e-6 for given, plain in zip(geom.rgba, _PLAIN, strict=True))
+
+
+def compiled_to_draw(spec: mujoco.MjSpec) -> mujoco.MjModel:
+    """Compile a model for drawing. MuJoCo's warnings about it were reported when it was compiled to be simulated.
+
+    Raises ValueError if MuJoCo refuses it.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return spec.compile()

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.appearance import dressed
+from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.render_worker import READY, Slots
 from sim_node.sensors.context import Exposure, Lens
 from sim_node.world.problems import WorldWarning
@@ -131,7 +131,7 @@ class CameraRenderer:
         lenses = [lens for group in self._groups for lens in group]
         size = (max(lens.width for lens in lenses), max(lens.height for lens in lenses))
         try:
-            model = dressed(self._spec, size).compile()
+            model = compiled_to_draw(dressed(self._spec, size))
         except ValueError as error:
             self._fail(f"MuJoCo refuses the model to render: {error}")
             return

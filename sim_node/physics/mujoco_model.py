@@ -20,6 +20,7 @@ from sim_node.world.joints import JointType
 from sim_node.world.layout import Layout
 from sim_node.world.mesh_files import add_mesh
 from sim_node.world.model import World
+from sim_node.world.problems import Problem, Where, WorldWarning
 
 _JOINTS = {
     "slide": mujoco.mjtJoint.mjJNT_SLIDE,
@@ -207,10 +208,12 @@ def _compiled(
     offsets: dict[int, tuple[int, FloatArray]],
     followed: tuple[int, ...],
 ) -> Compiled:
-    with warnings.catch_warnings():
-        if world.models:  # MuJoCo's warnings about them were reported when they were read
-            warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
         model = spec.compile()
+    for each in noted if not world.models else ():  # those about models were reported when they were read
+        message = f"MuJoCo warns: {' '.join(str(each.message).split())}"
+        warnings.warn(WorldWarning(str(Problem(Where(world.source), "bodies", message))), stacklevel=2)
     qpos, qvel, ctrl, act = np.array(model.qpos0), np.zeros(model.nv), np.zeros(model.nu), np.zeros(model.na)
     for _, body in layout.bodies:
         if body.type.parts:

@@ -26,15 +26,18 @@ _GRAVITY = 9.80665
 _EARTH_RADIUS = 6356766.0  # of geopotential height: U.S. Standard Atmosphere, 1976, section 1.2.4
 
 # Geopotential height (m) where each layer begins, and its lapse rate (K/m): U.S. Standard Atmosphere, 1976, table 4.
-_BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0])
-_LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3])
+# Above the last of them, 86 km, the temperature is taken to stay.
+_BASES = np.array([0.0, 11_000.0, 20_000.0, 32_000.0, 47_000.0, 51_000.0, 71_000.0, 84_852.0])
+_LAPSES = np.array([-6.5e-3, 0.0, 1.0e-3, 2.8e-3, 0.0, -2.8e-3, -2.0e-3, 0.0])
+# Below this altitude (m) the air is taken not to become denser.
+_LOWEST = -100_000.0
 
 
 def pressure(altitude: npt.ArrayLike, sea_level: npt.ArrayLike = SEA_LEVEL_PRESSURE) -> FloatArray:
     """Return the static pressure (Pa) at altitudes (m) above mean sea level, for a pressure (Pa) at sea level.
 
-    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level, the highest above 86
-    km. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
+    The result has the shape of the altitudes. The lowest layer is extrapolated below sea level; above 86 km the
+    temperature stays. U.S. Standard Atmosphere, 1976, equations 33a and 33b, equal to ISO 2533 up to 32 km.
     """
     # Here and not above: what only needs temperatures does without numba.
     from sim_node.sensors.kernels import pressure_ratios
@@ -74,7 +77,7 @@ def _layer(altitude: npt.ArrayLike) -> tuple[FloatArray, npt.NDArray[np.intp]]:
 
 def _geopotential(altitude: npt.ArrayLike) -> FloatArray:
     """Return the geopotential height (m) of altitudes (m)."""
-    geometric = np.asarray(altitude, dtype=np.float64)
+    geometric = np.maximum(np.asarray(altitude, dtype=np.float64), _LOWEST)
     return np.asarray(_EARTH_RADIUS * geometric / (_EARTH_RADIUS + geometric))
 
 

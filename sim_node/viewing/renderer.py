@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from sim_node.geometry import poses, quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics.appearance import dressed
+from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.mujoco_model import compile_model
 from sim_node.viewing.mujoco_shapes import add_shown
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
@@ -57,7 +57,7 @@ class Renderer:
             spec.worldbody.add_geom(
                 name="sim_node/ground", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], contype=0, conaffinity=0
             )
-        self.model = _lit(dressed(spec, size)).compile()
+        self.model = compiled_to_draw(_lit(dressed(spec, size)))
         self.origin = np.zeros(3)
         self.scene = mujoco.MjvScene(self.model, MAX_SHAPES)
         self._data = mujoco.MjData(self.model)

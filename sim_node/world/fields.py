@@ -72,10 +72,15 @@ def directions(values: npt.ArrayLike, shape: tuple[int, ...], owner: str, what: 
     Raises ValueError for other shapes and for vectors without a direction.
     """
     given = floats(values, shape, owner, what)
-    lengths = np.linalg.norm(given, axis=-1, keepdims=True)
-    if not np.all(np.isfinite(lengths) & (lengths > 0.0)):
+    largest = np.abs(given).max(axis=-1, initial=0.0, keepdims=True)
+    if not np.all(np.isfinite(largest) & (largest > 0.0)):
         raise ValueError(f"{owner!r}: an axis needs a direction, found {given.tolist()}")
-    unit = np.where(np.abs(lengths - 1.0) <= 4e-15, given, given / lengths)
+    # Scaled by a power of two, which rounds nothing, so that squares neither overflow nor vanish.
+    exponents = np.frexp(largest)[1]
+    scaled = np.ldexp(given, -exponents)
+    lengths = np.linalg.norm(scaled, axis=-1, keepdims=True)
+    is_unit = np.abs(np.ldexp(lengths, np.clip(exponents, -2, 2)) - 1.0) <= 4e-15
+    unit = np.where(is_unit, given, scaled / lengths)
     return floats(unit, unit.shape, owner, what)
 
 

@@ -83,7 +83,7 @@ def _options(physics: Physics, world: World) -> dict[str, Any]:
     return {
         **default_options(),
         **physics.options,
-        "timestep": world.time.step_ns / physics.substeps(world.time.step_ns) / 1e9,
+        "timestep": world.time.step_ns / max(physics.substeps(world.time.step_ns), 1) / 1e9,
         "integrator": integrator_number(physics.integrator),
         "gravity": physics.gravity,
     }

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from claims import free_port
+from claims import free_instance, free_port
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from waiting import until
 
@@ -88,7 +88,8 @@ def world_with_key(folder: Path, ground: int, mode: int = 0o600) -> Path:
         "origin: {latitude: 47.4, longitude: 8.5, altitude: 488}\ntime: {step: 0.004}\n"
         "bodies: [{name: ground, geometry: [{plane: true}]}]\nvehicles:\n"
         "  - name: drone\n    model: iris\n    pose: {position: [0, 0, 0.13]}\n"
-        f"    autopilot: {{type: mavlink_builtin, signing_key: flight.key, links: ['udpout:{ground}']}}\n"
+        f"    autopilot: {{type: mavlink_builtin, instance: {free_instance()}, signing_key: flight.key, "
+        f"links: ['udpout:{ground}']}}\n"
     )
     return world
 

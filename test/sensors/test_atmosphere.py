@@ -37,6 +37,19 @@ def test_an_altimeter_shows_the_altitudes_of_1976(altitude: float, pressure: flo
     assert air_data.pressure_altitude(pressure) == pytest.approx(altitude, abs=2.0)
 
 
+@pytest.mark.parametrize("altitude", [86_000.0, 91_000.0, 200_000.0, 1e7, 1e12])
+def test_above_86_km_the_temperature_stays(altitude: float) -> None:
+    """186.8673 K from 86 km to 91 km in table I of the U.S. Standard Atmosphere, 1976."""
+    assert air_data.temperature(altitude) == pytest.approx(186.8673, abs=0.1)
+    assert 0.0 <= air_data.pressure(altitude) < 0.4
+    assert np.isfinite(air_data.impact_pressure(10.0, altitude))
+
+
+@pytest.mark.parametrize("altitude", [-1e5, -6.356766e6, -1e9])
+def test_far_below_the_sea_all_is_finite(altitude: float) -> None:
+    assert np.isfinite([air_data.temperature(altitude), air_data.pressure(altitude)]).all()
+
+
 def test_pressure_has_no_jumps_and_always_falls() -> None:
     pressures = air_data.pressure(np.arange(-5_000.0, 86_000.0, 1.0))
     assert (np.diff(pressures) < 0).all()

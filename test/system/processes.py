@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from waiting import PATIENCE
@@ -80,6 +80,16 @@ def program(command: Sequence[str | Path], **environment: str) -> Iterator[Progr
         if running.process.poll() is None:
             os.killpg(running.process.pid, signal.SIGKILL)
             running.process.wait()
+
+
+def handles(pid: int, number: int) -> bool:
+    """Whether a process has handlers of its own for a signal and for SIGTERM: Python alone has one for SIGINT."""
+    caught = 0
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("SigCgt:"):
+                caught = int(line.partition(":")[2], 16)
+    return all(caught >> (each - 1) & 1 for each in (number, signal.SIGTERM))
 
 
 def sim_node(*arguments: str | Path) -> list[str | Path]:

@@ -180,10 +180,14 @@ def test_every_topic_has_one_publisher_and_is_known_from_the_world(tmp_path: Pat
         assert {name: count for name, count in publishers.items() if count > 1} == {}
         published = {name for name, count in publishers.items() if count}
         assert published <= {each.name for each in known if each.kind == "topic"}
-        services = {name for name, _ in ears.node.get_service_names_and_types() if name.startswith("/drone/")}
-        assert services == {
-            each.name for each in known if each.kind == "service" and each.owner == "the bridge of vehicle drone"
-        }
+        offered = {e.name for e in known if e.kind == "service" and e.owner == "the bridge of vehicle drone"}
+
+        def services() -> set[str]:
+            return {name for name, _ in ears.node.get_service_names_and_types() if name.startswith("/drone/")}
+
+        # They are discovered one after the other.
+        ears.spin_until(lambda: offered <= services(), what=f"the services {offered}")
+        assert services() == offered
 
 
 @pytest.mark.usefixtures("ros_domain")

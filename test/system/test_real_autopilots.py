@@ -26,6 +26,7 @@ from listening import Listener, listener
 from nav_msgs.msg import Odometry
 from processes import Program, program, sim_node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import NavSatFix
 from std_msgs.msg import Bool, String
 from std_srvs.srv import SetBool, Trigger
 from strangers import Client, environment_of
@@ -38,7 +39,9 @@ RELIABLE = QoSProfile(depth=100)
 TF = QoSProfile(depth=200)
 
 # Of the same field for both kinds, in the world file's axes.
-ORIGIN = "{latitude: -35.363262, longitude: 149.165238, altitude: 584.0}"
+# EGM96 is 19.4 m above the ellipsoid there; ArduPilot's home has its altitude above mean sea level.
+ALTITUDE = 603.4
+ORIGIN = f"{{latitude: -35.363262, longitude: 149.165238, altitude: {ALTITUDE}}}"
 HOME = "-35.363262,149.165238,584,0"
 PARAMETERS = "${ARDUPILOT_DIR}/Tools/autotest/default_params"
 PX4_BUILD = "${PX4_DIR}/build/px4_sitl_default"
@@ -171,6 +174,7 @@ class Pilot:
         self.results = ears.subscribe(DiagnosticStatus, f"{one.topics}/command_result", RELIABLE)
         self.armed = ears.subscribe(Bool, f"{one.topics}/armed", LATCHED)
         self.odometry = ears.subscribe(Odometry, f"{one.topics}/local_position/odom", SENSOR)
+        self.fixes = ears.subscribe(NavSatFix, f"{one.topics}/global_position/global", SENSOR)
         self.goto_topic = ears.node.create_publisher(PoseStamped, f"{one.topics}/goto", RELIABLE)
 
     def call(self, name: str) -> Any:
@@ -278,6 +282,8 @@ def test_goto_mission_and_landing_through_the_bridge(members: list[tuple[str, in
             pilot.come_to_rest()
             print(f"{pilot.one.name}: goto {target} ended {pilot.missed(target):.2f} m from there")
             assert pilot.missed(target) < GOTO_ERROR
+            altitude = ALTITUDE + target[2]
+            assert pilot.fixes[-1][1].altitude == pytest.approx(altitude, abs=3.0), "above the ellipsoid"
             assert abs(attitude_yaw(pilot.odometry[-1][1]) - 0.0) < math.radians(8.0), "looks east, as asked"
         # A mission counts from home, which PX4 moves to where it has landed: here it is the same place.
         for pilot in pilots:

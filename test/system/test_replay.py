@@ -21,7 +21,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from listening import Listener, listener
 from on_disk import on_disk
-from processes import SIM_NODE, Program, program, sim_node
+from processes import SIM_NODE, Program, handles, program, sim_node
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -388,7 +388,8 @@ MOMENTS = random.Random(11)
 )
 def test_a_signal_at_any_moment_ends_it(flight: Path, how: list[str], number: int) -> None:
     with program(sim_node("replay", flight, *how)) as running:
-        time.sleep(MOMENTS.uniform(0.25, 3.0))  # the moment is the point of the test
+        until(lambda: handles(running.process.pid, number), "Python has started, and our handlers are there")
+        time.sleep(MOMENTS.uniform(0.0, 2.75))  # the moment is the point of the test
         code = running.stop(number)
         assert code == 0, running.output
         assert "Traceback" not in running.output

@@ -16,12 +16,13 @@ from pathlib import Path
 
 import psutil
 import pytest
-from processes import EXECUTABLE, SIM_NODE, Program, program, sim_node
+from processes import EXECUTABLE, SIM_NODE, Program, handles, program, sim_node
 from waiting import PATIENCE, until, until_ended
 
-# Seeded, so that a failure can be looked at again. From while Python imports until well into the run.
+# Seeded, so that a failure can be looked at again. From the first line of the command on, while it imports, until well
+# into the run.
 MOMENTS = random.Random(7)
-CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(4)]
+CASES = [(number, MOMENTS.uniform(0.0, 2.25)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(4)]
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -33,6 +34,7 @@ CASES = [(number, MOMENTS.uniform(0.25, 2.5)) for number in (signal.SIGINT, sign
 )
 def test_a_signal_at_any_moment_ends_it(command: list[str | Path], number: int, moment: float) -> None:
     with program(command) as node:
+        until(lambda: handles(node.process.pid, number), "Python has started, and our handlers are there")
         time.sleep(moment)  # the moment is the point of the test; on a busy machine it comes earlier in the program
         started = psutil.Process(node.process.pid)
         family = [started, *started.children(recursive=True)]

@@ -185,6 +185,7 @@ FAULTS = [
     ("physics: {contact: maybe}", "w.yaml:1:20: physics.contact: found 'maybe'; allowed: true,"),
     ("physics: {engine: mujocco}", "w.yaml:1:19: physics.engine: found 'mujocco'; allowed: mujoco; did you mean mujoco?"),
     ("physics: {armature: -1}", "w.yaml:1:21: physics.armature: -1 is out of range; allowed: 0 to 1e+09"),
+    ("bodies: [{name: a, joint: {type: spherical, q: [1e200, 0, 0, 1e200]}}]", "w.yaml:1:48: bodies[0].joint.q: the quaternion's norm is 1.414e+200, a rotation needs 1"),
     ("physics: {timestep: 0}", "w.yaml:1:21: physics.timestep: 0 s is out of range"),
     ("bodies: [{joint: rx}]", "w.yaml:1:10: bodies[0]: name is missing"),
     ("bodies: [{name: a, joint: rxx}]", "w.yaml:1:27: bodies[0].joint: found 'rxx'; allowed: frozen, free,"),
@@ -244,6 +245,12 @@ def test_a_massless_body_may_carry_one_that_is_fixed_to_it(read: Callable[..., W
         """
     )
     Simulation(world).run(0.1)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1.0, 1e200, 1.7e308])
+def test_an_axis_of_any_length_is_a_direction(size: float) -> None:
+    body = Body("a", "map", "hinge", axes=np.array([[0.0, size, 0.0]]))
+    assert body.axes.tolist() == [[0.0, 1.0, 0.0]]
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,10 @@ def test_every_key(read: Callable[..., World]) -> None:
             "1:41: systems[0].bodies[1]: a second 'b' in one system, the first is at w.yaml:1:30",
         ),
         (
+            "systems: [{name: a, bodies: [{name: b}, {name: c}], mates: [{name: m, lock: [b, c]}, {name: m, lock: [b, c]}]}]",
+            "1:86: systems[0].mates[1]: a second 'm' in one system, the first is at w.yaml:1:61",
+        ),
+        (
             "systems: [{name: a, connectors: {c: {main_axis: [0, 0, 0]}}}]",
             "1:49: systems[0].connectors.c.main_axis: main_axis [0.0, 0.0, 0.0] has no direction",
         ),

@@ -140,7 +140,7 @@ def _positions(value: Value | None, joint: JointType) -> FloatArray | None:
     at = 0
     for part in joint.parts:
         if part.kind == "ball":
-            norm = float(np.linalg.norm(numbers[at : at + 4]))
+            norm = math.hypot(*numbers[at : at + 4])
             if abs(norm - 1.0) > 1e-3:
                 value.error(f"the quaternion's norm is {norm:.4g}, a rotation needs 1")
                 return None

@@ -60,7 +60,11 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
         body = _body(part, context)
         if body is not None and owned.add(body.name, part):
             bodies.append(body)
-    mates = [read_mate(part, index) for index, part in enumerate(_items(table, "mates"))]
+    mates, called = [], _Names()
+    for index, part in enumerate(_items(table, "mates")):
+        mate = read_mate(part, index)
+        if mate is not None and called.add(mate.name, part):
+            mates.append(mate)
     if not name:
         return None
     return System(
@@ -70,7 +74,7 @@ def _system(entry: Value, table: Table, context: Context) -> System | None:
         tuple(bodies),
         _geometries(table, context),
         _connectors(table),
-        tuple(mate for mate in mates if mate is not None),
+        tuple(mates),
         place=entry.place,
     )
 
