@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -50,7 +51,7 @@ class ToolGraph:
             raise BadValue(f"ROS 2 does not start: {_reason(error)}") from None
         try:
             self.node = rclpy.create_node(
-                f"_sim_node_{os.getpid()}", start_parameter_services=False, enable_rosout=False
+                f"_sim_node_{os.getpid()}_{secrets.token_hex(3)}", start_parameter_services=False, enable_rosout=False
             )
             self._executor = SingleThreadedExecutor()
             self._executor.add_node(self.node)
@@ -82,14 +83,15 @@ class ToolGraph:
             KeyboardInterrupt: A signal asked for the end.
         """
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while not done():
+        while True:
             if self._interrupt.asked:
                 raise KeyboardInterrupt
+            if done():
+                return True
             left = POLL_S if deadline is None else min(POLL_S, deadline - time.monotonic())
+            self._executor.spin_once(timeout_sec=max(left, 0.0))
             if left <= 0.0:
-                return False
-            self._executor.spin_once(timeout_sec=left)
-        return True
+                return bool(done())
 
     def topics(self) -> dict[str, list[str]]:
         """Return the topics that other nodes publish or subscribe to, with their types."""

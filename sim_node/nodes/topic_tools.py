@@ -231,9 +231,7 @@ class Publish:
             if times is not None and count >= times:
                 break
             due = max(due + 1.0 / rate, time.monotonic() - 1.0)
-            while (left := due - time.monotonic()) > 0.0:
-                self._graph.spin(lambda: False, left)
-            self._graph.spin(lambda: True)
+            self._graph.spin(lambda: False, due - time.monotonic())
         publisher.wait_for_all_acked(Duration(seconds=_WAITING_S))
         self._graph.spin(lambda: False, keep_alive_s)
 
