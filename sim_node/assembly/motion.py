@@ -199,17 +199,16 @@ def _add_body(
 ) -> None:
     name = assembly.table.names[row]
     geometry, inertial = masses_of(body)
+    # Its parent follows from its mates: nobody wrote it.
+    at: dict[str, Any] = {"place": body.place, "parent_place": body.place}
     if stands:
         parent, pose = _parent(assembly, row), assembly.poses[row]
         if not geometry or _is_moving(assembly, roots[row]):
             frames.append(StaticFrame(name, parent, pose, None, body.place, body.place))
         else:
-            at = {"place": body.place, "parent_place": body.place}
             bodies.append(Body(name, parent, pose=pose, geometry=geometry, inertial=inertial, **at))
         return
     mounting = _floating(assembly, row, body) if hung is None else _jointed(assembly, row, hung, roots)
-    # Its parent follows from its mates: nobody wrote it.
-    at = {"place": body.place, "parent_place": body.place}
     bodies.append(Body(name, geometry=geometry, inertial=inertial, **at, **mounting))
 
 

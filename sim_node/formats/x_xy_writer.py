@@ -31,7 +31,7 @@ def to_x_xy(world: World) -> str:
 
     Raises:
         ValueError: Lists everything that the format cannot express: frames, sensors, motions, forces, vehicles,
-            contacts, other shapes and joints, explicit inertias and initial states.
+            contacts, other shapes and joints, explicit inertias, initial states, and limits and friction of joints.
     """
     problems = list(_problems(world))
     if problems:
@@ -123,7 +123,7 @@ def _problems(world: World) -> Iterator[str]:
             yield f"{body.name}: a {body.joint} joint"
         if body.parent not in places:
             yield f"{body.name}: a parent that is not a body"
-        for what in ("inertial", "q", "qd"):
+        for what in ("inertial", "q", "qd", "limits", "stop", "friction_loss", "mimic"):
             if getattr(body, what) is not None:
                 yield f"{body.name}: {what}"
         for shape in body.geometry:

@@ -129,7 +129,7 @@ class SimulationNode(LoopNode):
     """
 
     loop: Loop
-    # Topics that command bodies and vehicles.
+    # Topics and actions that command joints, bodies and vehicles.
     commands: Sequence[str] = ()
 
     def __init__(
@@ -213,6 +213,10 @@ class SimulationNode(LoopNode):
         # Not the one of the loop's messages: wall stamps have state and belong to one thread.
         stamp = wall_stamp() if self._wall_stamps else simulation_stamp
         self._diagnostics = Diagnostics(self, self.loop, session.autopilots, session.programs, stamp)
+        if self.world.joint_commands:
+            from sim_node.nodes.joint_commands import JointTopics  # most worlds do not need it
+
+            self.commands = JointTopics(self, self.loop, self.world.joint_commands, values["frame_prefix"]).topics
         if self.world.body_commands or self.world.vehicle_commands:
             from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
 

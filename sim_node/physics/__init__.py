@@ -1,7 +1,8 @@
 """Engines: what moves the frames of a world."""
 
 from sim_node.physics.engine import ENGINES, Engine, engine, engines_for
-from sim_node.physics.handles import BodyHandle, JointHandle, VehicleHandle
+from sim_node.physics.handles import BodyHandle, VehicleHandle
+from sim_node.physics.joint_handles import JointHandle, JointHandles
 from sim_node.physics.keyframes import KeyframeEngine
 from sim_node.physics.rigid_bodies import RigidBodyEngine
 
@@ -10,6 +11,7 @@ __all__ = [
     "BodyHandle",
     "Engine",
     "JointHandle",
+    "JointHandles",
     "KeyframeEngine",
     "RigidBodyEngine",
     "VehicleHandle",

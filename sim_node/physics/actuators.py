@@ -1,71 +1,138 @@
-"""Actuators: position servos on single joints, whose targets may oscillate."""
+"""Actuators of joints, whose targets may oscillate and whose speeds may be limited."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
 import mujoco
 import numpy as np
 
-from sim_node.columns import Columns
+from sim_node.columns import Column, Columns
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.force_elements import ForceElement, force_element
+from sim_node.physics.joint_motion import mobility_of
 from sim_node.physics.wind import WindField
-from sim_node.world.bodies import Actuator
+from sim_node.world.joint_checks import actuated_joints
+from sim_node.world.joint_motion import Actuator
 from sim_node.world.layout import Layout
 from sim_node.world.model import World
-from sim_node.world.model_checks import actuated_joints
+from sim_node.world.problems import Problem, WorldError, WorldWarning, shown_key
 
 if TYPE_CHECKING:
     from sim_node.physics.mujoco_model import Compiled
 
-NAME = "{}#actuator"
+# Names in MuJoCo, and of rows of columns, by type.
+NAMES = {"position": "{}#actuator", "velocity": "{}#velocity", "effort": "{}#effort"}
+# The column of the targets that differ from MuJoCo's controls, because they oscillate or have a limited speed.
+TARGET = "target"
+# Largest product of a damper's rate of decay and the timestep. The implicit integrators have no such limit.
+MAX_DECAY = {"rk4": 2.785, "euler": 2.0}
 
 
 def add_actuators(spec: mujoco.MjSpec, world: World) -> None:
     """Add MuJoCo's actuator for each of a world's."""
     joints = actuated_joints(world)
     for actuator in world.actuators:
-        servo = spec.add_actuator(name=NAME.format(actuator.joint), target=joints[actuator.joint])
-        servo.trntype = mujoco.mjtTrn.mjTRN_JOINT
-        servo.gaintype, servo.gainprm[0] = mujoco.mjtGain.mjGAIN_FIXED, actuator.stiffness
-        servo.biastype = mujoco.mjtBias.mjBIAS_AFFINE
-        servo.biasprm[:3] = (0.0, -actuator.stiffness, -actuator.damping)
+        drive = spec.add_actuator(name=_name(actuator), target=joints[actuator.joint])
+        drive.trntype = mujoco.mjtTrn.mjTRN_JOINT
+        drive.gaintype = mujoco.mjtGain.mjGAIN_FIXED
+        if actuator.type == "effort":
+            drive.gainprm[0] = 1.0
+        else:
+            position = actuator.type == "position"
+            drive.gainprm[0] = actuator.stiffness if position else actuator.damping
+            drive.biastype = mujoco.mjtBias.mjBIAS_AFFINE
+            drive.biasprm[:3] = (0.0, -actuator.stiffness, -actuator.damping)
+        if actuator.type == "velocity" and actuator.speed is not None:
+            drive.ctrllimited, drive.ctrlrange = True, (-actuator.speed, actuator.speed)
         if actuator.force is not None:
-            servo.forcelimited, servo.forcerange = True, (-actuator.force, actuator.force)
+            drive.forcelimited, drive.forcerange = True, (-actuator.force, actuator.force)
 
 
-def set_targets(model: mujoco.MjModel, world: World, ctrl: FloatArray) -> None:
-    """Write the initial targets to ctrl (nu,)."""
+def set_targets(model: mujoco.MjModel, world: World, qpos: FloatArray, ctrl: FloatArray) -> None:
+    """Write the initial targets to ctrl (nu,). The setpoint of a limited speed begins at the joint's position."""
     for actuator in world.actuators:
-        swing = actuator.amplitude * np.sin(2.0 * np.pi * actuator.phase)
-        ctrl[model.actuator(NAME.format(actuator.joint)).id] = actuator.target + swing
+        index = model.actuator(_name(actuator)).id
+        paced = actuator.type == "position" and actuator.speed is not None
+        ctrl[index] = qpos[model.jnt_qposadr[model.actuator_trnid[index, 0]]] if paced else actuator.begins_at()
+
+
+def check_damping(model: mujoco.MjModel, world: World) -> None:
+    """Report damping of actuators that diverges with the integrator. Raises WorldError; warns for position actuators.
+
+    Position actuators are only warned about, because worlds may rely on the limit of their force.
+    """
+    most = MAX_DECAY.get(world.physics.integrator)
+    if most is None:
+        return
+    problems: list[Problem] = []
+    for actuator in world.actuators:
+        dof = model.jnt_dofadr[model.actuator_trnid[model.actuator(_name(actuator)).id, 0]]
+        allowed = most / (mobility_of(model, int(dof)) * float(model.opt.timestep))
+        if actuator.type != "effort" and actuator.damping > allowed:
+            found = f"{actuator.damping:g} diverges with the integrator {world.physics.integrator}"
+            message = f"{found} in timesteps of {model.opt.timestep:g} s; allowed: up to {allowed:.4g}"
+            place = actuator.place
+            key = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
+            problem = Problem(place.where, f"{key}.damping", f"{message}, or physics.integrator: implicitfast")
+            if actuator.type == "velocity":
+                problems.append(problem)
+            else:
+                warnings.warn(str(problem), WorldWarning, stacklevel=2)
+    if problems:
+        raise WorldError(problems)
 
 
 @force_element("actuators")
 def open_actuators(
     world: World, layout: Layout, compiled: Compiled, data: mujoco.MjData, wind: WindField, columns: Columns
 ) -> ForceElement | None:
-    """Return the force element of oscillating targets; constant ones are set at the start."""
-    swinging = tuple(actuator for actuator in world.actuators if actuator.amplitude)
-    return Targets(swinging, compiled.model, data) if swinging else None
+    """Return the force element of targets that oscillate or have a limited speed; others are MuJoCo's controls."""
+    some = tuple(each for each in world.actuators if each.amplitude or (each.speed and each.type != "velocity"))
+    return Targets(some, compiled, data, columns) if some else None
 
 
 class Targets:
-    """Sets the targets of actuators as functions of the time of the run; it has no state of its own."""
+    """Makes MuJoCo's controls of the column `target` at each timestep."""
 
-    def __init__(self, actuators: tuple[Actuator, ...], model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        self._data = data
-        self._controls = np.array([model.actuator(NAME.format(actuator.joint)).id for actuator in actuators])
-        self._targets = np.array([actuator.target for actuator in actuators])
+    def __init__(
+        self, actuators: tuple[Actuator, ...], compiled: Compiled, data: mujoco.MjData, columns: Columns
+    ) -> None:
+        model = compiled.model
+        self._data, self._timestep = data, float(model.opt.timestep)
+        names = tuple(_name(actuator) for actuator in actuators)
+        self._controls = np.array([model.actuator(name).id for name in names])
+        self._begin = np.array([actuator.target for actuator in actuators])
+        meaning = "targets of actuators, from which `ctrl` follows by oscillation and limits of speed"
+        self._targets = columns.add(Column(TARGET, names, unit="of the actuator", meaning=meaning))
         self._amplitudes = np.array([actuator.amplitude for actuator in actuators])
         self._rates = 2.0 * np.pi / np.array([actuator.period for actuator in actuators])
         self._phases = 2.0 * np.pi * np.array([actuator.phase for actuator in actuators])
+        limited = [actuator.speed or np.inf for actuator in actuators]
+        types = np.array([actuator.type for actuator in actuators])
+        self._speeds = np.array(limited)
+        self._paced = np.flatnonzero(np.isfinite(limited) & (types == "position"))
+        self._governed = np.flatnonzero(np.isfinite(limited) & (types == "effort"))
+        self._dofs = model.jnt_dofadr[model.actuator_trnid[self._controls, 0]]
 
     def reset(self, seed: int) -> None:
-        """Do nothing: targets depend on time only."""
+        """Set the targets to those of the world."""
+        self._targets[:] = self._begin
 
     def act(self) -> None:
-        """Set the targets at the beginning of a timestep."""
+        """Set the controls at the beginning of a timestep."""
         swing = np.sin(self._rates * self._data.time + self._phases)
-        self._data.ctrl[self._controls] = self._targets + self._amplitudes * swing
+        wanted = self._targets + self._amplitudes * swing
+        if len(paced := self._paced):
+            present, most = self._data.ctrl[self._controls[paced]], self._speeds[paced] * self._timestep
+            wanted[paced] = present + np.clip(wanted[paced] - present, -most, most)
+        if len(governed := self._governed):
+            speeds = self._data.qvel[self._dofs[governed]]
+            too_fast = np.abs(speeds) >= self._speeds[governed]
+            wanted[governed] *= ~(too_fast & (speeds * wanted[governed] > 0.0))
+        self._data.ctrl[self._controls] = wanted
+
+
+def _name(actuator: Actuator) -> str:
+    return NAMES[actuator.type].format(actuator.joint)

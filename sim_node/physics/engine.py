@@ -13,7 +13,8 @@ from sim_node.world.model import World
 from sim_node.world.problems import WorldError
 
 if TYPE_CHECKING:
-    from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
+    from sim_node.physics.handles import BodyRecord, VehicleRecord
+    from sim_node.physics.joint_handles import JointRecord
     from sim_node.sensors.context import Environment
     from sim_node.sensors.truth import FrameState
 

@@ -1,4 +1,4 @@
-"""Handles: bodies, joints and vehicles of a run by name, to be read and set between two steps."""
+"""Handles: bodies and vehicles of a run by name, to be read and set between two steps."""
 
 from __future__ import annotations
 
@@ -37,24 +37,8 @@ class BodyRecord(Protocol):
     def wrench(self) -> FloatArray:
         """Its row (6,) of the column `wrench`. Raises ValueError for a body that no force moves."""
 
-
-class JointRecord(Protocol):
-    """An engine's access to a joint, valid until the structure of the world changes."""
-
-    q_size: int
-    qd_size: int
-
-    def position(self) -> FloatArray:
-        """See JointHandle."""
-
-    def set_position(self, position: FloatArray) -> None:
-        """Set the position (q_size,). Raises ValueError for a quaternion that is not of unit length."""
-
-    def velocity(self) -> FloatArray:
-        """See JointHandle."""
-
-    def set_velocity(self, velocity: FloatArray) -> None:
-        """Set the velocity (qd_size,)."""
+    def lever(self, point: FloatArray) -> FloatArray:
+        """Return the vector (3,) from the centre of mass to a point (3,) of the body, along the fixed frame's axes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +76,7 @@ class Handles(Mapping[str, H], Generic[H, R]):
         return len(self._records)
 
 
-class _Handle(Generic[R]):
+class Handle(Generic[R]):
     """A name whose record is looked up at each use."""
 
     __slots__ = ("_records", "name")
@@ -108,7 +92,7 @@ class _Handle(Generic[R]):
         return self._records[self.name]
 
 
-class BodyHandle(_Handle[BodyRecord]):
+class BodyHandle(Handle[BodyRecord]):
     """Handle of a body of a run. Set its values between two steps.
 
     Setting a value raises ValueError if its shape is wrong or a number is not finite.
@@ -126,7 +110,7 @@ class BodyHandle(_Handle[BodyRecord]):
 
     @pose.setter
     def pose(self, pose: npt.ArrayLike) -> None:
-        self._present.set_pose(_numbers(self.name, "pose", pose, 7))
+        self._present.set_pose(numbers_of(self.name, "pose", pose, 7))
 
     @property
     def twist(self) -> FloatArray:
@@ -138,7 +122,7 @@ class BodyHandle(_Handle[BodyRecord]):
 
     @twist.setter
     def twist(self, twist: npt.ArrayLike) -> None:
-        self._present.set_twist(_numbers(self.name, "twist", twist, 6))
+        self._present.set_twist(numbers_of(self.name, "twist", twist, 6))
 
     @property
     def wrench(self) -> FloatArray:
@@ -151,45 +135,39 @@ class BodyHandle(_Handle[BodyRecord]):
 
     @wrench.setter
     def wrench(self, wrench: npt.ArrayLike) -> None:
-        self._present.wrench()[:] = _numbers(self.name, "wrench", wrench, 6)
+        self._present.wrench()[:] = numbers_of(self.name, "wrench", wrench, 6)
 
+    def set_pose(self, pose: npt.ArrayLike) -> None:
+        """Set the pose, like assigning `pose`.
 
-class JointHandle(_Handle[JointRecord]):
-    """Handle of a joint of a run. Set its values between two steps.
+        Args:
+            pose: Pose (7,) [x y z qx qy qz qw] in the fixed frame, m.
 
-    Setting a value raises ValueError if its shape is wrong or a number is not finite.
-    """
-
-    __slots__ = ()
-
-    @property
-    def position(self) -> FloatArray:
-        """Position, m or rad: an array, (1,) for a hinge or a slide.
-
-        For the joint of a body this is `q` as in world files; for a ball joint of a model, a quaternion [qx qy qz qw].
+        Raises:
+            ValueError: The pose is invalid, or the body does not float free.
         """
-        return self._present.position()
+        self.pose = pose
 
-    @position.setter
-    def position(self, position: npt.ArrayLike) -> None:
-        record = self._present
-        record.set_position(_numbers(self.name, "position", position, record.q_size))
+    def apply_force(
+        self, force: npt.ArrayLike, *, torque: npt.ArrayLike = (0.0, 0.0, 0.0), point: npt.ArrayLike | None = None
+    ) -> None:
+        """Set `wrench` to a force at a point of the body, and a torque. Both are held until they are changed.
 
-    @property
-    def velocity(self) -> FloatArray:
-        """Velocity, m/s or rad/s: an array, (1,) for a hinge or a slide.
+        Args:
+            force: Force (3,) along the fixed frame's axes, N.
+            torque: Torque (3,) along the fixed frame's axes, N m.
+            point: Where the force acts (3,), in the body at this instant, m; None for the centre of mass.
 
-        For the joint of a body this is `qd` as in world files. A ball's angular velocity is along its body's axes.
+        Raises:
+            ValueError: A number is missing or not finite, or no force moves the body.
         """
-        return self._present.velocity()
-
-    @velocity.setter
-    def velocity(self, velocity: npt.ArrayLike) -> None:
-        record = self._present
-        record.set_velocity(_numbers(self.name, "velocity", velocity, record.qd_size))
+        push, turn = numbers_of(self.name, "force", force, 3), numbers_of(self.name, "torque", torque, 3)
+        if point is not None:
+            turn = turn + np.cross(self._present.lever(numbers_of(self.name, "point", point, 3)), push)
+        self._present.wrench()[:] = np.concatenate([push, turn])
 
 
-class VehicleHandle(_Handle[VehicleRecord]):
+class VehicleHandle(Handle[VehicleRecord]):
     """Handle of a vehicle of a run. Its arrays are rows of columns, valid until the world's structure changes."""
 
     __slots__ = ()
@@ -232,7 +210,7 @@ class VehicleHandle(_Handle[VehicleRecord]):
         return self._present.waypoints
 
 
-def _numbers(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
+def numbers_of(name: str, what: str, given: npt.ArrayLike, size: int) -> FloatArray:
     """Return an array (size,) of finite numbers; a scalar counts as (1,). Raises ValueError."""
     try:
         numbers = np.atleast_1d(np.asarray(given, dtype=np.float64))

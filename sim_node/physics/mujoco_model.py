@@ -11,8 +11,9 @@ import numpy as np
 
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray, IntArray
-from sim_node.physics.actuators import add_actuators, set_targets
+from sim_node.physics.actuators import add_actuators, check_damping, set_targets
 from sim_node.physics.attached_models import attach, start_models
+from sim_node.physics.joint_motion import add_mimics, set_joint_motion
 from sim_node.physics.loop_closures import add_loop_closures, set_distances
 from sim_node.physics.mocap_bodies import mocap_rows
 from sim_node.world.bodies import SHAPES_WITHOUT_MASS, Body, Geometry
@@ -124,14 +125,16 @@ def compile_model(world: World, layout: Layout) -> Compiled:
     add_loop_closures(spec, world, layout, nodes, offsets)
     for first, second in world.contact_exclusions:
         spec.add_exclude(bodyname1=first, bodyname2=second)
+    add_mimics(spec, world)
     add_actuators(spec, world)
     return _compiled(spec, world, layout, free, offsets, followed)
 
 
 def _is_free(body: Body, anchor: int, mount: FloatArray) -> bool:
-    """Return whether MuJoCo's free joint can be used: at top level, along the fixed frame's axes, without springs."""
+    """Return whether MuJoCo's free joint can be used: at top level, along the fixed axes, without springs or limits."""
     along = np.array_equal(mount[3:], poses.IDENTITY[3:])
-    return body.joint == "free" and anchor == 0 and along and body.spring_stiff is None and not body.anchor.any()
+    plain = body.spring_stiff is None and body.limits is None and not body.anchor.any()
+    return body.joint == "free" and anchor == 0 and along and plain
 
 
 def _offsets_in_carriers(layout: Layout, anchors: set[int]) -> dict[int, tuple[int, FloatArray]]:
@@ -221,8 +224,10 @@ def _compiled(
     # What the model derives from its arrays: without it armature is left out for bodies that float free.
     mujoco.mj_setConst(model, mujoco.MjData(model))
     set_distances(model, world)
+    set_joint_motion(model, layout)
+    check_damping(model, world)
     start_models(model, world, layout, offsets, qpos, qvel, ctrl, act)
-    set_targets(model, world, ctrl)
+    set_targets(model, world, qpos, ctrl)
 
     ids = {0: 0, **{row: model.body(layout.frames.names[row]).id for row in followed}}
     ids |= {row: model.body(link.name).id for row, link in layout.links}

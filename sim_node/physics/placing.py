@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from sim_node.columns import Columns
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.joint_drives import Drive, drives_of
 from sim_node.physics.mujoco_model import Compiled
 from sim_node.world.checks import UNIT
 from sim_node.world.joints import Q_SIZES, QD_SIZES
@@ -93,6 +95,11 @@ class PlacedBody:
         row: FloatArray = self._wrench[self._id]
         return row
 
+    def lever(self, point: FloatArray) -> FloatArray:
+        """Return the vector (3,) from the centre of mass to a point (3,) of the body, along the fixed frame's axes."""
+        turn = self._kinematics().xquat[self._id][_XYZW]
+        return np.asarray(quaternions.rotate(turn, point - self._model.body_ipos[self._id]))
+
     def _need_free(self, what: str) -> None:
         if self._kinds in (["free"], ["slide", "slide", "slide", "ball"]):
             return
@@ -121,10 +128,23 @@ class PlacedBody:
 
 
 class PlacedJoint:
-    """A joint in MuJoCo's arrays: its elements of qpos and qvel, and the offset of its positions."""
+    """A joint in MuJoCo's arrays: its elements of qpos and qvel, the offset of its positions, and its actuators.
 
-    def __init__(self, name: str, data: mujoco.MjData, q: list[int], qd: list[int], turns: list[int]) -> None:
-        """turns: where quaternions [x y z w] begin in its position."""
+    turns: where quaternions [x y z w] begin in its position. drives: by type of actuator. evaluate: computes all forces
+    of the present state in `data`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: mujoco.MjData,
+        q: list[int],
+        qd: list[int],
+        turns: list[int],
+        drives: Mapping[str, Drive],
+        evaluate: Callable[[], None],
+    ) -> None:
+        self.drives, self._evaluate = drives, evaluate
         self._name, self._data, self._q, self._qd, self._turns = name, data, np.array(q), np.array(qd), turns
         self.q_size, self.qd_size = len(q), len(qd)
         self.origin = np.zeros(len(q))
@@ -148,6 +168,21 @@ class PlacedJoint:
         """Set the velocity (qd_size,)."""
         self._data.qvel[self._qd] = velocity
 
+    def effort(self) -> FloatArray:
+        """Return the effort (qd_size,) of actuators and of `set_effort`."""
+        self._evaluate()
+        return np.asarray(self._data.qfrc_actuator[self._qd] + self._data.qfrc_applied[self._qd])
+
+    def set_effort(self, effort: FloatArray) -> None:
+        """Set the target of its effort actuator, or apply the effort directly. Raises ValueError for a ball."""
+        drive = self.drives.get("effort")
+        if drive is not None:
+            drive.set(float(effort[0]))
+        elif self._turns:
+            raise ValueError(f"{self._name!r}: a ball has no effort along an axis; set the wrench of its body")
+        else:
+            self._data.qfrc_applied[self._qd] = effort
+
 
 def bodies_of(
     compiled: Compiled, layout: Layout, data: mujoco.MjData, now: Callable[[], mujoco.MjData], wrench: FloatArray
@@ -156,20 +191,33 @@ def bodies_of(
     return {link.name: PlacedBody(link.name, compiled.model, data, now, wrench) for _, link in layout.links}
 
 
-def joints_of(compiled: Compiled, layout: Layout, data: mujoco.MjData) -> dict[str, PlacedJoint]:
-    """Return the joints of a world by name: those of bodies by the bodies' names, those of models by their own."""
+def joints_of(
+    compiled: Compiled, layout: Layout, data: mujoco.MjData, evaluate: Callable[[], None], columns: Columns
+) -> dict[str, PlacedJoint]:
+    """Return the joints of a world by name: those of bodies by the bodies' names, those of models by their own.
+
+    Args:
+        compiled: The model.
+        layout: The layout of the world's frames.
+        data: The run's data.
+        evaluate: Computes all forces of the present state in `data`.
+        columns: The columns of the run, for targets of actuators.
+    """
     model = compiled.model
+    drives = drives_of(model, data, columns)
+
+    def placed(name: str, joints: list[int]) -> PlacedJoint:
+        return PlacedJoint(name, data, *_places(model, joints), drives.get(joints[0], {}), evaluate)
+
     found = {}
     for _, link in layout.links:
         # A body that floats free has one joint of MuJoCo for all of its own.
         ids = [mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name) for joint in link.joints]
         ids = [joint for joint in ids if joint >= 0]
         if isinstance(link, ModelLink):
-            found.update(
-                {joint.name: _placed(joint.name, model, data, [k]) for joint, k in zip(link.joints, ids, strict=True)}
-            )
+            found.update({joint.name: placed(joint.name, [k]) for joint, k in zip(link.joints, ids, strict=True)})
         elif ids:
-            found[link.name] = _placed(link.name, model, data, ids)
+            found[link.name] = placed(link.name, ids)
             if model.jnt_type[ids[0]] == mujoco.mjtJoint.mjJNT_FREE:
                 found[link.name].origin[:3] = model.body(link.name).pos
     return found
@@ -199,8 +247,8 @@ def joint_reader(
     return read
 
 
-def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[int]) -> PlacedJoint:
-    """Combine MuJoCo joints to one, their values one after the other."""
+def _places(model: mujoco.MjModel, joints: list[int]) -> tuple[list[int], list[int], list[int]]:
+    """Return the places of MuJoCo joints in qpos and qvel, one after the other, and where quaternions begin."""
     q: list[int] = []
     qd: list[int] = []
     turns: list[int] = []
@@ -215,7 +263,7 @@ def _placed(name: str, model: mujoco.MjModel, data: mujoco.MjData, joints: list[
         else:
             q.append(at)
         qd += range(dof, dof + QD_SIZES[kind])
-    return PlacedJoint(name, data, q, qd, turns)
+    return q, qd, turns
 
 
 def _unit(name: str, what: str, quaternion: FloatArray) -> FloatArray:

@@ -12,7 +12,8 @@ from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray, IntArray
 from sim_node.physics.engine import engine
 from sim_node.physics.force_elements import FORCE_ELEMENTS, Flown, ForceElement, force_elements_for
-from sim_node.physics.handles import BodyRecord, JointRecord, VehicleRecord
+from sim_node.physics.handles import BodyRecord, VehicleRecord
+from sim_node.physics.joint_handles import JointRecord
 from sim_node.physics.mocap_bodies import MocapBodies
 from sim_node.physics.wind import WindField
 from sim_node.world.layout import Layout
@@ -108,7 +109,7 @@ class RigidBodyEngine:
         self._mocap_bodies = MocapBodies(compiled.followed, world, layout, columns) if compiled.followed else None
         self._in_two_halves = world.physics.integrator != "rk4"
         self.bodies: Mapping[str, BodyRecord] = bodies_of(compiled, layout, self.data, self._now, wrench)
-        self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data)
+        self.joints: Mapping[str, JointRecord] = joints_of(compiled, layout, self.data, self._evaluate, columns)
         flown = [element.vehicles for element in self._force_elements.values() if isinstance(element, Flown)]
         self.vehicles: Mapping[str, VehicleRecord] = {name: each for some in flown for name, each in some.items()}
 

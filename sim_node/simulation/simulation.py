@@ -13,7 +13,7 @@ import numpy as np
 from sim_node.assembly import assemble
 from sim_node.columns import Columns
 from sim_node.geometry.arrays import FloatArray
-from sim_node.physics import ENGINES, BodyHandle, Engine, JointHandle, VehicleHandle, engines_for
+from sim_node.physics import ENGINES, BodyHandle, Engine, JointHandles, VehicleHandle, engines_for
 from sim_node.physics.engine import DynamicEngine, Perceived, records_of
 from sim_node.physics.handles import Handles
 from sim_node.sensors import Suite
@@ -369,7 +369,7 @@ class Simulation:
 
     def _offer_handles(self) -> None:
         self.bodies: Mapping[str, BodyHandle] = Handles("body", records_of(self.engines, "bodies"), BodyHandle)
-        self.joints: Mapping[str, JointHandle] = Handles("joint", records_of(self.engines, "joints"), JointHandle)
+        self.joints = JointHandles(records_of(self.engines, "joints"))
         self.vehicles: Mapping[str, VehicleHandle] = Handles(
             "vehicle", records_of(self.engines, "vehicles"), VehicleHandle
         )

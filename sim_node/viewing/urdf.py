@@ -202,4 +202,5 @@ def _axis(axis: FloatArray) -> str:
 
 
 def _limit(low: float, high: float) -> str:
+    low, high = max(low, -_FAR), min(high, _FAR)  # one of them may be infinite
     return f'<limit lower="{low:.17g}" upper="{high:.17g}" effort="{_STRONG:g}" velocity="{_FAST:g}"/>'

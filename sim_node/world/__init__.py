@@ -1,8 +1,10 @@
 """The World model and its readers: the contents of a world file, checked and laid out."""
 
-from sim_node.world.bodies import Actuator, Body, Geometry, Inertial, LoopClosure, Physics
+from sim_node.world.bodies import Body, Geometry, Inertial, LoopClosure, Physics
 from sim_node.world.forces import Buoyancy, ConstantForce, Drag, Gusts, Wind
 from sim_node.world.frame_table import FrameNotFound, FrameTable
+from sim_node.world.joint_commands import JointCommands
+from sim_node.world.joint_motion import Actuator, Mimic, Stop
 from sim_node.world.layout import Layout, lay_out
 from sim_node.world.load import load, loads
 from sim_node.world.model import Motion, Origin, Sensor, StaticFrame, TimeGrid, World
@@ -35,10 +37,12 @@ __all__ = [
     "Geometry",
     "Gusts",
     "Inertial",
+    "JointCommands",
     "Layout",
     "LoopClosure",
     "Mate",
     "MateConnector",
+    "Mimic",
     "Model",
     "Motion",
     "Multirotor",
@@ -53,6 +57,7 @@ __all__ = [
     "Rotor",
     "Sensor",
     "StaticFrame",
+    "Stop",
     "System",
     "TimeGrid",
     "Waypoint",

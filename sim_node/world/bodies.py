@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sim_node.geometry import poses
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.fields import directions, floats, same
+from sim_node.world.joint_motion import Mimic, Stop, limited, limits_of
 from sim_node.world.joints import JOINTS, JointType, LinkJoint, by_joint, link_pose
 from sim_node.world.part import Mobility
 from sim_node.world.problems import NO_PLACE, Place
@@ -197,6 +198,11 @@ class Body:
         position_range: Smallest and largest position (2, 3) to draw the initial position from, or None; m.
         marker: An optical marker, or None.
         anchor: Point (3,) in the body about which the joint turns it, m.
+        limits: Least and largest position (P, 2) of each part of the joint, or None; infinite for no limit. For a
+            ball, 0 and the largest angle from neutral.
+        stop: The springs at the limits; None for stops as hard as the timestep allows.
+        friction_loss: Dry friction (qd_size,) per degree of freedom, N or N m, or None.
+        mimic: The joint that this one follows, or None.
         place: Where the file gives the name.
         parent_place: Where the file gives the parent.
 
@@ -220,6 +226,10 @@ class Body:
     position_range: FloatArray | None = None
     marker: Marker | None = None
     anchor: FloatArray = field(default_factory=lambda: np.zeros(3))
+    limits: FloatArray | None = None
+    stop: Stop | None = None
+    friction_loss: FloatArray | None = None
+    mimic: Mimic | None = None
     place: Place = NO_PLACE
     parent_place: Place = NO_PLACE
 
@@ -228,7 +238,7 @@ class Body:
             raise ValueError(f"{self.name!r}: no joint type {self.joint!r}; allowed: {', '.join(JOINTS)}")
         joint = self.type
         sizes = {
-            **dict.fromkeys(("damping", "armature", "spring_stiff", "qd"), joint.qd_size),
+            **dict.fromkeys(("damping", "armature", "spring_stiff", "friction_loss", "qd"), joint.qd_size),
             **dict.fromkeys(("spring_zero", "q"), joint.q_size),
         }
         for what, size in sizes.items():
@@ -238,6 +248,8 @@ class Body:
         object.__setattr__(self, "pose", floats(self.pose, (7,), self.name, "pose"))
         object.__setattr__(self, "anchor", floats(self.anchor, (3,), self.name, "anchor"))
         object.__setattr__(self, "axes", directions(self.axes, (joint.open_axes, 3), self.name, "axes"))
+        if self.limits is not None:
+            object.__setattr__(self, "limits", limits_of(self.limits, joint, self.name))
         if self.position_range is not None:
             object.__setattr__(self, "position_range", floats(self.position_range, (2, 3), self.name, "position_range"))
 
@@ -259,7 +271,7 @@ class Body:
     @property
     def joints(self) -> tuple[LinkJoint, ...]:
         """The joint as joints of a link, one for each part: NAME#0, NAME#1, ..."""
-        return self.type.joints(self.name, self.axes, self.anchor)
+        return limited(self.type.joints(self.name, self.axes, self.anchor), self.limits)
 
     def start(self) -> FloatArray:
         """Return the initial pose (7,) in the joint frame."""
@@ -306,36 +318,6 @@ class LoopClosure:
         return same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True)
-class Actuator:
-    """A servo that moves a joint with one degree of freedom to a target, which may oscillate.
-
-    Its force (N) or torque (N m) is stiffness (target - q) - damping qd. The target at time t (s) in the run is
-    target + amplitude sin(2 pi (t / period + phase)).
-
-    Attributes:
-        joint: A joint of a model, with its prefix, or the body whose joint it is.
-        stiffness: N/m or N m/rad.
-        damping: N s/m or N m s/rad.
-        force: Limit of the force or torque in both directions, N or N m; None for no limit.
-        target: m or rad.
-        amplitude: m or rad.
-        period: s.
-        phase: In turns.
-        place: Where the file names the joint.
-    """
-
-    joint: str
-    stiffness: float
-    damping: float = 0.0
-    force: float | None = None
-    target: float = 0.0
-    amplitude: float = 0.0
-    period: float = 1.0
-    phase: float = 0.0
-    place: Place = field(default=NO_PLACE, compare=False)
 
 
 class ContactExclusion(NamedTuple):

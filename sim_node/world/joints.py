@@ -8,7 +8,7 @@ is all that worlds, x_xy models and the physics need to know of a turret's joint
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -81,6 +81,10 @@ class LinkJoint:
     def is_scalar(self) -> bool:
         """Whether its position is one number: a hinge's or a slide's."""
         return self.kind in ("slide", "hinge")
+
+    def with_limits(self, limits: tuple[float, float] | None) -> LinkJoint:
+        """Return it with limits, if it is a slide or a hinge."""
+        return replace(self, limits=limits) if self.is_scalar else self
 
 
 def link_pose(rest: FloatArray, joints: Iterable[LinkJoint], q: Mapping[str, FloatArray]) -> FloatArray:

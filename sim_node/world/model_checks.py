@@ -1,14 +1,12 @@
-"""Whether models and actuators can be simulated: what carries them, which joints there are."""
+"""Whether models can be simulated: what carries them, and which options of theirs the world overrides."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sim_node.text import did_you_mean
 from sim_node.world.bodies import INTEGRATORS, Physics
 from sim_node.world.model import World
 from sim_node.world.mujoco_source import default_options, integrator_number
@@ -31,18 +29,6 @@ def model_problems(world: World) -> Iterator[Problem]:
             yield _at(model.parent_place, f"the parent of a free model must be the fixed frame, not {quoted(above)}")
 
 
-def actuated_joints(world: World) -> dict[str, str]:
-    """Return the joints that an actuator can pull, by the names it has for them, and what MuJoCo calls each."""
-    joints = {
-        model.full_name(joint.name): model.full_name(joint.name)
-        for model in world.models
-        for joint in model.joints()
-        if joint.is_scalar
-    }
-    joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
-    return joints
-
-
 def overridden_options(world: World) -> Iterator[Problem]:
     """Yield options of MuJoCo that a model's file sets and the including world overrides."""
     for model in world.models:
@@ -53,29 +39,6 @@ def overridden_options(world: World) -> Iterator[Problem]:
                 f"{key} {_shown(key, model.options[key])} (here {_shown(key, here[key])})" for key in differing
             )
             yield _at(model.place, f"the world's physics overrides the model's: {found}")
-
-
-def actuator_problems(world: World) -> Iterator[Problem]:
-    """Every fault of a world's actuators."""
-    known = actuated_joints(world)
-    seen: set[str] = set()
-    for actuator in world.actuators:
-        if actuator.joint not in known:
-            yield _at(
-                actuator.place,
-                f"{quoted(actuator.joint)} is no joint for an actuator{did_you_mean(actuator.joint, known)}",
-            )
-        elif actuator.joint in seen:
-            yield _at(actuator.place, f"a second actuator of {quoted(actuator.joint)}")
-        seen.add(actuator.joint)
-        numbers = (actuator.target, actuator.amplitude, actuator.phase)
-        if not (
-            actuator.stiffness >= 0.0
-            and actuator.damping >= 0.0
-            and actuator.period > 0.0
-            and all(map(math.isfinite, numbers))
-        ):
-            yield _at(actuator.place, "stiffness and damping must be zero or more, the period above it, targets finite")
 
 
 def _options(physics: Physics, world: World) -> dict[str, Any]:

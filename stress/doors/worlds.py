@@ -95,7 +95,7 @@ class Worlds(Folders):
 
     def samples(self) -> dict[str, dict[str, bytes]]:
         """Those of the samples, one with each sensor, and all that are shipped."""
-        found = {name: files_of(SAMPLES / name) for name in ("rich", "bodies", "models")}
+        found = {name: files_of(SAMPLES / name) for name in ("rich", "bodies", "models", "joints")}
         found["sensors"] = {"w.yaml": sensors().encode()}
         for name, path in shipped_worlds().items():
             if path.suffix == ".yaml":

@@ -75,8 +75,13 @@ def test_steps_one_by_one_are_steps_at_once_and_states_go_back() -> None:
     [
         ((Actuator("cat", 1.0),), "'cat' is no joint for an actuator; did you mean cart"),
         ((Actuator("cart", 1.0), Actuator("cart", 2.0)), "a second actuator of 'cart'"),
-        ((Actuator("cart", -1.0),), "stiffness and damping must be zero or more"),
-        ((Actuator("cart", 1.0, period=0.0),), "the period above it"),
+        ((Actuator("cart", -1.0),), r"actuators\[cart\]\.stiffness: -1 is out of range; it must be zero or more"),
+        ((Actuator("cart", 1.0, period=0.0),), r"actuators\[cart\]\.period: 0 is out of range; it must be above zero"),
+        ((Actuator("cart", 1.0, type="velocity"),), "a velocity actuator has no stiffness"),
+        ((Actuator("cart", type="velocity"),), "a velocity actuator needs a damping above 0"),
+        ((Actuator("cart", type="effort", damping=1.0),), "an effort actuator has no damping"),
+        ((Actuator("cart", 1.0, speed=0.0),), r"\.speed: 0 is out of range"),
+        ((Actuator("cart", type="effrt"),), "found 'effrt'; allowed: position, velocity, effort"),
     ],
 )
 def test_actuators_made_in_python_are_checked(actuators: Sequence[Actuator], message: str) -> None:

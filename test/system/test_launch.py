@@ -183,10 +183,9 @@ def beside(launched: tuple[list[str], dict[str, str]], name: str) -> tuple[list[
     return [word.replace("simulation.launch.py", f"{name}.launch.py") for word in words], environment
 
 
-@pytest.fixture
-def rviz2(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> tuple[tuple[list[str], dict[str, str]], Path]:
-    """In the place of rviz2, which no package index has, a program that keeps the configuration that it is given."""
-    prefix, kept = tmp_path / "prefix", tmp_path / "kept"
+def prefixes_with_rviz2(folder: Path, environment: dict[str, str]) -> tuple[dict[str, str], Path]:
+    """Put a program that keeps the configuration it is given in the place of rviz2, which no package index has."""
+    prefix, kept = folder / "prefix", folder / "kept"
     program_path = prefix / "lib" / "rviz2" / "rviz2"
     program_path.parent.mkdir(parents=True)
     program_path.write_text(f'#!/bin/sh\necho "$2" > {kept}.path\ncp "$2" {kept}\nexec sleep 3600\n')
@@ -194,9 +193,15 @@ def rviz2(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> tuple[t
     index = prefix / "share" / "ament_index" / "resource_index" / "packages" / "rviz2"
     index.parent.mkdir(parents=True)
     index.touch()
+    others = environment.get("AMENT_PREFIX_PATH", os.environ.get("AMENT_PREFIX_PATH", ""))
+    return {**environment, "AMENT_PREFIX_PATH": f"{prefix}:{others}"}, kept
+
+
+@pytest.fixture
+def rviz2(launched: tuple[list[str], dict[str, str]], tmp_path: Path) -> tuple[tuple[list[str], dict[str, str]], Path]:
     words, environment = launched
-    prefixes = f"{prefix}:{environment.get('AMENT_PREFIX_PATH', os.environ.get('AMENT_PREFIX_PATH', ''))}"
-    return (words, {**environment, "AMENT_PREFIX_PATH": prefixes}), kept
+    environment, kept = prefixes_with_rviz2(tmp_path, environment)
+    return (words, environment), kept
 
 
 @pytest.mark.usefixtures("ros_domain")
@@ -256,8 +261,9 @@ def test_nodes_start_and_end_while_the_configuration_is_made(tmp_path: Path) -> 
     python.write_text(f"#!/bin/sh\ntouch {making}\nexec sleep 3600\n", encoding="utf-8")
     python.chmod(0o755)
     including.write_text(WITH_RVIZ.format(source=str(folder / "rviz.launch.py")), encoding="utf-8")
-    with launch(([str(including)], own_path())) as (running, _):
-        until(making.exists, "the making")
+    environment, _ = prefixes_with_rviz2(tmp_path, own_path())
+    with launch(([str(including)], environment)) as (running, _):
+        until(making.exists, f"the making; {running.output}")
         running.wait_for("node is up")
         os.killpg(running.process.pid, signal.SIGINT)
         until(lambda: not members(running.process.pid), "the end of the group")

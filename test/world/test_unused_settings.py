@@ -99,6 +99,7 @@ TAKEN = {
     "attachments",
     "models",
     "actuators",
+    "joint_commands",
     "body_commands",
     "vehicle_commands",
 }

@@ -383,6 +383,8 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
         axes=np.array([[0, 0, 1]]),
         inertial=Inertial(1, np.eye(3)),
         q=np.array([1]),
+        limits=np.array([-2, 2]),
+        friction_loss=np.array([1]),
         geometry=(Geometry("plane", np.array([])),),
     )
     world = World(
@@ -395,7 +397,7 @@ def test_what_x_xy_has_no_words_for_is_named() -> None:
     with pytest.raises(
         ValueError,
         match=r"the frames, of which there are 1; the forces, of which there are 1; the wind; contacts .*; "
-        r"b: a hinge joint; b: inertial; b: q; b: a plane",
+        r"b: a hinge joint; b: inertial; b: q; b: limits; b: friction_loss; b: a plane",
     ):
         to_x_xy(world)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sim_node.world.bodies import Body, ContactExclusion, LoopClosure
 from sim_node.world.body_checks import body_problems
+from sim_node.world.joint_checks import joint_problems
 from sim_node.world.model import StaticFrame, World
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
@@ -46,8 +47,16 @@ class Bodies(Kind[Body]):
         return given(data)
 
     def problems(self, world: World) -> Iterator[Problem]:
-        """Return every problem of physics and bodies."""
-        return body_problems(world)
+        """Return every problem of physics, bodies and their joints."""
+        yield from body_problems(world)
+        yield from joint_problems(world)
+
+    def renamed(self, part: Body, rename: Rename) -> Body:
+        """Return it under its new name, following the same joint."""
+        body = super().renamed(part, rename)
+        assert body is not None
+        mimic = body.mimic
+        return body if mimic is None else replace(body, mimic=replace(mimic, joint=rename.under(mimic.joint)))
 
 
 @part("loop_closures", LoopClosure)

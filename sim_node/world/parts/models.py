@@ -1,4 +1,4 @@
-"""Models from MJCF and URDF, and actuators of joints, as parts of a world."""
+"""Models from MJCF and URDF, actuators of joints and their commands, as parts of a world."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sim_node.world.bodies import Actuator
+from sim_node.world.joint_checks import actuator_problems
+from sim_node.world.joint_commands import JointCommands, command_problems
+from sim_node.world.joint_motion import Actuator
 from sim_node.world.model import World
-from sim_node.world.model_checks import actuator_problems, model_problems
+from sim_node.world.model_checks import model_problems
 from sim_node.world.models import Model, Start, links_of
 from sim_node.world.part import Entry, Kind, Refer, Rename, part
 from sim_node.world.problems import Problem
@@ -63,7 +65,7 @@ def _begins_at(start: Start, keyframe: Start) -> bool:
 
 @part("actuators", Actuator)
 class Actuators(Kind[Actuator]):
-    """Servos on joints."""
+    """Actuators of joints."""
 
     def problems(self, world: World) -> Iterator[Problem]:
         """Return every fault of joints and numbers."""
@@ -72,3 +74,17 @@ class Actuators(Kind[Actuator]):
     def renamed(self, part: Actuator, rename: Rename) -> Actuator:
         """Return it on the same joint."""
         return replace(part, joint=rename.under(part.joint))
+
+
+@part("joint_commands", JointCommands)
+class CommandedJoints(Kind[JointCommands]):
+    """Groups of joints that are commanded on topics."""
+
+    def problems(self, world: World) -> Iterator[Problem]:
+        """Return every fault of names, joints and numbers."""
+        return command_problems(world)
+
+    def renamed(self, part: JointCommands, rename: Rename) -> JointCommands:
+        """Return it with topics and joints below the prefix."""
+        name = rename.under(part.name).strip("/")
+        return replace(part, name=name, joints=tuple(map(rename.under, part.joints)))

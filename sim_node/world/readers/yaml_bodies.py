@@ -15,6 +15,7 @@ from sim_node.world.joints import JOINTS, JointType
 from sim_node.world.mesh_files import mesh_fault
 from sim_node.world.model import MAX_DISTANCE
 from sim_node.world.problems import Place
+from sim_node.world.readers.yaml_joints import MOTION_KEYS, read_motion
 from sim_node.world.readers.yaml_nodes import Scalar, Sequence
 from sim_node.world.readers.yaml_poses import ROUNDING, read_pose, scale_of
 from sim_node.world.readers.yaml_section import Context, named, section
@@ -23,8 +24,8 @@ from sim_node.world.readers.yaml_values import TRUE, Table, Value, boolean
 PHYSICS_KEYS = ("engine", "integrator", "timestep", "gravity", "contact", "armature")
 BODY_KEYS = ("name", "parent", "pose", "joint", "geometry", "inertial")
 # Values per degree of freedom, or per coordinate: one number for all, or a list.
-PER_DOF = ("damping", "armature", "spring_stiff")
-JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd")
+PER_DOF = ("damping", "armature", "spring_stiff", "friction_loss")
+JOINT_KEYS = ("type", "axis", *PER_DOF, "spring_zero", "q", "qd", *MOTION_KEYS)
 GEOMETRY_KEYS = (*SHAPES, "scale", "mass", "density", "pose", "color")
 INERTIAL_KEYS = ("mass", "center", "inertia")
 AXES_SEED = 1
@@ -90,7 +91,7 @@ def _joint(value: Value | None, random: np.random.Generator) -> dict[str, Any]:
     fields["qd"] = _numbers(table.get("qd"), joint.qd_size)
     for key in ("q", "spring_zero"):
         fields[key] = _positions(table.get(key), joint)
-    return fields
+    return {**fields, **read_motion(table, joint, fields["q"])}
 
 
 def _axes(value: Value | None, at: Value, joint: JointType, random: np.random.Generator) -> FloatArray:

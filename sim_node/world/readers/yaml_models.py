@@ -1,4 +1,4 @@
-"""Joints in world files: initial positions of included models, free bases, and the section `actuators`."""
+"""Joints in world files: initial positions of included models, and free bases."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import numpy as np
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
-from sim_node.world.bodies import Actuator
-from sim_node.world.body_checks import MAX_MASS
 from sim_node.world.joints import Q_SIZES, LinkJoint
 from sim_node.world.model import MAX_DISTANCE, World
 from sim_node.world.models import Model, Start
@@ -21,7 +19,6 @@ from sim_node.world.readers.report import Report
 from sim_node.world.readers.xml_elements import Attribute, Element, compose_xml
 from sim_node.world.readers.yaml_nodes import Scalar
 from sim_node.world.readers.yaml_poses import NORMALISED, ROUNDING
-from sim_node.world.readers.yaml_section import Context, section
 from sim_node.world.readers.yaml_values import FALSE, TRUE, Table, Value
 
 
@@ -107,7 +104,6 @@ EDITS: dict[str, Callable[[Element, bool], None]] = {"mujoco": _mjcf, "robot": _
 
 
 MODEL_KEYS = ("q", "keyframe", "free")
-ACTUATOR_KEYS = ("joint", "stiffness", "damping", "force", "target", "amplitude", "period", "phase")
 
 
 def read_start(world: World, table: Table) -> World:
@@ -176,31 +172,3 @@ def _position(value: Value, joint: LinkJoint) -> FloatArray | None:
     if abs(norm - 1.0) > ROUNDING:
         q[-4:] = quaternions.normalise(q[-4:])
     return q
-
-
-@section("actuators")
-def read_actuators(value: Value, context: Context) -> None:
-    """Read a list of actuators, a joint each."""
-    for entry in value.items():
-        errors = len(entry.report.errors)
-        table = entry.table(ACTUATOR_KEYS, required=("joint", "stiffness"))
-        joint, force = table.get("joint"), table.get("force")
-        name = "" if joint is None else joint.text()
-        actuator = Actuator(
-            joint=name,
-            stiffness=_number(table, "stiffness", 0.0, low=0.0),
-            damping=_number(table, "damping", 0.0, low=0.0),
-            force=None if force is None else force.number(0.0, MAX_MASS),
-            target=_number(table, "target", 0.0),
-            amplitude=_number(table, "amplitude", 0.0),
-            period=_number(table, "period", 1.0, low=1e-6),
-            phase=_number(table, "phase", 0.0),
-            place=entry.place if joint is None else joint.place,
-        )
-        if len(entry.report.errors) == errors:
-            context.add(actuator)
-
-
-def _number(table: Table, key: str, default: float, low: float = -MAX_MASS) -> float:
-    value = table.get(key)
-    return default if value is None else value.number(low, MAX_MASS)

@@ -122,7 +122,7 @@ SECTIONS: Registry[str, Section] = Registry(
     shipped=tuple(
         f"sim_node.world.readers.yaml_{name}"
         for name in (
-            *("frames", "include", "motions", "bodies", "models", "forces", "vehicles"),
+            *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
             *("systems", "commands", "processes"),
         )
     ),

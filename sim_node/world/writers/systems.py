@@ -7,6 +7,7 @@ from typing import Any
 
 from sim_node.geometry.arrays import FloatArray
 from sim_node.world.bodies import Body, Geometry, Inertial
+from sim_node.world.joint_motion import UNLIMITED
 from sim_node.world.part import Refer
 from sim_node.world.systems import (
     Attachment,
@@ -22,14 +23,24 @@ from sim_node.world.writers.values import given, one_or_more, pose_data
 
 def joint_data(body: Body) -> dict[str, Any] | None:
     """Return the joint of a body, its friction, springs and start; None for a frozen body, which needs no entry."""
-    states = {key: getattr(body, key) for key in ("damping", "armature", "spring_stiff", "spring_zero", "q", "qd")}
+    keys = ("damping", "armature", "spring_stiff", "friction_loss", "spring_zero", "q", "qd")
+    states = {key: getattr(body, key) for key in keys}
     if not body.type.parts and all(values is None for values in states.values()):
         return None
     return {
         "type": body.joint,
         **({"axis": one_or_more(body.axes)} if len(body.axes) else {}),
         **{key: one_or_more(values) for key, values in states.items() if values is not None},
+        **given({"limits": _limits(body), "stop": body.stop, "mimic": body.mimic}),
     }
+
+
+def _limits(body: Body) -> list[Any] | None:
+    """Return [low, high] of a joint, or a list with that or None for each part."""
+    if body.limits is None:
+        return None
+    rows = [None if tuple(row) == UNLIMITED else row for row in body.limits.tolist()]
+    return rows[0] if len(rows) == 1 else rows
 
 
 def geometry_data(shape: Geometry, refer: Refer) -> dict[str, Any]:

@@ -1,0 +1,206 @@
+"""Trajectories of joints: the topic trajectory_msgs/JointTrajectory and the action FollowJointTrajectory."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rclpy.action import ActionServer, CancelResponse, GoalResponse
+from rclpy.node import Node
+from rclpy.task import Future
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.nodes.graph_clock import nanoseconds
+from sim_node.nodes.publishers import message_class, profile
+from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
+from sim_node.simulation.joint_setpoints import Code, CommandRefused, Point, trajectory_of
+from sim_node.wire.topic import Qos
+from sim_node.world import JointCommands
+
+TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
+# Feedback of an action, per simulated second at most (s).
+FEEDBACK_PERIOD = 0.05
+
+Wake = Callable[[], None]
+Refuse = Callable[[str, str], None]
+
+
+def serve_trajectories(
+    node: Node, commander: JointCommander, group: JointCommands, namespace: str, wake: Wake, refuse: Refuse
+) -> list[str]:
+    """Offer the topic and the action of a group, as far as their messages are installed.
+
+    Args:
+        node: Whose topic and action they are.
+        commander: Follows the trajectories.
+        group: The joints.
+        namespace: Comes before the names; empty, or with a slash at its end.
+        wake: Called after the commander was brought something.
+        refuse: Called with the topic and the reason of a refusal.
+
+    Returns:
+        The names of the topic and the action.
+    """
+    try:
+        kind = message_class("trajectory_msgs/msg/JointTrajectory")
+    except ImportError:
+        node.get_logger().warning(f"{namespace}{TOPIC}: trajectories need trajectory_msgs, which is not installed")
+        return []
+    topic = namespace + TOPIC
+
+    def receive(message: Any) -> None:
+        try:
+            following = _following(message, commander, group)
+        except CommandRefused as refusal:
+            refuse(topic, str(refusal))
+            return
+
+        def ended(outcome: Outcome) -> None:
+            if outcome.code is not Code.SUCCESSFUL and not outcome.cancelled:
+                node.get_logger().warning(f"{topic}: {outcome.code.name}: {outcome.message}")
+
+        following.ended = ended
+        commander.follow(following)
+        wake()
+
+    node.create_subscription(kind, topic, receive, profile(Qos()))
+    try:
+        action = importlib.import_module("control_msgs.action").FollowJointTrajectory
+    except ImportError:
+        return [topic]
+    FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, wake, refuse)
+    return [topic, namespace + ACTION]
+
+
+class FollowJointTrajectoryServer:
+    """The action FollowJointTrajectory of a group. One goal is active at a time; a new one replaces it."""
+
+    def __init__(
+        self,
+        node: Node,
+        commander: JointCommander,
+        group: JointCommands,
+        name: str,
+        action: Any,
+        wake: Wake,
+        refuse: Refuse,
+    ) -> None:
+        self._node, self._commander, self._group, self._name = node, commander, group, name
+        self._action, self._wake, self._refuse = action, wake, refuse
+        self._following: dict[bytes, Following] = {}
+        self._server = ActionServer(
+            node,
+            action,
+            name,
+            execute_callback=self._execute,
+            goal_callback=self._accept,
+            cancel_callback=self._cancel,
+        )
+
+    def _accept(self, goal: Any) -> GoalResponse:
+        try:
+            _following(goal.trajectory, self._commander, self._group, goal)
+        except CommandRefused as refusal:
+            self._refuse(self._name, f"{refusal.code.name}: {refusal}")
+            return GoalResponse.REJECT
+        return GoalResponse.ACCEPT
+
+    def _cancel(self, handle: Any) -> CancelResponse:
+        following = self._following.get(bytes(handle.goal_id.uuid))
+        if following is not None:
+            self._commander.cancel(following)
+            self._wake()
+        return CancelResponse.ACCEPT
+
+    async def _execute(self, handle: Any) -> Any:
+        """Follow the trajectory of an accepted goal, and return the result."""
+        result = self._action.Result()
+        key = bytes(handle.goal_id.uuid)
+        try:
+            following = _following(handle.request.trajectory, self._commander, self._group, handle.request)
+        except CommandRefused as refusal:  # its time has passed since it was accepted
+            result.error_code, result.error_string = int(refusal.code), str(refusal)
+            handle.abort()
+            return result
+        done = Future()
+
+        def ended(outcome: Outcome) -> None:
+            done.set_result(outcome)
+            if self._node.executor is not None:
+                self._node.executor.wake()
+
+        following.ended = ended
+        following.progress = self._feedback(handle, following)
+        self._following[key] = following
+        self._commander.follow(following)
+        self._wake()
+        outcome: Outcome = await done
+        del self._following[key]
+        result.error_code, result.error_string = int(outcome.code), outcome.message
+        if outcome.cancelled and handle.is_cancel_requested:
+            handle.canceled()
+        elif outcome.cancelled or outcome.code is not Code.SUCCESSFUL:
+            handle.abort()
+        else:
+            handle.succeed()
+        return result
+
+    def _feedback(self, handle: Any, following: Following) -> Callable[[float, FloatArray], None]:
+        """Return what publishes the desired and actual state, and the error, at most FEEDBACK_PERIOD apart."""
+        last = -math.inf
+
+        def progress(time: float, states: FloatArray) -> None:
+            nonlocal last
+            if time - last < FEEDBACK_PERIOD:
+                return
+            last = time
+            feedback = self._action.Feedback(joint_names=list(following.joints))
+            stamp = feedback.header.stamp
+            stamp.sec, stamp.nanosec = divmod(self._commander.simulation.time_ns, 1_000_000_000)
+            desired, actual = states[:2], states[2:]
+            each = ((feedback.desired, desired), (feedback.actual, actual), (feedback.error, desired - actual))
+            for point, (positions, velocities) in each:
+                point.positions, point.velocities = positions.tolist(), velocities.tolist()
+                whole = round(max(time, 0.0) * 1e9)
+                point.time_from_start.sec, point.time_from_start.nanosec = divmod(whole, 1_000_000_000)
+            handle.publish_feedback(feedback)
+
+        return progress
+
+
+def _following(message: Any, commander: JointCommander, group: JointCommands, goal: Any = None) -> Following:
+    """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises CommandRefused."""
+    names = tuple(message.joint_names)
+    points = [
+        Point(nanoseconds(each.time_from_start) * 1e-9, each.positions, each.velocities, each.accelerations)
+        for each in message.points
+    ]
+    trajectory = trajectory_of(commander.groups[group.name], names, points)
+    start_ns = nanoseconds(message.header.stamp)
+    if start_ns and start_ns + trajectory.end * 1e9 < commander.simulation.time_ns:
+        raise CommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
+    tolerances = Tolerances.of(group, len(names))
+    if goal is not None:
+        tolerances = _tolerances(goal, names, tolerances)
+    return Following(names, trajectory, tolerances, start_ns or None)
+
+
+def _tolerances(goal: Any, names: tuple[str, ...], default: Tolerances) -> Tolerances:
+    """Return the tolerances of a goal: 0 stands for the default, and a negative one for none. Raises CommandRefused."""
+    found: list[FloatArray] = []
+    for given, own in ((goal.path_tolerance, default.path), (goal.goal_tolerance, default.goal)):
+        limits = np.array(own)
+        for each in given:
+            if each.name not in names:
+                raise CommandRefused(f"a tolerance of {each.name!r:.60}, which is not in the trajectory")
+            if not math.isfinite(each.position):
+                raise CommandRefused(f"the tolerance of {each.name!r:.60} is not finite")
+            if each.position:
+                limits[names.index(each.name)] = each.position if each.position > 0.0 else math.inf
+        found.append(limits)
+    goal_time = nanoseconds(goal.goal_time_tolerance) * 1e-9
+    goal_time = default.goal_time if goal_time == 0.0 else goal_time if goal_time > 0.0 else math.inf
+    return Tolerances(found[0], found[1], goal_time)

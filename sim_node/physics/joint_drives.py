@@ -1,0 +1,75 @@
+"""Actuators of joints as commands find them: by joint and type, in the world and in its models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import mujoco
+
+from sim_node.columns import Columns
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics.actuators import TARGET
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """The target of an actuator: an element of MuJoCo's `ctrl`, or of the column `target`.
+
+    Attributes:
+        name: The actuator's name in MuJoCo.
+        array: The array.
+        index: The element.
+        low, high: The range of the target; infinite without one.
+    """
+
+    name: str
+    array: FloatArray
+    index: int
+    low: float = -math.inf
+    high: float = math.inf
+
+    def get(self) -> float:
+        """Return the target."""
+        return float(self.array[self.index])
+
+    def set(self, target: float) -> None:
+        """Set the target. MuJoCo clips it to the range."""
+        self.array[self.index] = target
+
+
+def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> dict[int, dict[str, Drive]]:
+    """Return the actuators of each joint of MuJoCo, by type.
+
+    Actuators of models count if they are MuJoCo's `position`, `velocity` or `motor`, with a gear of 1, so that their
+    controls are in the unit of the joint. Where a joint has two of a type, the first one counts.
+    """
+    own = {name: row for row, name in enumerate(columns.column(TARGET).entities or ())} if TARGET in columns else {}
+    found: dict[int, dict[str, Drive]] = {}
+    for index in range(model.nu):
+        kind = _type_of(model, index)
+        if kind is None:
+            continue
+        name = str(model.actuator(index).name)
+        low, high = model.actuator_ctrlrange[index] if model.actuator_ctrllimited[index] else (-math.inf, math.inf)
+        array, at = (columns[TARGET], own[name]) if name in own else (data.ctrl, index)
+        joint = int(model.actuator_trnid[index, 0])
+        found.setdefault(joint, {}).setdefault(kind, Drive(name, array, at, float(low), float(high)))
+    return found
+
+
+def _type_of(model: mujoco.MjModel, index: int) -> str | None:
+    """Return the type of an actuator of a joint; None for one whose control is something else."""
+    joint, one = mujoco.mjtTrn.mjTRN_JOINT, (int(mujoco.mjtJoint.mjJNT_SLIDE), int(mujoco.mjtJoint.mjJNT_HINGE))
+    scalar = model.actuator_trntype[index] == joint and model.jnt_type[model.actuator_trnid[index, 0]] in one
+    plain = model.actuator_dyntype[index] == mujoco.mjtDyn.mjDYN_NONE and model.actuator_gear[index, 0] == 1.0
+    if not (scalar and plain and model.actuator_gaintype[index] == mujoco.mjtGain.mjGAIN_FIXED):
+        return None
+    gain, (constant, stiffness, damping) = model.actuator_gainprm[index, 0], model.actuator_biasprm[index, :3]
+    if model.actuator_biastype[index] == mujoco.mjtBias.mjBIAS_NONE:
+        return "effort" if gain == 1.0 else None
+    if model.actuator_biastype[index] != mujoco.mjtBias.mjBIAS_AFFINE or constant != 0.0:
+        return None
+    if gain == -stiffness:
+        return "position"
+    return "velocity" if stiffness == 0.0 and gain == -damping else None

@@ -1,0 +1,260 @@
+"""Commands of joints from outside while a run steps: setpoints that time out, and trajectories with tolerances."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_node.control.joint_trajectory import JointTrajectory
+from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.joint_setpoints import Code, Setpoint, types_of
+from sim_node.simulation.simulation import Simulation
+from sim_node.world.joint_commands import JointCommands
+from sim_node.world.problems import quoted
+
+
+class Outcome(NamedTuple):
+    """The end of a trajectory.
+
+    Attributes:
+        code: The result.
+        message: The reason, for people.
+        cancelled: Whether it was cancelled or replaced.
+    """
+
+    code: Code
+    message: str = ""
+    cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """How exactly joints follow a trajectory.
+
+    Attributes:
+        path: Largest error of each joint's position on the way (J,), m or rad; infinite for any.
+        goal: Largest error at the end (J,), m or rad; infinite for any.
+        goal_time: Time after the end by which the goal must be reached, s; infinite for any.
+    """
+
+    path: FloatArray
+    goal: FloatArray
+    goal_time: float = math.inf
+
+    @classmethod
+    def of(cls, group: JointCommands, count: int) -> Tolerances:
+        """Return those of a group, for a number of joints."""
+        path, goal = (np.full(count, value or math.inf) for value in (group.path_tolerance, group.goal_tolerance))
+        return cls(path, goal, group.goal_time or math.inf)
+
+
+@dataclass(eq=False)
+class Following:
+    """A trajectory that joints follow.
+
+    Attributes:
+        joints: Their names (J,).
+        trajectory: Where they should be. Its times count from `start_ns`.
+        tolerances: Limits of their errors.
+        start_ns: Simulation time; None for the next step.
+        ended: Called once from the loop's thread.
+        progress: Called from the loop's thread after each step with the time on the trajectory (s) and the desired and
+            actual positions and velocities (4, J).
+    """
+
+    joints: tuple[str, ...]
+    trajectory: JointTrajectory
+    tolerances: Tolerances
+    start_ns: int | None = None
+    ended: Callable[[Outcome], None] = lambda outcome: None
+    progress: Callable[[float, FloatArray], None] = lambda time, states: None
+    begun: bool = field(default=False, init=False)
+
+
+class JointCommander:
+    """Applies commands to joints of a run at its steps. Attach it to the simulation as a co-simulator.
+
+    `post`, `follow` and `cancel` may be called from any thread. What they bring takes effect at the next step, or
+    earlier, when `drain` is called from the loop's thread.
+
+    Args:
+        simulation: The run.
+        groups: The groups of joints that are commanded.
+
+    Attributes:
+        groups: The joints of each group by its name, with the types of commands that each joint takes.
+        simulation: The run.
+    """
+
+    def __init__(self, simulation: Simulation, groups: Sequence[JointCommands]) -> None:
+        self.simulation = simulation
+        self.groups: dict[str, dict[str, frozenset[str]]] = {
+            group.name: {
+                name: types_of(simulation.joints[name])
+                for name in simulation.joints.scalar
+                if group.covers(name) and (group.joints or simulation.joints[name].targets)
+            }
+            for group in groups
+        }
+        step_ns = simulation.world.time.step_ns
+        self.rate = Fraction(10**9, step_ns)
+        self._step = step_ns * 1e-9
+        self._timeouts = {
+            joint: round(group.timeout * 1e9) for group in groups for joint in self.groups[group.name] if group.timeout
+        }
+        # Calls, and setpoints by joint and type: of those that come one after the other the newest remain.
+        self._waiting: deque[Callable[[], None] | dict[tuple[str, str], Setpoint]] = deque()
+        self._lock = threading.Lock()
+        # When the target of a velocity or effort becomes 0 (ns), by joint and type.
+        self._expires: dict[tuple[str, str], int] = {}
+        self._following: list[Following] = []
+        self._last_step = -1
+
+    # For any thread
+
+    def post(self, setpoints: Sequence[Setpoint]) -> None:
+        """Apply setpoints at the next step. A trajectory of their joints ends."""
+        newest = {(each.joint, each.type): each for each in setpoints}
+        with self._lock:
+            if self._waiting and isinstance(self._waiting[-1], dict):
+                self._waiting[-1].update(newest)
+            else:
+                self._waiting.append(newest)
+
+    def follow(self, following: Following) -> None:
+        """Follow a trajectory from the next step on. Others of the same joints end."""
+        self._enqueue(lambda: self._begin(following))
+
+    def cancel(self, following: Following) -> None:
+        """End a trajectory, if it has not ended: its joints hold their positions."""
+        self._enqueue(lambda: self._abort(following, Outcome(Code.SUCCESSFUL, "cancelled", cancelled=True)))
+
+    # For the loop's thread
+
+    def drain(self) -> None:
+        """Apply everything that was brought."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    return
+                brought = self._waiting.popleft()
+            if isinstance(brought, dict):
+                self._apply(brought.values())
+            else:
+                brought()
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Apply what was brought, and what is due by the present step."""
+        if step < self._last_step:
+            self._expires.clear()
+            for following in list(self._following):
+                self._end(following, Outcome(Code.INVALID_GOAL, "the run went back in time", cancelled=True))
+        self._last_step = step
+        self.drain()
+        now_ns = self.simulation.time_ns
+        for (joint, kind), expiry_ns in list(self._expires.items()):
+            if now_ns >= expiry_ns:
+                del self._expires[joint, kind]
+                self._set(joint, kind, 0.0)
+        for following in list(self._following):
+            self._advance(following, now_ns)
+
+    def receive(self) -> None:
+        """Do nothing: commands are applied by `send`."""
+
+    def interrupt(self) -> None:
+        """Do nothing: it never waits."""
+
+    def close(self) -> None:
+        """End all trajectories: the run is over."""
+        for following in list(self._following):
+            self._end(following, Outcome(Code.INVALID_GOAL, "the run has ended", cancelled=True))
+
+    def _enqueue(self, act: Callable[[], None]) -> None:
+        with self._lock:
+            self._waiting.append(act)
+
+    def _apply(self, setpoints: Collection[Setpoint]) -> None:
+        joints = {setpoint.joint for setpoint in setpoints}
+        for following in [each for each in self._following if not joints.isdisjoint(each.joints)]:
+            self._end(following, Outcome(Code.SUCCESSFUL, "another command came", cancelled=True))
+        for setpoint in setpoints:
+            self._set(*setpoint)
+            timeout_ns = self._timeouts.get(setpoint.joint)
+            if timeout_ns and setpoint.type != "position":
+                self._expires[setpoint.joint, setpoint.type] = self.simulation.time_ns + timeout_ns
+
+    def _set(self, joint: str, kind: str, value: float) -> None:
+        handle = self.simulation.joints[joint]
+        if kind == "effort":
+            handle.effort = value
+        else:
+            handle.set_targets(**{kind: value})
+
+    def _begin(self, following: Following) -> None:
+        for other in [each for each in self._following if not set(following.joints).isdisjoint(each.joints)]:
+            self._end(other, Outcome(Code.SUCCESSFUL, "replaced by another trajectory", cancelled=True))
+        now_ns = self.simulation.time_ns
+        if following.start_ns is None:
+            following.start_ns = now_ns
+        for joint in following.joints:
+            self._expires.pop((joint, "velocity"), None)
+        since = (now_ns - following.start_ns) * 1e-9
+        following.trajectory = following.trajectory.starting_at(since, *self._states(following.joints))
+        self._following.append(following)
+        self._advance(following, now_ns)
+
+    def _advance(self, following: Following, now_ns: int) -> None:
+        """Check the errors at the present step, and set the targets of the next one."""
+        assert following.start_ns is not None
+        time, trajectory, limits = (now_ns - following.start_ns) * 1e-9, following.trajectory, following.tolerances
+        wanted, actual = trajectory.at(time), self._states(following.joints)
+        following.progress(time, np.array([*wanted, *actual]))
+        errors = np.abs(wanted[0] - actual[0])
+        if time < trajectory.end - 0.5e-9:
+            if (errors > limits.path).any():
+                self._abort(following, Outcome(Code.PATH_TOLERANCE_VIOLATED, _worst(following, errors, limits.path)))
+                return
+        elif (errors <= limits.goal).all():
+            self._target(following.joints, trajectory.positions[-1])
+            self._end(following, Outcome(Code.SUCCESSFUL))
+            return
+        elif time > trajectory.end + limits.goal_time:
+            self._abort(following, Outcome(Code.GOAL_TOLERANCE_VIOLATED, _worst(following, errors, limits.goal)))
+            return
+        # Targets are held for a step: those of its middle follow without a lag.
+        self._target(following.joints, *trajectory.at(time + 0.5 * self._step))
+
+    def _abort(self, following: Following, outcome: Outcome) -> None:
+        """End a trajectory with its joints held where they are."""
+        if following in self._following:
+            self._target(following.joints, self._states(following.joints)[0])
+        self._end(following, outcome)
+
+    def _end(self, following: Following, outcome: Outcome) -> None:
+        if following in self._following:
+            self._following.remove(following)
+            following.ended(outcome)
+
+    def _target(self, joints: tuple[str, ...], positions: FloatArray, velocities: FloatArray | None = None) -> None:
+        for index, joint in enumerate(joints):
+            handle = self.simulation.joints[joint]
+            handle.set_targets(position=positions[index])
+            if "velocity" in handle.targets:
+                handle.set_targets(velocity=0.0 if velocities is None else velocities[index])
+
+    def _states(self, joints: tuple[str, ...]) -> tuple[FloatArray, FloatArray]:
+        handles = [self.simulation.joints[joint] for joint in joints]
+        return np.array([each.position[0] for each in handles]), np.array([each.velocity[0] for each in handles])
+
+
+def _worst(following: Following, errors: FloatArray, limits: FloatArray) -> str:
+    index = int(np.argmax(errors - limits))
+    return f"{quoted(following.joints[index])} is {errors[index]:.4g} off; allowed: {limits[index]:.4g}"

@@ -1,0 +1,163 @@
+"""Commands of joints as messages have them, checked against the joints that they are for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_node.control.joint_trajectory import JointTrajectory
+from sim_node.geometry.arrays import FloatArray
+from sim_node.physics import JointHandle
+from sim_node.text import did_you_mean
+from sim_node.world.joint_motion import ACTUATOR_TYPES
+from sim_node.world.problems import quoted
+
+Joints = Mapping[str, frozenset[str]]
+
+
+class Setpoint(NamedTuple):
+    """A target of one of a joint's actuators: m or rad, m/s or rad/s, N or N m by its type."""
+
+    joint: str
+    type: str
+    value: float
+
+
+class Code(IntEnum):
+    """How a trajectory ended, as control_msgs/action/FollowJointTrajectory has it."""
+
+    SUCCESSFUL = 0
+    INVALID_GOAL = -1
+    INVALID_JOINTS = -2
+    OLD_HEADER_TIMESTAMP = -3
+    PATH_TOLERANCE_VIOLATED = -4
+    GOAL_TOLERANCE_VIOLATED = -5
+
+
+class CommandRefused(ValueError):
+    """A command that does not fit its joints; the message gives the reason.
+
+    Attributes:
+        code: The reason, as the result of a trajectory has it.
+    """
+
+    def __init__(self, message: str, code: Code = Code.INVALID_GOAL) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Point(NamedTuple):
+    """A point of a trajectory.
+
+    Attributes:
+        time: From the start, s.
+        positions, velocities, accelerations: Of each joint (J,); velocities and accelerations may be empty.
+    """
+
+    time: float
+    positions: Sequence[float]
+    velocities: Sequence[float] = ()
+    accelerations: Sequence[float] = ()
+
+
+def types_of(handle: JointHandle) -> frozenset[str]:
+    """Return the types of commands that a joint takes: those of its actuators; without one, an effort."""
+    return frozenset(handle.targets or ("effort",))
+
+
+def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Sequence[float]]) -> list[Setpoint]:
+    """Return the setpoints of a command for several joints.
+
+    Args:
+        joints: The joints of the group, with the types of commands that they take.
+        names: The joints that are commanded.
+        given: Values by type of command. Each has a value for each name; or, as topic-based hardware of ros2_control
+            sends them, for each name that takes this type; or none.
+
+    Returns:
+        The setpoints.
+
+    Raises:
+        CommandRefused: A name, a number of values, or a value does not fit.
+    """
+    check_names(joints, names)
+    found: list[Setpoint] = []
+    for kind in ACTUATOR_TYPES:
+        values = given.get(kind, ())
+        if not len(values):
+            continue
+        own = [name for name in names if kind in joints[name]]
+        takers = names if len(values) == len(names) else own
+        if len(values) != len(takers):
+            raise CommandRefused(f"{len(values)} values of {kind} for {len(names)} joints")
+        for name, value in zip(takers, values, strict=True):
+            if kind not in joints[name]:
+                raise CommandRefused(f"{quoted(name)} has no {kind} actuator")
+            if not math.isfinite(value):
+                raise CommandRefused(f"the {kind} of {quoted(name)} is {value}, which is not finite")
+            found.append(Setpoint(name, kind, float(value)))
+    if not found:
+        raise CommandRefused("it has no values")
+    return found
+
+
+def check_names(joints: Joints, names: Sequence[str]) -> None:
+    """Check that names are joints of a group, each once. Raises CommandRefused."""
+    for name in names:
+        if name not in joints:
+            raise CommandRefused(
+                f"there is no commanded joint {quoted(name)}{did_you_mean(name, joints)}", Code.INVALID_JOINTS
+            )
+    if len(set(names)) != len(names):
+        raise CommandRefused("it names a joint twice", Code.INVALID_JOINTS)
+
+
+def trajectory_of(joints: Joints, names: Sequence[str], points: Sequence[Point]) -> JointTrajectory:
+    """Return a trajectory of joints.
+
+    Args:
+        joints: The joints of the group, with the types of commands that they take.
+        names: The joints that it is for.
+        points: Its points.
+
+    Returns:
+        The trajectory.
+
+    Raises:
+        CommandRefused: A name, a time, a number of values, or a value does not fit.
+    """
+    if not names:
+        raise CommandRefused("it names no joint", Code.INVALID_JOINTS)
+    check_names(joints, names)
+    for name in names:
+        if "position" not in joints[name]:
+            message = f"{quoted(name)} has no position actuator, which a trajectory needs"
+            raise CommandRefused(message, Code.INVALID_JOINTS)
+    if not points:
+        raise CommandRefused("it has no points")
+    times = np.array([point.time for point in points])
+    if not (np.diff(times) > 0.0).all() or times[0] < 0.0:
+        raise CommandRefused("the times of its points must increase, from 0 on")
+    positions, velocities, accelerations = (
+        np.array([_row(getattr(point, what), len(names), what, index) for index, point in enumerate(points)])
+        for what in ("positions", "velocities", "accelerations")
+    )
+    if np.nan_to_num(velocities[-1]).any():
+        raise CommandRefused("the velocities of its last point must be 0")
+    return JointTrajectory(times, positions, velocities, accelerations)
+
+
+def _row(given: Sequence[float], count: int, what: str, index: int) -> FloatArray:
+    """Return a row (J,) of numbers; NaN if there are none and none are needed. Raises CommandRefused."""
+    row = np.asarray(given, dtype=np.float64)
+    if not len(row) and what != "positions":
+        return np.full(count, np.nan)
+    if row.shape != (count,):
+        raise CommandRefused(f"point {index} has {len(row)} {what} for {count} joints")
+    if not np.isfinite(row).all():
+        raise CommandRefused(f"the {what} of point {index} are not finite")
+    return row

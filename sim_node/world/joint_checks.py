@@ -1,0 +1,131 @@
+"""Whether joints can be limited, coupled and driven as a world describes it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.text import did_you_mean
+from sim_node.world.bodies import Body
+from sim_node.world.joint_motion import Actuator, beyond, limit_fault
+from sim_node.world.model import World
+from sim_node.world.problems import NO_PLACE, Place, Problem, quoted, shown_key
+
+# Of the positions that two coupled joints start at; rad or m.
+AGREEMENT = 1e-6
+
+
+def actuated_joints(world: World) -> dict[str, str]:
+    """Return the joints with one degree of freedom by their names in the world, and what MuJoCo calls each."""
+    joints = {
+        model.full_name(joint.name): model.full_name(joint.name)
+        for model in world.models
+        for joint in model.joints()
+        if joint.is_scalar
+    }
+    joints.update({body.name: f"{body.name}#0" for body in world.bodies if body.type.qd_size == 1})
+    return joints
+
+
+def joint_problems(world: World) -> Iterator[Problem]:
+    """Yield every problem of limits, stops, friction and mimics of a world's bodies."""
+    for body in world.bodies:
+        for key, message in _faults(body):
+            yield Problem(body.place.where, f"{body.place.key or shown_key(body.name)}: {key}", message)
+    if any(body.mimic is not None for body in world.bodies):
+        yield from _mimic_problems(world)
+
+
+def _faults(body: Body) -> Iterator[tuple[str, str]]:
+    """Yield the key and the message of each fault of a body's joint."""
+    if body.friction_loss is not None and not all(0.0 <= each < math.inf for each in body.friction_loss.tolist()):
+        yield "friction_loss", f"{body.friction_loss.tolist()} must be zero or more, and finite"
+    limits, stop, mimic = body.limits, body.stop, body.mimic
+    if limits is not None and (fault := limit_fault(body.type, limits)):
+        yield "limits", fault
+    elif limits is not None and (fault := beyond(body.type, limits, _start(body))):
+        yield ("limits" if body.q is None else "q"), fault
+    if stop is not None:
+        if limits is None:
+            yield "stop", "a joint without limits has no stops"
+        if not 0.0 < stop.stiffness < math.inf:
+            yield "stop.stiffness", f"{stop.stiffness:g} is out of range; it must be above zero, and finite"
+        if stop.damping is not None and not 0.0 <= stop.damping < math.inf:
+            yield "stop.damping", f"{stop.damping:g} is out of range; it must be zero or more, and finite"
+    if mimic is not None:
+        if body.type.qd_size != 1:
+            yield "mimic", f"a {body.joint} joint has {body.type.qd_size} degrees of freedom, and only one can follow"
+        for key in ("multiplier", "offset"):
+            if not math.isfinite(getattr(mimic, key)):
+                yield f"mimic.{key}", f"{getattr(mimic, key)} is not finite"
+
+
+def _start(body: Body) -> FloatArray:
+    return np.asarray(body.type.neutral() if body.q is None else body.q)
+
+
+def _mimic_problems(world: World) -> Iterator[Problem]:
+    """Yield joints that follow no joint, themselves in a circle, or a joint that does not start where they do."""
+    joints = actuated_joints(world)
+    bodies = {body.name: body for body in world.bodies}
+    starts = {
+        model.full_name(name): q for model in world.models for name, q in model.starts().items() if len(q) == 1
+    } | {name: _start(bodies[name]) for name in joints if name in bodies}
+    for body in world.bodies:
+        mimic = body.mimic
+        if mimic is None or body.type.qd_size != 1:
+            continue
+
+        def problem(message: str, body: Body = body) -> Problem:
+            at = NO_PLACE if body.mimic is None else body.mimic.place
+            if at == NO_PLACE:
+                at = Place(body.place.where, f"{body.place.key or shown_key(body.name)}: mimic.joint")
+            return Problem(at.where, at.key, message)
+
+        if mimic.joint not in joints:
+            hint = did_you_mean(mimic.joint, joints)
+            yield problem(f"{quoted(mimic.joint)} is no joint with one degree of freedom{hint}")
+        elif circle := _circle(body, bodies):
+            yield problem(f"the joints follow each other in a circle: {' -> '.join(map(quoted, circle))}")
+        else:
+            needed = mimic.multiplier * float(starts[mimic.joint][0]) + mimic.offset
+            begins = float(_start(body)[0])
+            if abs(needed - begins) > AGREEMENT * max(1.0, abs(needed)):
+                yield problem(f"{quoted(body.name)} starts at {begins:.9g}, and its mimic at {needed:.9g}; set its q")
+
+
+def _circle(body: Body, bodies: dict[str, Body]) -> list[str]:
+    """Return the names of the joints of a circle through a body; empty if there is none."""
+    names = [body.name]
+    for _ in range(len(bodies)):
+        follower = bodies.get(names[-1])
+        if follower is None or follower.mimic is None:
+            return []
+        names.append(follower.mimic.joint)
+        if names[-1] == body.name:
+            return names
+    return []
+
+
+def actuator_problems(world: World) -> Iterator[Problem]:
+    """Yield every fault of a world's actuators."""
+    known = actuated_joints(world)
+    seen: set[tuple[str, str]] = set()
+    for actuator in world.actuators:
+        if actuator.joint not in known:
+            hint = did_you_mean(actuator.joint, known)
+            yield _of(actuator, "", f"{quoted(actuator.joint)} is no joint for an actuator{hint}")
+        elif (actuator.joint, actuator.type) in seen:
+            message = f"a second actuator of {quoted(actuator.joint)} of type {actuator.type}; one of each is possible"
+            yield _of(actuator, "", message)
+        seen.add((actuator.joint, actuator.type))
+        yield from (_of(actuator, key, message) for key, message in actuator.faults())
+
+
+def _of(actuator: Actuator, key: str, message: str) -> Problem:
+    place = actuator.place
+    entry = place.key.removesuffix(".joint") or f"actuators[{shown_key(actuator.joint)}]"
+    return Problem(place.where, f"{entry}.{key}" if key else place.key or entry, message)

@@ -1,0 +1,171 @@
+"""How joints are limited, coupled and driven: limits with their stops, mimics and actuators, as frozen data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.fields import floats
+from sim_node.world.joints import JointType, LinkJoint
+from sim_node.world.problems import NO_PLACE, Place
+
+# Types of actuators, in the order in which `target` of a joint's handle looks for one.
+ACTUATOR_TYPES = ("position", "velocity", "effort")
+UNLIMITED = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A spring and damper at each limit of a joint. They push only while the joint is beyond the limit.
+
+    Attributes:
+        stiffness: N/m or N m/rad.
+        damping: N s/m or N m s/rad; None for critical damping of what the joint moves.
+    """
+
+    stiffness: float
+    damping: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """A joint that follows another one: q = multiplier * q of `joint` + offset.
+
+    Attributes:
+        joint: A joint with one degree of freedom: a body's name, or a joint of a model with its prefix.
+        multiplier: Ratio of the two positions.
+        offset: m or rad.
+        place: Where the file names the joint.
+    """
+
+    joint: str
+    multiplier: float = 1.0
+    offset: float = 0.0
+    place: Place = field(default=NO_PLACE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """A drive of a joint with one degree of freedom. Its target may oscillate.
+
+    Its force (N) or torque (N m) depends on the type:
+
+        position: stiffness (target - q) - damping qd
+        velocity: damping (target - qd)
+        effort: target
+
+    The target at time t (s) in the run is target + amplitude sin(2 pi (t / period + phase)).
+
+    Attributes:
+        joint: A joint of a model, with its prefix, or the body whose joint it is.
+        stiffness: N/m or N m/rad; only for position.
+        damping: N s/m or N m s/rad; not for effort.
+        force: Limit of the force or torque in both directions, N or N m; None for no limit.
+        target: m or rad; m/s or rad/s; N or N m.
+        amplitude: In the unit of the target.
+        period: s.
+        phase: In turns.
+        type: One of ACTUATOR_TYPES. A joint may have one actuator of each.
+        speed: Limit of the speed in both directions, m/s or rad/s; None for no limit. A position actuator moves its
+            setpoint towards the target no faster, a velocity actuator clips its target, and an effort actuator does not
+            push a joint that moves faster already.
+        place: Where the file names the joint.
+    """
+
+    joint: str
+    stiffness: float = 0.0
+    damping: float = 0.0
+    force: float | None = None
+    target: float = 0.0
+    amplitude: float = 0.0
+    period: float = 1.0
+    phase: float = 0.0
+    type: str = "position"
+    speed: float | None = None
+    place: Place = field(default=NO_PLACE, compare=False)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Yield the key and the message of each fault of its numbers."""
+        if self.type not in ACTUATOR_TYPES:
+            yield "type", f"found {self.type!r}; allowed: {', '.join(ACTUATOR_TYPES)}"
+            return
+        for key in ("stiffness", "damping"):
+            value = getattr(self, key)
+            if not 0.0 <= value < math.inf:
+                yield key, f"{value:g} is out of range; it must be zero or more, and finite"
+            elif value and not _has_gain(self.type, key):
+                yield key, f"{_article(self.type)} actuator has no {key}"
+        if self.type == "velocity" and not self.damping:
+            yield "damping", "a velocity actuator needs a damping above 0: its force is damping (target - qd)"
+        for key in ("force", "speed"):
+            value = getattr(self, key)
+            if value is not None and not 0.0 < value < math.inf and not (key == "force" and value == 0.0):
+                yield key, f"{value:g} is out of range; it must be above zero, and finite"
+        if not 0.0 < self.period < math.inf:
+            yield "period", f"{self.period:g} is out of range; it must be above zero, and finite"
+        for key in ("target", "amplitude", "phase"):
+            if not math.isfinite(getattr(self, key)):
+                yield key, f"{getattr(self, key)} is not finite"
+
+    def begins_at(self) -> float:
+        """Return the target at the start of a run."""
+        return float(self.target + self.amplitude * np.sin(2.0 * np.pi * self.phase))
+
+
+def _has_gain(type: str, key: str) -> bool:
+    return type == "position" or (type == "velocity" and key == "damping")
+
+
+def _article(type: str) -> str:
+    return f"an {type}" if type[0] in "aeiou" else f"a {type}"
+
+
+def limits_of(given: npt.ArrayLike, joint: JointType, owner: str) -> FloatArray | None:
+    """Return the limits (P, 2) of the parts of a joint; None if none of them is limited.
+
+    One pair may be given for a joint of one part. Raises ValueError for another shape.
+    """
+    pairs = np.asarray(given, dtype=np.float64)
+    limits = floats(pairs.reshape(1, 2) if pairs.shape == (2,) else pairs, (len(joint.parts), 2), owner, "limits")
+    return None if all(tuple(pair) == UNLIMITED for pair in limits.tolist()) else limits
+
+
+def limit_fault(joint: JointType, limits: FloatArray) -> str:
+    """Return what is wrong with limits (P, 2); empty if nothing is."""
+    for part, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
+        if (low, high) == UNLIMITED:
+            continue
+        if not low < high:
+            return f"[{low:g}, {high:g}]: the lower limit must be below the upper one"
+        if part.kind == "ball" and not (low == 0.0 and high <= math.pi):
+            return f"[{low:g}, {high:g}]: a ball has one limit, the angle from its neutral position: [0, angle]"
+    return ""
+
+
+def beyond(joint: JointType, limits: FloatArray, q: FloatArray) -> str:
+    """Return which position of q (q_size,) is beyond its limits (P, 2); empty if none is."""
+    at = 0
+    for part, (low, high) in zip(joint.parts, limits.tolist(), strict=True):
+        own = q[at : at + part.q_size]
+        at += part.q_size
+        if (low, high) == UNLIMITED:
+            continue
+        value = float(own[0])
+        if part.kind == "ball":
+            value = 2.0 * math.atan2(float(np.linalg.norm(own[:3])), abs(float(own[3])))
+        if not low <= value <= high:
+            return f"{value:g} is beyond the limits, {low:g} to {high:g}"
+    return ""
+
+
+def limited(joints: tuple[LinkJoint, ...], limits: FloatArray | None) -> tuple[LinkJoint, ...]:
+    """Return joints of a link with the limits (P, 2) of slides and hinges."""
+    if limits is None:
+        return joints
+    pairs = (None if (low, high) == UNLIMITED else (low, high) for low, high in limits.tolist())
+    return tuple(joint.with_limits(pair) for joint, pair in zip(joints, pairs, strict=True))

@@ -1,0 +1,198 @@
+"""Joints in world files: limits, stops and mimics, and the sections `actuators` and `joint_commands`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_node.geometry.arrays import FloatArray
+from sim_node.world.body_checks import MAX_MASS
+from sim_node.world.joint_commands import ACCEPTED, JointCommands
+from sim_node.world.joint_motion import (
+    ACTUATOR_TYPES,
+    UNLIMITED,
+    Actuator,
+    Mimic,
+    Stop,
+    beyond,
+    limit_fault,
+)
+from sim_node.world.joints import JointType
+from sim_node.world.model import MAX_DISTANCE
+from sim_node.world.readers.numbers import NON_FINITE
+from sim_node.world.readers.yaml_nodes import Scalar, Sequence
+from sim_node.world.readers.yaml_section import Context, section
+from sim_node.world.readers.yaml_values import NULL, Table, Value
+
+# Keys of a joint besides those of its state and of forces per degree of freedom.
+MOTION_KEYS = ("limits", "stop", "mimic")
+STOP_KEYS = ("stiffness", "damping")
+MIMIC_KEYS = ("joint", "multiplier", "offset")
+ACTUATOR_KEYS = (
+    *("joint", "type", "stiffness", "damping", "force", "speed", "target", "amplitude", "period", "phase"),
+)
+COMMAND_KEYS = ("name", "joints", "accept", "timeout", "path_tolerance", "goal_tolerance", "goal_time")
+# As controllers name gains.
+ACTUATOR_ALIASES = {"kp": "stiffness", "kv": "damping"}
+# What the force of each type is made of.
+_GAINS = {"position": ("stiffness",), "velocity": ("damping",), "effort": ()}
+MAX_STIFFNESS = 1e12
+
+
+def read_motion(table: Table, joint: JointType, q: FloatArray | None) -> dict[str, Any]:
+    """Read limits, stop and mimic of a joint, as fields of a Body.
+
+    Args:
+        table: The joint's mapping.
+        joint: Its type.
+        q: The initial position, if the file gives one.
+
+    Returns:
+        The fields.
+    """
+    limits, stop, mimic = (table.get(key) for key in MOTION_KEYS)
+    found: dict[str, Any] = {}
+    if limits is not None:
+        found["limits"] = rows = _limits(limits, joint)
+        start, at = (q, table.get("q")) if q is not None else (joint.neutral(), limits)
+        if rows is not None and at is not None and (fault := beyond(joint, rows, start)):
+            at.error(fault if q is not None else f"do not contain the initial position: {fault}; set q")
+    if stop is not None:
+        if limits is None:
+            stop.error("a joint without limits has no stops; give it limits: [low, high]")
+        found["stop"] = _stop(stop)
+    if mimic is not None:
+        if joint.qd_size != 1:
+            mimic.error(f"only a joint with one degree of freedom can follow another one; a {joint.name} joint cannot")
+        found["mimic"] = _mimic(mimic)
+    return found
+
+
+def _limits(value: Value, joint: JointType) -> FloatArray | None:
+    """Read [low, high], or a list with that or nothing for each of several parts."""
+    parts = joint.parts
+    if not parts:
+        value.error("a frozen joint does not move and has no limits")
+        return None
+    rows = [value] if len(parts) == 1 else list(value.items())
+    if len(rows) != len(parts):
+        kinds = ", ".join(part.kind for part in parts)
+        if isinstance(value.node, Sequence):
+            value.error(f"a {joint.name} joint has {len(parts)} parts ({kinds}), found limits of {len(rows)}")
+        return None
+    pairs = [_pair(row, optional=len(rows) > 1) for row in rows]
+    limits = np.array([UNLIMITED if pair is None else pair for pair in pairs])
+    if None in pairs:
+        return None
+    if fault := limit_fault(joint, limits):
+        value.error(fault)
+        return None
+    return limits
+
+
+def _pair(value: Value, *, optional: bool) -> tuple[float, float] | None:
+    """Read [low, high]; nothing stands for no limits where that is possible. Return None with the fault recorded."""
+    node = value.node
+    if optional and isinstance(node, Scalar) and node.plain and node.text in NULL:
+        return UNLIMITED
+    if not isinstance(node, Sequence) or len(node.items) != 2:
+        value.error(f"[low, high] is needed, found {value.found()}")
+        return None
+    low, high = (_bound(item) for item in value.items())
+    return None if math.isnan(low) or math.isnan(high) else (low, high)
+
+
+def _bound(value: Value) -> float:
+    """Read a finite number or an infinity; NaN with the fault recorded."""
+    node = value.node
+    if isinstance(node, Scalar) and node.plain and node.text.lower() in NON_FINITE:
+        number = float(node.text.lower().replace(".", ""))
+        if not math.isnan(number):
+            return number
+    return value.number(-MAX_DISTANCE, MAX_DISTANCE, default=math.nan)
+
+
+def _stop(value: Value) -> Stop | None:
+    table = value.table(STOP_KEYS, required=("stiffness",))
+    stiffness, damping = (table.get(key) for key in STOP_KEYS)
+    if stiffness is None:
+        return None
+    return Stop(_above_zero(stiffness, MAX_STIFFNESS), None if damping is None else damping.number(0.0, MAX_STIFFNESS))
+
+
+def _mimic(value: Value) -> Mimic | None:
+    table = value.table(MIMIC_KEYS, required=("joint",))
+    joint = table.get("joint")
+    if joint is None:
+        return None
+    multiplier = _number(table, "multiplier", 1.0, low=-MAX_DISTANCE, high=MAX_DISTANCE)
+    return Mimic(joint.text(), multiplier, _number(table, "offset", 0.0), joint.place)
+
+
+@section("actuators")
+def read_actuators(value: Value, context: Context) -> None:
+    """Read a list of actuators."""
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        table = entry.table(ACTUATOR_KEYS, required=("joint",), aliases=ACTUATOR_ALIASES)
+        kind = table.choice("type", ACTUATOR_TYPES, "position")
+        joint, force, speed = (table.get(key) for key in ("joint", "force", "speed"))
+        if len(entry.report.errors) == errors:
+            for key in _GAINS[kind]:
+                if key not in table:
+                    entry.error(f"{key} is missing")
+        actuator = Actuator(
+            joint="" if joint is None else joint.text(),
+            stiffness=_number(table, "stiffness", 0.0, low=0.0),
+            damping=_number(table, "damping", 0.0, low=0.0),
+            force=None if force is None else force.number(0.0, MAX_MASS),
+            target=_number(table, "target", 0.0),
+            amplitude=_number(table, "amplitude", 0.0),
+            period=_number(table, "period", 1.0, low=1e-6),
+            phase=_number(table, "phase", 0.0),
+            type=kind,
+            speed=None if speed is None else _above_zero(speed, MAX_MASS),
+            place=entry.place if joint is None else joint.place,
+        )
+        if len(entry.report.errors) == errors:
+            for key, message in actuator.faults():
+                (table.get(key) or entry).error(message)
+        if len(entry.report.errors) == errors:
+            context.add(actuator)
+
+
+@section("joint_commands")
+def read_joint_commands(value: Value, context: Context) -> None:
+    """Read a list of groups of joints that are commanded on topics."""
+    default = JointCommands()
+    for entry in value.items():
+        errors = len(entry.report.errors)
+        table = entry.table(COMMAND_KEYS)
+        name, joints, accept = (table.get(key) for key in COMMAND_KEYS[:3])
+        numbers = {key: _number(table, key, getattr(default, key), low=0.0) for key in COMMAND_KEYS[3:]}
+        words = default.accept if accept is None else tuple(each.choice(ACCEPTED, "") for each in accept.items())
+        group = JointCommands(
+            name="" if name is None else name.text(),
+            joints=() if joints is None else tuple(each.text() for each in joints.items()),
+            accept=words,
+            place=entry.place,
+            **numbers,
+        )
+        if len(entry.report.errors) == errors:
+            context.add(group)
+
+
+def _number(table: Table, key: str, default: float, low: float = -MAX_MASS, high: float = MAX_MASS) -> float:
+    value = table.get(key)
+    return default if value is None else value.number(low, high)
+
+
+def _above_zero(value: Value, high: float) -> float:
+    """Read a number above zero."""
+    errors = len(value.report.errors)
+    number = value.number(0.0, high)
+    if number == 0.0 and len(value.report.errors) == errors:
+        value.error(f"0 is out of range; allowed: above 0, up to {high:g}")
+    return number
