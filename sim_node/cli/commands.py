@@ -13,11 +13,12 @@ from typing import TypeVar
 from sim_node.plugins import PluginFault, described, error_line, offered
 from sim_node.registry import Registry
 
-# In the order of help: running, inspecting worlds, bags and graphs, reading and writing world files, reading and
-# writing bags, and troubleshooting.
+# In the order of help: running, inspecting worlds, bags and graphs, topics and services of a graph, reading and writing
+# world files, reading and writing bags, and troubleshooting.
 SHIPPED = (
     *("run", "replay", "record", "bridge", "autopilot"),
     *("view", "render", "rviz", "tree", "lookup"),
+    *("topics", "echo", "pub", "call"),
     *("check", "snap", "convert", "urdf"),
     *("info", "plot", "export", "diff", "repair"),
     "doctor",

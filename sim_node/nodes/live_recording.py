@@ -15,7 +15,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.nodes.graph_clock import GraphClock
 from sim_node.nodes.parameters import refuse_unknown
-from sim_node.nodes.publishers import message_class, profile, qos_of
+from sim_node.nodes.publishers import message_class, profile, qos_of, subscription_qos
 from sim_node.nodes.recording import serve_snapshot
 from sim_node.nodes.spin import LoopNode
 from sim_node.recording.bag import RecordingStopped
@@ -86,7 +86,7 @@ class LiveRecordingNode(LoopNode):
         type_hash = str(getattr(publishers[0], "topic_type_hash", ""))
         if type_hash.startswith("RIHS01_"):
             definition = definition._replace(type_hash=type_hash)
-        wanted = adapted(offered)
+        wanted = subscription_qos(offered, MIN_DEPTH)
         send = self.recorder.advertise(Topic(name, type, wanted), definition, offered)
         before = self._subscribed.get(name)
         if before is not None and before[0] == wanted:
@@ -159,15 +159,6 @@ class _Recording:
         self._recorder.close()
         if self._end is not None:
             raise self._end
-
-
-def adapted(offered: Sequence[Qos]) -> Qos:
-    """Return the QoS of a subscription that is compatible with several publishers."""
-    return Qos(
-        depth=max(MIN_DEPTH, *(qos.depth for qos in offered)),
-        reliability="reliable" if all(qos.reliability == "reliable" for qos in offered) else "best_effort",
-        durability="transient_local" if all(qos.latched for qos in offered) else "volatile",
-    )
 
 
 def _with_depth(offered: Qos) -> Qos:

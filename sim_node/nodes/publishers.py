@@ -52,6 +52,15 @@ def qos_of(found: QoSProfile) -> Qos:
     )
 
 
+def subscription_qos(offered: Sequence[Qos], min_depth: int) -> Qos:
+    """Return the QoS of a subscription that is compatible with several publishers."""
+    return Qos(
+        depth=max(min_depth, *(qos.depth for qos in offered)),
+        reliability="reliable" if all(qos.reliability == "reliable" for qos in offered) else "best_effort",
+        durability="transient_local" if all(qos.latched for qos in offered) else "volatile",
+    )
+
+
 def _duration(nanoseconds: int) -> Duration:
     # rclpy's default, which middlewares treat as infinite.
     return Duration() if nanoseconds == INFINITE_NS else Duration(nanoseconds=nanoseconds)
@@ -82,12 +91,20 @@ class Publishers:
         return lambda time_ns, data: publish(data)
 
 
+# What rcl calls a node until the graph has its name.
+_NOT_YET = "_NODE_NAME_UNKNOWN_"
+
+
 def publishers_of(node: Node | None, topic: str) -> str:
     """Return ` (published by /a, /b)`: rclpy does not give the publisher of a message."""
     if node is None:
         return ""
     names = sorted(
-        {f"{each.node_namespace.rstrip('/')}/{each.node_name}" for each in node.get_publishers_info_by_topic(topic)}
+        {
+            f"{each.node_namespace.rstrip('/')}/{each.node_name}"
+            for each in node.get_publishers_info_by_topic(topic)
+            if each.node_name != _NOT_YET
+        }
     )
     return f" (published by {', '.join(names)})" if names else ""
 

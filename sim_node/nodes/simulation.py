@@ -129,7 +129,7 @@ class SimulationNode(LoopNode):
     """
 
     loop: Loop
-    # Topics and actions that command joints.
+    # Topics and actions that command joints, bodies and vehicles.
     commands: Sequence[str] = ()
 
     def __init__(
@@ -217,6 +217,10 @@ class SimulationNode(LoopNode):
             from sim_node.nodes.joint_commands import JointTopics  # most worlds do not need it
 
             self.commands = JointTopics(self, self.loop, self.world.joint_commands, values["frame_prefix"]).topics
+        if self.world.body_commands or self.world.vehicle_commands:
+            from sim_node.nodes.command_topics import CommandTopics  # most worlds do not need it
+
+            self.commands = (*self.commands, *CommandTopics(self, self.loop, values["frame_prefix"]).topics)
         if values["bridge"]:
             self.beside = bridges_for(self.world, values["frame_prefix"], use_sim_time=not self._wall_stamps)
 

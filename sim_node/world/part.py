@@ -173,7 +173,7 @@ PARTS: Registry[str, Kind[Any]] = Registry(
     "kind of part",
     shipped=tuple(
         f"sim_node.world.parts.{name}"
-        for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "processes", "scene")
+        for name in ("frames", "bodies", "vehicles", "forces", "systems", "models", "commands", "processes", "scene")
     ),
     group="sim_node.parts",
 )

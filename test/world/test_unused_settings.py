@@ -99,6 +99,9 @@ TAKEN = {
     "attachments",
     "models",
     "actuators",
+    "joint_commands",
+    "body_commands",
+    "vehicle_commands",
 }
 TOLD = {"origin", "time", "physics", "wind", "processes"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these

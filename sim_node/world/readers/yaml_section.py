@@ -123,7 +123,7 @@ SECTIONS: Registry[str, Section] = Registry(
         f"sim_node.world.readers.yaml_{name}"
         for name in (
             *("frames", "include", "motions", "bodies", "joints", "forces", "vehicles"),
-            *("systems", "processes", "scene"),
+            *("systems", "commands", "processes", "scene"),
         )
     ),
     group="sim_node.parts",

@@ -1,0 +1,80 @@
+"""What the commands share that list, print, publish or call on a graph."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sim_node.cli.arguments import UsageError
+from sim_node.cli.main import FAILED, INTERRUPTED
+from sim_node.packages import how_to_install
+
+if TYPE_CHECKING:
+    from sim_node.nodes.tool_graph import ToolGraph
+
+
+def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *, endless: bool = False) -> int:
+    """Do something on the graph until it is done or interrupted.
+
+    Args:
+        arguments: Those of a command that is registered with until_interrupted.
+        act: What to do.
+        endless: Whether only an interrupt ends it, which is then its normal end.
+
+    Returns:
+        The exit code: 1 if something was not there in time.
+
+    Raises:
+        UsageError: A name, a type or a value is invalid, or ROS 2 is missing.
+    """
+    # Imported here: what is wrong with the arguments alone is reported without waiting for rclpy.
+    try:
+        from sim_node.nodes.message_values import BadValue
+        from sim_node.nodes.tool_graph import NotThere, ToolGraph
+    except ImportError as error:
+        raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
+    try:
+        with ToolGraph(arguments.interrupt) as graph:
+            act(graph)
+    except KeyboardInterrupt:
+        return 0 if endless else INTERRUPTED
+    except BadValue as error:
+        raise UsageError(str(error)) from None
+    except NotThere as error:
+        print(f"sim_node: {error}", file=sys.stderr)
+        return FAILED
+    return 0
+
+
+def add_message(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Declare TYPE and VALUES, either of which may be left out."""
+    of_graph = "left out: that of the graph"
+    example = "std_msgs/msg/String" if kind == "msg" else "std_srvs/srv/Trigger"
+    parser.add_argument("type", metavar="TYPE", nargs="?", help=f"such as {example}; {of_graph}")
+    parser.add_argument("values", metavar="VALUES", nargs="?", help="fields in YAML, such as '{data: 1.5}'")
+
+
+def message_of(arguments: argparse.Namespace) -> tuple[str | None, str]:
+    """Return the type, if it is given, and the values as text: a mapping in YAML cannot look like a type."""
+    from sim_node.nodes.message_values import TYPE_NAME
+
+    if arguments.values is None and arguments.type is not None and not TYPE_NAME.fullmatch(arguments.type):
+        return None, arguments.type
+    return arguments.type, arguments.values or ""
+
+
+def not_negative(text: str) -> int:
+    """Parse an integer of zero or more."""
+    number = int(text) if text.isascii() and text.isdecimal() else -1
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer of zero or more")
+    return number
+
+
+def at_least_one(text: str) -> int:
+    """Parse an integer above zero."""
+    if (number := not_negative(text)) == 0:
+        raise argparse.ArgumentTypeError("0: an integer above zero is needed")
+    return number

@@ -1,0 +1,117 @@
+"""Command topics of bodies and multirotors without an autopilot: wrenches, rotor speeds, attitudes with thrust."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, WrenchStamped
+from rclpy.node import Node
+from std_msgs.msg import Float64, Float64MultiArray
+
+from sim_node.nodes.publishers import profile, publishers_of
+from sim_node.rate_limit import RateLimit
+from sim_node.simulation import Loop
+from sim_node.simulation.commander import Commander, CommandRefused
+from sim_node.text import MAX_LINE, shown
+from sim_node.wire.topic import SENSOR_DATA, Qos
+
+WRENCH = "wrench"
+ROTOR_SPEEDS = "command/motor_speed"
+# None of a few wrenches may be lost. Setpoints are streams, for which publishers may be best effort or reliable.
+ONE_BY_ONE, STREAM = Qos(), SENSOR_DATA
+ATTITUDE, THRUST = "setpoint_attitude/attitude", "setpoint_attitude/thrust"
+
+
+class CommandTopics:
+    """Subscriptions of a world's commanded bodies and multirotors. Belongs to the executor's thread.
+
+    Args:
+        node: Whose topics they are.
+        loop: The run. A command acts before its next step.
+        prefix: Prefix of topics and frames.
+
+    Attributes:
+        topics: The names of the topics.
+    """
+
+    def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
+        self._node, self._loop, self._prefix = node, loop, prefix
+        world = loop.simulation.world
+        self._commander = Commander(loop.simulation)
+        loop.simulation.attach(self._commander)
+        self._limit = RateLimit()
+        self._woken = False
+        self._thrusts: dict[str, float] = {}
+        self.topics: list[str] = []
+        for body in world.body_commands:
+            self._subscribe(WrenchStamped, f"{prefix}{body.body}/{WRENCH}", self._wrench_on(body.body), ONE_BY_ONE)
+        for vehicle in world.vehicle_commands:
+            name = vehicle.vehicle
+            if "rotor_speeds" in vehicle.accept:
+                self._subscribe(Float64MultiArray, f"{prefix}{name}/{ROTOR_SPEEDS}", self._speeds_of(name))
+            if "attitude" in vehicle.accept:
+                self._subscribe(PoseStamped, f"{prefix}{name}/{ATTITUDE}", self._attitude_of(name))
+                self._subscribe(Float64, f"{prefix}{name}/{THRUST}", self._thrust_of(name))
+
+    def _subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos = STREAM) -> None:
+        def receive(message: Any) -> None:
+            try:
+                act(message)
+            except CommandRefused as refusal:
+                self._refuse(topic, str(refusal))
+                return
+            if not self._woken:
+                self._woken = True
+                self._loop.post(self._drain)
+
+        self.topics.append(topic)
+        self._node.create_subscription(kind, topic, receive, profile(qos))
+
+    def _drain(self) -> None:
+        self._woken = False
+        self._commander.drain()
+
+    def _refuse(self, topic: str, reason: str) -> None:
+        """Warn about a command that was refused, once in a while for each topic and its publishers."""
+        publishers = publishers_of(self._node, topic)
+        line = f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}"
+        if admitted := self._limit.admit(topic + publishers, line, time.monotonic_ns()):
+            self._node.get_logger().warning(admitted)
+
+    def _frame(self, message: Any) -> str:
+        """Return the name in the world of a message's frame."""
+        name: str = message.header.frame_id
+        known = self._loop.simulation.frames.names
+        return name if name in known else name.removeprefix(self._prefix)
+
+    def _wrench_on(self, body: str) -> Callable[[Any], None]:
+        def act(message: Any) -> None:
+            force, torque = message.wrench.force, message.wrench.torque
+            wrench = np.array([force.x, force.y, force.z, torque.x, torque.y, torque.z])
+            self._commander.push(body, self._frame(message), wrench)
+
+        return act
+
+    def _speeds_of(self, vehicle: str) -> Callable[[Any], None]:
+        return lambda message: self._commander.spin(vehicle, np.array(message.data))
+
+    def _thrust_of(self, vehicle: str) -> Callable[[Any], None]:
+        def act(message: Any) -> None:
+            if not 0.0 <= message.data <= 1.0:
+                raise CommandRefused(f"the thrust {message.data:g} is out of range; allowed: 0 to 1")
+            self._thrusts[vehicle] = message.data
+
+        return act
+
+    def _attitude_of(self, vehicle: str) -> Callable[[Any], None]:
+        def act(message: Any) -> None:
+            frame, fixed = self._frame(message), self._loop.simulation.world.fixed_frame
+            if frame not in ("", fixed):
+                raise CommandRefused(f"the frame is {shown(frame)}; an attitude is in the fixed frame {fixed}")
+            q = message.pose.orientation
+            self._commander.turn(vehicle, np.array([q.x, q.y, q.z, q.w]), self._thrusts.get(vehicle, 0.0))
+
+        return act

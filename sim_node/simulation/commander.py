@@ -1,0 +1,258 @@
+"""Commands of bodies and multirotors that come from outside while a run steps, each for a limited time."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from sim_node.control import Controller
+from sim_node.geometry import quaternions
+from sim_node.geometry.arrays import FloatArray
+from sim_node.simulation.simulation import Simulation
+from sim_node.text import did_you_mean, shown
+from sim_node.world.commands import BodyCommands, VehicleCommands
+from sim_node.world.problems import Place, Problem, WorldError
+
+# Turn rate about the thrust to which a commanded attitude limits a multirotor, rad/s.
+MAX_YAW_RATE = 2.0
+
+
+class CommandRefused(ValueError):
+    """A command does not fit; the message gives the reason."""
+
+
+class Commander:
+    """Applies commands to bodies and multirotors. Attach it to the simulation as a co-simulator.
+
+    The methods that bring commands may be called from any thread. A command takes effect at the next step, or when
+    `drain` is called from the loop's thread; of several for one target, the last one does.
+
+    Args:
+        simulation: The run.
+
+    Raises:
+        WorldError: A body cannot move, or the rotors of a vehicle cannot follow attitudes.
+    """
+
+    def __init__(self, simulation: Simulation) -> None:
+        world = simulation.world
+        step_ns = world.time.step_ns
+        self.rate = Fraction(10**9, step_ns)
+        self._simulation, self._step_s = simulation, step_ns * 1e-9
+        self._bodies = {each.body: _Pushed(simulation, each, self._step_s) for each in world.of(BodyCommands)}
+        self._vehicles = {each.vehicle: _Flown(simulation, each, self._step_s) for each in world.of(VehicleCommands)}
+        self._lock = threading.Lock()
+        self._waiting: dict[str, Callable[[float], None]] = {}
+        self._last_step = -1
+
+    # For any thread
+
+    def push(self, body: str, frame: str, wrench: FloatArray) -> None:
+        """Let a wrench act on a body.
+
+        Args:
+            body: The body.
+            frame: Along whose axes the wrench is; empty for the fixed frame.
+            wrench: Force and torque (6,) at the centre of mass, N and N m.
+
+        Raises:
+            CommandRefused: The frame is not known, or a number is not finite.
+        """
+        if not np.isfinite(wrench).all():
+            raise CommandRefused(f"the wrench {wrench.tolist()} is not finite")
+        if frame and frame not in self._simulation.frames.names:
+            raise CommandRefused(
+                f"there is no frame {shown(frame)!r}{did_you_mean(frame, self._simulation.frames.names)}"
+            )
+        self._bring(f"body {body}", lambda now: self._bodies[body].begin(now, frame, wrench))
+
+    def spin(self, vehicle: str, speeds: FloatArray) -> None:
+        """Let the rotors of a vehicle turn at speeds (R,), rad/s, in the order of the world.
+
+        Raises:
+            CommandRefused: The number of speeds is wrong, or one is negative or not finite.
+        """
+        flown = self._vehicles[vehicle]
+        if speeds.shape != (flown.rotors,):
+            raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
+        if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
+            raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
+        self._bring(f"vehicle {vehicle}", lambda now: flown.begin(now, speeds=speeds))
+
+    def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
+        """Let a vehicle follow an attitude.
+
+        Args:
+            vehicle: The vehicle.
+            orientation: Quaternion (4,) [x y z w] of its body (FLU) in the fixed frame (ENU).
+            thrust: Part of the thrust that all rotors have together at full speed, 0 to 1.
+
+        Raises:
+            CommandRefused: The quaternion is not of unit length, or the thrust is out of range.
+        """
+        if not (np.isfinite(orientation).all() and abs(float(np.linalg.norm(orientation)) - 1.0) <= 1e-3):
+            raise CommandRefused(f"the quaternion {orientation.tolist()} is not of unit length")
+        if not 0.0 <= thrust <= 1.0:
+            raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
+        attitude = orientation / np.linalg.norm(orientation)
+        self._bring(f"vehicle {vehicle}", lambda now: self._vehicles[vehicle].begin(now, attitude, thrust))
+
+    # For the loop's thread
+
+    def drain(self) -> None:
+        """Apply what was brought."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, {}
+        now = self._now()
+        for begin in waiting.values():
+            begin(now)
+
+    def send(self, step: int, time_ns: int) -> None:
+        """Apply what was brought, and what holds for the step that follows."""
+        targets: list[_Pushed | _Flown] = [*self._bodies.values(), *self._vehicles.values()]
+        if step < self._last_step:
+            for target in targets:
+                target.forget()
+        self._last_step = step
+        self.drain()
+        now = self._now()
+        for target in targets:
+            target.hold(now)
+
+    def receive(self) -> None:
+        """Do nothing: commands are applied by `send`."""
+
+    def interrupt(self) -> None:
+        """Do nothing: it never waits."""
+
+    def close(self) -> None:
+        """Do nothing: it has no resources."""
+
+    def _now(self) -> float:
+        return self._simulation.steps * self._step_s
+
+    def _bring(self, target: str, begin: Callable[[float], None]) -> None:
+        with self._lock:
+            self._waiting[target] = begin
+
+
+class _Pushed:
+    """A body, and the wrench that acts on it. Times are in s since the start of the run."""
+
+    def __init__(self, simulation: Simulation, commands: BodyCommands, step_s: float) -> None:
+        self._simulation, self._step_s, self._duration = simulation, step_s, commands.duration or math.inf
+        self._body = simulation.bodies[commands.body]
+        try:
+            row = self._body.wrench
+        except ValueError as error:
+            raise _world_error(commands.place, str(error)) from None
+        self._frame, self._wrench, self._until = "", np.zeros(6), -math.inf
+        # What the wrench is without the command, and what this wrote last.
+        self._base, self._written = np.zeros(6), np.array(row)
+
+    def begin(self, now: float, frame: str, wrench: FloatArray) -> None:
+        self._frame, self._wrench, self._until = frame, wrench, now + self._duration
+        self._write(now)
+
+    def hold(self, now: float) -> None:
+        if self._until > -math.inf:
+            self._write(now)
+
+    def forget(self) -> None:
+        self._until = -math.inf
+
+    def _write(self, now: float) -> None:
+        row = self._body.wrench
+        if not np.array_equal(row, self._written):
+            self._base = np.array(row)  # somebody else set it
+        # The last step has the part of the wrench whose impulse is left.
+        share = min((self._until - now) / self._step_s, 1.0)
+        if share <= 1e-9:
+            self._until, share = -math.inf, 0.0
+        row[:] = self._base + share * self._along_fixed_axes()
+        self._written = np.array(row)
+
+    def _along_fixed_axes(self) -> FloatArray:
+        turn = _orientation(self._simulation, self._frame)
+        return quaternions.rotate(turn, self._wrench.reshape(2, 3)).reshape(6)
+
+
+class _Flown:
+    """A multirotor, and the rotor speeds or the attitude that it follows."""
+
+    def __init__(self, simulation: Simulation, commands: VehicleCommands, step_s: float) -> None:
+        vehicle = next(each for each in simulation.world.vehicles if each.name == commands.vehicle)
+        self._handle, self._body = simulation.vehicles[vehicle.name], simulation.bodies[vehicle.body]
+        airframe = self._handle.airframe
+        self.rotors = len(airframe.positions)
+        self._timeout = commands.timeout or math.inf
+        self._slowest, self._span = airframe.slowest, airframe.fastest - airframe.slowest
+        self._lift = airframe.lift / airframe.mass
+        self._controller: Controller | None = None
+        if "attitude" in commands.accept:
+            try:
+                self._controller = Controller([airframe], np.array([[1.0, MAX_YAW_RATE]]), step_s)
+            except ValueError as error:
+                raise _world_error(commands.place, str(error)) from None
+        self._demand: FloatArray | None = None
+        self._until = -math.inf
+
+    def begin(
+        self, now: float, attitude: FloatArray | None = None, thrust: float = 0.0, speeds: FloatArray | None = None
+    ) -> None:
+        self._until = now + self._timeout
+        self._demand = None
+        if speeds is not None:
+            # Any command above 0 lets a rotor turn at its lowest speed at least.
+            part = np.maximum((speeds - self._slowest) / self._span, np.finfo(np.float64).tiny)
+            self._handle.command = np.where(speeds > 0.0, np.minimum(part, 1.0), 0.0)
+        elif attitude is not None:
+            self._demand = _demand(attitude, thrust * self._lift)
+            self._fly()
+
+    def hold(self, now: float) -> None:
+        if self._until == -math.inf:
+            return
+        if now >= self._until - 1e-9:
+            self.forget()
+            self._handle.command = np.zeros(self.rotors)
+        elif self._demand is not None:
+            self._fly()
+
+    def forget(self) -> None:
+        self._until, self._demand = -math.inf, None
+
+    def _fly(self) -> None:
+        assert self._controller is not None
+        assert self._demand is not None
+        state = np.concatenate([self._body.pose, self._body.twist])[None]
+        self._controller.turn(state, self._demand[None], np.array([1]), self._handle.command)
+
+
+def _demand(attitude: FloatArray, thrust: float) -> FloatArray:
+    """Return the demand (5,) of a controller for an attitude and a thrust over mass, m/s^2."""
+    x, z = quaternions.rotate(attitude, np.eye(3)[[0, 2]])
+    # The level direction that the heading is of: x moved along the thrust until it is level.
+    level = x - z * (x[2] / z[2]) if abs(z[2]) > 1e-6 else x
+    return np.array([*(z * thrust), math.atan2(level[1], level[0]), 0.0])
+
+
+def _orientation(simulation: Simulation, frame: str) -> FloatArray:
+    """Return the orientation (4,) of a frame in the fixed frame at the present step."""
+    turn = np.array([0.0, 0.0, 0.0, 1.0])
+    if not frame or frame == simulation.world.fixed_frame:
+        return turn
+    row = simulation.frames.names.index(frame)
+    poses = simulation.present().poses
+    while (above := int(simulation.frames.parents[row])) >= 0:
+        turn = quaternions.multiply(poses[row, 3:], turn)
+        row = above
+    return turn
+
+
+def _world_error(place: Place, message: str) -> WorldError:
+    return WorldError([Problem(place.where, place.key, message)])
