@@ -12,7 +12,8 @@ from sim_node.world.problems import MAX_QUOTED, MAX_SHOWN, Problem, Where
 
 SECTIONS = (
     "(known: world, fixed_frame, origin, time, static_patterns, frames, sensors, include, motions, physics, bodies, "
-    "actuators, joint_commands, forces, vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, sky)"
+    "actuators, joint_commands, forces, vehicles, systems, body_commands, vehicle_commands, processes, ground, lights, "
+    "sky)"
 )
 MOTION = "(known: frame, parent, interpolation, before, after, convention, keyframes)"
 POSE = "(known: position, quaternion, rpy, rpy_deg, matrix, axis_angle, scale, convention)"

@@ -103,7 +103,7 @@ TAKEN = {
     "body_commands",
     "vehicle_commands",
 }
-TOLD = {"origin", "time", "physics", "wind", "processes"}
+TOLD = {"origin", "time", "physics", "wind", "processes", "ground", "lights", "sky"}
 OWN = {"name", "fixed_frame", "static_patterns", "source", "files"}  # docs/world-files.md says what becomes of these
 ASSEMBLED = {"loop_closures", "contact_exclusions"}
 
