@@ -230,8 +230,20 @@ def test_a_ground_link_cut_and_restored_fifty_times_in_flight(tmp_path: Path) ->
         goal.pose.orientation.w = 1.0
         goto = vehicle.ears.node.create_publisher(PoseStamped, f"/{vehicle.name}/goto", RELIABLE)
         vehicle.until(lambda: goto.get_subscription_count() > 0, "goto's subscriber")
-        goto.publish(goal)
-        vehicle.until(lambda: any(status.message.startswith("reached") for _, status in results), "goto's end")
+        sent = 0
+
+        def reached() -> bool:
+            """The bridge ends it where a loaded machine keeps the vehicle silent for TIMEOUT: it is sent again."""
+            nonlocal sent
+            ended = [status.message for _, status in results if status.values[0].value == "true"]
+            if any(message.startswith("reached") for message in ended):
+                return True
+            if len(ended) >= sent:
+                sent = len(ended) + 1
+                goto.publish(goal)
+            return False
+
+        vehicle.until(reached, "goto's end")
         vehicle.until(
             lambda: bool(np.linalg.norm(vehicle.place - [-3.0, 4.0, STANDS + 5.0]) < 0.2), "where it was sent"
         )
