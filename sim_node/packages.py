@@ -1,4 +1,4 @@
-"""Missing Python packages, and the commands that install them."""
+"""What is missing for ROS 2 or another Python package to start, and the commands that install it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ _ROS_ENDINGS = ("_msgs", "_srvs", "_interfaces")
 # Programs whose package has another name.
 _PROGRAM_PACKAGES = {"ros2": "ros2cli"}
 _ROSDEP = "rosdep install --from-paths src --ignore-src -y"
+
+
+class RosNotStarted(Exception):
+    """ROS 2 is installed, but does not start as it is set up; the message is one line."""
 
 
 def how_to_install(error: ImportError) -> str:

@@ -51,6 +51,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     from sim_node.autopilot.ports import PortInUse
     from sim_node.cli.arguments import UsageError
     from sim_node.cli.terminal import print_warning
+    from sim_node.packages import RosNotStarted
     from sim_node.plugins import blamed
     from sim_node.recording.bag import BagError
     from sim_node.world.problems import Diverged, WorldError, counted
@@ -75,7 +76,7 @@ def _run(given: list[str], interrupt: Interrupt, signals: ExitStack) -> tuple[in
     except (Diverged, PortInUse) as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return FAILED, False
-    except (UsageError, BagError) as error:
+    except (UsageError, BagError, RosNotStarted) as error:
         print(f"sim_node: {error}", file=sys.stderr)
     except BrokenPipeError:  # `sim_node tree big.yaml | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

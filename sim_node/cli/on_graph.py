@@ -32,11 +32,11 @@ def on_graph(arguments: argparse.Namespace, act: Callable[[ToolGraph], None], *,
     # Imported here: what is wrong with the arguments alone is reported without waiting for rclpy.
     try:
         from sim_node.nodes.message_values import BadValue
-        from sim_node.nodes.tool_graph import NotThere, ToolGraph
+        from sim_node.nodes.tool_graph import NotThere, tool_graph
     except ImportError as error:
         raise UsageError(f"{how_to_install(error)}; see `sim_node doctor`") from None
     try:
-        with ToolGraph(arguments.interrupt) as graph:
+        with tool_graph(arguments.interrupt) as graph:
             act(graph)
     except KeyboardInterrupt:
         return 0 if endless else INTERRUPTED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +10,10 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.node import Node
 from std_msgs.msg import Float64, Float64MultiArray
 
-from sim_node.nodes.publishers import profile, publishers_of
-from sim_node.rate_limit import RateLimit
+from sim_node.nodes.command_subscriptions import CommandSubscriptions
 from sim_node.simulation import Loop
 from sim_node.simulation.commander import Commander, CommandRefused
-from sim_node.text import MAX_LINE, shown
+from sim_node.text import shown
 from sim_node.wire.topic import SENSOR_DATA, Qos
 
 WRENCH = "wrench"
@@ -38,48 +36,25 @@ class CommandTopics:
     """
 
     def __init__(self, node: Node, loop: Loop, prefix: str = "") -> None:
-        self._node, self._loop, self._prefix = node, loop, prefix
+        self._loop, self._prefix = loop, prefix
         world = loop.simulation.world
         self._commander = Commander(loop.simulation)
         loop.simulation.attach(self._commander)
-        self._limit = RateLimit()
-        self._woken = False
         self._thrusts: dict[str, float] = {}
-        self.topics: list[str] = []
+        subscriptions = CommandSubscriptions(node, loop, self._commander.drain)
+        self.topics = subscriptions.topics
         for body in world.body_commands:
-            self._subscribe(WrenchStamped, f"{prefix}{body.body}/{WRENCH}", self._wrench_on(body.body), ONE_BY_ONE)
+            act = self._wrench_on(body.body)
+            subscriptions.subscribe(WrenchStamped, f"{prefix}{body.body}/{WRENCH}", act, ONE_BY_ONE)
         for vehicle in world.vehicle_commands:
             name = vehicle.vehicle
             if "rotor_speeds" in vehicle.accept:
-                self._subscribe(Float64MultiArray, f"{prefix}{name}/{ROTOR_SPEEDS}", self._speeds_of(name))
+                act = self._speeds_of(name)
+                subscriptions.subscribe(Float64MultiArray, f"{prefix}{name}/{ROTOR_SPEEDS}", act, STREAM)
             if "attitude" in vehicle.accept:
-                self._subscribe(PoseStamped, f"{prefix}{name}/{ATTITUDE}", self._attitude_of(name))
-                self._subscribe(Float64, f"{prefix}{name}/{THRUST}", self._thrust_of(name))
-
-    def _subscribe(self, kind: Any, topic: str, act: Callable[[Any], None], qos: Qos = STREAM) -> None:
-        def receive(message: Any) -> None:
-            try:
-                act(message)
-            except CommandRefused as refusal:
-                self._refuse(topic, str(refusal))
-                return
-            if not self._woken:
-                self._woken = True
-                self._loop.post(self._drain)
-
-        self.topics.append(topic)
-        self._node.create_subscription(kind, topic, receive, profile(qos))
-
-    def _drain(self) -> None:
-        self._woken = False
-        self._commander.drain()
-
-    def _refuse(self, topic: str, reason: str) -> None:
-        """Warn about a command that was refused, once in a while for each topic and its publishers."""
-        publishers = publishers_of(self._node, topic)
-        line = f"{topic}: a command is refused: {shown(reason, MAX_LINE)}{publishers}"
-        if admitted := self._limit.admit(topic + publishers, line, time.monotonic_ns()):
-            self._node.get_logger().warning(admitted)
+                act = self._attitude_of(name)
+                subscriptions.subscribe(PoseStamped, f"{prefix}{name}/{ATTITUDE}", act, STREAM)
+                subscriptions.subscribe(Float64, f"{prefix}{name}/{THRUST}", self._thrust_of(name), STREAM)
 
     def _frame(self, message: Any) -> str:
         """Return the name in the world of a message's frame."""

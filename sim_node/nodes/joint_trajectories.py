@@ -13,24 +13,23 @@ from rclpy.node import Node
 from rclpy.task import Future
 
 from sim_node.geometry.arrays import FloatArray
+from sim_node.nodes.command_subscriptions import CommandSubscriptions
 from sim_node.nodes.graph_clock import nanoseconds
-from sim_node.nodes.publishers import message_class, profile
+from sim_node.nodes.publishers import message_class
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
-from sim_node.simulation.joint_setpoints import Code, CommandRefused, Point, trajectory_of
+from sim_node.simulation.joint_setpoints import Code, JointCommandRefused, Point, trajectory_of
 from sim_node.wire.topic import Qos
 from sim_node.world import JointCommands
+from sim_node.world.problems import quoted
 
 TOPIC, ACTION = "joint_trajectory", "follow_joint_trajectory"
 # Feedback of an action, per simulated second at most (s).
 FEEDBACK_PERIOD = 0.05
 
-Wake = Callable[[], None]
-Refuse = Callable[[str, str], None]
-
 
 def serve_trajectories(
-    node: Node, commander: JointCommander, group: JointCommands, namespace: str, wake: Wake, refuse: Refuse
-) -> list[str]:
+    node: Node, commander: JointCommander, group: JointCommands, namespace: str, subscriptions: CommandSubscriptions
+) -> None:
     """Offer the topic and the action of a group, as far as their messages are installed.
 
     Args:
@@ -38,41 +37,30 @@ def serve_trajectories(
         commander: Follows the trajectories.
         group: The joints.
         namespace: Comes before the names; empty, or with a slash at its end.
-        wake: Called after the commander was brought something.
-        refuse: Called with the topic and the reason of a refusal.
-
-    Returns:
-        The names of the topic and the action.
+        subscriptions: Those of the commander; gets the names of the topic and the action.
     """
     try:
         kind = message_class("trajectory_msgs/msg/JointTrajectory")
     except ImportError:
         node.get_logger().warning(f"{namespace}{TOPIC}: trajectories need trajectory_msgs, which is not installed")
-        return []
+        return
     topic = namespace + TOPIC
 
-    def receive(message: Any) -> None:
-        try:
-            following = _following(message, commander, group)
-        except CommandRefused as refusal:
-            refuse(topic, str(refusal))
-            return
-
+    def follow(message: Any) -> None:
         def ended(outcome: Outcome) -> None:
             if outcome.code is not Code.SUCCESSFUL and not outcome.cancelled:
                 node.get_logger().warning(f"{topic}: {outcome.code.name}: {outcome.message}")
 
+        following = _following(message, commander, group)
         following.ended = ended
         commander.follow(following)
-        wake()
 
-    node.create_subscription(kind, topic, receive, profile(Qos()))
+    subscriptions.subscribe(kind, topic, follow, Qos())
     try:
         action = importlib.import_module("control_msgs.action").FollowJointTrajectory
     except ImportError:
-        return [topic]
-    FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, wake, refuse)
-    return [topic, namespace + ACTION]
+        return
+    FollowJointTrajectoryServer(node, commander, group, namespace + ACTION, action, subscriptions)
 
 
 class FollowJointTrajectoryServer:
@@ -85,11 +73,11 @@ class FollowJointTrajectoryServer:
         group: JointCommands,
         name: str,
         action: Any,
-        wake: Wake,
-        refuse: Refuse,
+        subscriptions: CommandSubscriptions,
     ) -> None:
         self._node, self._commander, self._group, self._name = node, commander, group, name
-        self._action, self._wake, self._refuse = action, wake, refuse
+        self._action, self._subscriptions = action, subscriptions
+        subscriptions.topics.append(name)
         self._following: dict[bytes, Following] = {}
         self._server = ActionServer(
             node,
@@ -103,8 +91,8 @@ class FollowJointTrajectoryServer:
     def _accept(self, goal: Any) -> GoalResponse:
         try:
             _following(goal.trajectory, self._commander, self._group, goal)
-        except CommandRefused as refusal:
-            self._refuse(self._name, f"{refusal.code.name}: {refusal}")
+        except JointCommandRefused as refusal:
+            self._subscriptions.refuse(self._name, f"{refusal.code.name}: {refusal}")
             return GoalResponse.REJECT
         return GoalResponse.ACCEPT
 
@@ -112,7 +100,7 @@ class FollowJointTrajectoryServer:
         following = self._following.get(bytes(handle.goal_id.uuid))
         if following is not None:
             self._commander.cancel(following)
-            self._wake()
+            self._subscriptions.wake()
         return CancelResponse.ACCEPT
 
     async def _execute(self, handle: Any) -> Any:
@@ -121,7 +109,7 @@ class FollowJointTrajectoryServer:
         key = bytes(handle.goal_id.uuid)
         try:
             following = _following(handle.request.trajectory, self._commander, self._group, handle.request)
-        except CommandRefused as refusal:  # its time has passed since it was accepted
+        except JointCommandRefused as refusal:  # its time has passed since it was accepted
             result.error_code, result.error_string = int(refusal.code), str(refusal)
             handle.abort()
             return result
@@ -136,7 +124,7 @@ class FollowJointTrajectoryServer:
         following.progress = self._feedback(handle, following)
         self._following[key] = following
         self._commander.follow(following)
-        self._wake()
+        self._subscriptions.wake()
         outcome: Outcome = await done
         del self._following[key]
         result.error_code, result.error_string = int(outcome.code), outcome.message
@@ -172,7 +160,7 @@ class FollowJointTrajectoryServer:
 
 
 def _following(message: Any, commander: JointCommander, group: JointCommands, goal: Any = None) -> Following:
-    """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises CommandRefused."""
+    """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises JointCommandRefused."""
     names = tuple(message.joint_names)
     points = [
         Point(nanoseconds(each.time_from_start) * 1e-9, each.positions, each.velocities, each.accelerations)
@@ -181,7 +169,7 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
     trajectory = trajectory_of(commander.groups[group.name], names, points)
     start_ns = nanoseconds(message.header.stamp)
     if start_ns and start_ns + trajectory.end * 1e9 < commander.simulation.time_ns:
-        raise CommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
+        raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
     tolerances = Tolerances.of(group, len(names))
     if goal is not None:
         tolerances = _tolerances(goal, names, tolerances)
@@ -189,15 +177,15 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
 
 
 def _tolerances(goal: Any, names: tuple[str, ...], default: Tolerances) -> Tolerances:
-    """Return the tolerances of a goal: 0 stands for the default, and a negative one for none. Raises CommandRefused."""
+    """Return the tolerances of a goal: 0 is the default, a negative one none. Raises JointCommandRefused."""
     found: list[FloatArray] = []
     for given, own in ((goal.path_tolerance, default.path), (goal.goal_tolerance, default.goal)):
         limits = np.array(own)
         for each in given:
             if each.name not in names:
-                raise CommandRefused(f"a tolerance of {each.name!r:.60}, which is not in the trajectory")
+                raise JointCommandRefused(f"a tolerance of {quoted(each.name)}, which is not in the trajectory")
             if not math.isfinite(each.position):
-                raise CommandRefused(f"the tolerance of {each.name!r:.60} is not finite")
+                raise JointCommandRefused(f"the tolerance of {quoted(each.name)} is not finite")
             if each.position:
                 limits[names.index(each.name)] = each.position if each.position > 0.0 else math.inf
         found.append(limits)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+from contextlib import ExitStack
 from types import TracebackType
 
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
-from rclpy.signals import SignalHandlerOptions
-
-from sim_node.nodes.environment import prepare
 from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.participant import participant, spinning
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.nodes.tf_statistics import FrameTraffic, TfStatistics
 from sim_node.tree import TransformTree
@@ -23,34 +19,22 @@ class LiveGraph:
         self.tree = TransformTree(detect_jumps=True)
 
     def __enter__(self) -> LiveGraph:
-        prepare()
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        try:
-            self._node = rclpy.create_node("sim_node_live", start_parameter_services=False)
+        with ExitStack() as stack:
+            node, executor = stack.enter_context(participant("sim_node_live"))
             self._statistics = TfStatistics(lambda: clock.now_ns())
-            clock = GraphClock(self._node, found=self._statistics.forget_delays)
-            self._listener = TransformListener(
-                Buffer(tree=self.tree), self._node, spin_thread=False, on_batch=self._statistics.on_batch
+            clock = GraphClock(node, found=self._statistics.forget_delays)
+            listener = TransformListener(
+                Buffer(tree=self.tree), node, spin_thread=False, on_batch=self._statistics.on_batch
             )
-            self._executor = SingleThreadedExecutor()
-            self._executor.add_node(self._node)
-            self._spinner = threading.Thread(target=self._executor.spin, name="listen", daemon=True)
-            self._spinner.start()
-        except BaseException:
-            rclpy.try_shutdown()
-            raise
+            stack.callback(listener.unregister)
+            stack.enter_context(spinning(executor))
+            self._leave = stack.pop_all()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self._executor.shutdown(timeout_sec=1.0)
-            self._spinner.join(1.0)
-            self._listener.unregister()
-            self._node.destroy_node()
-        finally:
-            rclpy.try_shutdown()
+        self._leave.close()
 
     def traffic(self) -> dict[str, FrameTraffic]:
         """Return the traffic of each frame."""

@@ -5,19 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import qos_profile_sensor_data
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image, LaserScan, PointCloud2, Range
 
 from sim_node.geometry import poses as pose_math
 from sim_node.geometry.arrays import FloatArray
-from sim_node.nodes.environment import prepare
 from sim_node.nodes.graph_clock import GraphClock
+from sim_node.nodes.participant import participant, spinning
 from sim_node.nodes.publishers import publishers_of
 from sim_node.nodes.tf2 import Buffer, TransformListener
 from sim_node.rate_limit import RateLimit
@@ -46,14 +44,12 @@ class LiveView:
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        prepare()
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        self._node = rclpy.create_node("sim_node_view", start_parameter_services=False)
+        self._graph = ExitStack()
+        self._node, executor = self._graph.enter_context(participant("sim_node_view"))
         self._tree = TransformTree(detect_jumps=True)
         self._clock = GraphClock(self._node)
-        self._listener = TransformListener(Buffer(tree=self._tree), self._node, spin_thread=False)
-        self._executor = SingleThreadedExecutor()
-        self._executor.add_node(self._node)
+        listener = TransformListener(Buffer(tree=self._tree), self._node, spin_thread=False)
+        self._graph.callback(listener.unregister)
         self._unreadable = Unreadable(self._node.get_logger().warning)
         self._lock = threading.Lock()
         self._subscribed: dict[str, Any] = {}
@@ -66,22 +62,15 @@ class LiveView:
         self._poses = np.array([pose_math.IDENTITY])
         viewer.set_scene(self._frames, self._poses)
         self._ended = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._executor.spin, name="listen", daemon=True),
-            threading.Thread(target=self._draw, name="draw", daemon=True),
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._drawing = threading.Thread(target=self._draw, name="draw", daemon=True)
+        self._drawing.start()
+        self._graph.enter_context(spinning(executor))
 
     def close(self) -> None:
         """Leave the graph and close the page."""
         self._ended.set()
-        self._executor.shutdown(timeout_sec=1.0)
-        for thread in self._threads:
-            thread.join(1.0)
-        self._listener.unregister()
-        self._node.destroy_node()
-        rclpy.try_shutdown()
+        self._drawing.join(1.0)
+        self._graph.close()
         self._viewer.close()
 
     def _draw(self) -> None:

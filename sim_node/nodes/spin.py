@@ -12,14 +12,14 @@ from typing import Protocol
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.utilities import remove_ros_args
 
 from sim_node.autopilot.ports import PortInUse
 from sim_node.interrupt import Interrupt
-from sim_node.nodes.environment import prepare
 from sim_node.nodes.parameters import ParameterFault
+from sim_node.nodes.participant import start_ros
 from sim_node.nodes.ros_arguments import overrides, without_effect
+from sim_node.packages import RosNotStarted
 from sim_node.plugins import blamed
 from sim_node.recording.bag import BagError, RecordingStopped
 from sim_node.world import WorldError
@@ -70,12 +70,10 @@ def run_node(make: Callable[[], LoopNode], interrupt: Interrupt, arguments: list
     """
     if interrupt.asked:
         return 0
-    prepare()
     command_line = sys.argv if arguments is None else arguments
     try:
-        # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
-        rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
-    except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
+        start_ros(command_line)
+    except RosNotStarted as error:
         print(f"sim_node: {error}", file=sys.stderr)
         return USER_MISTAKE
     try:

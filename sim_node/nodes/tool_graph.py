@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
-import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from sim_node.interrupt import Interrupt
-from sim_node.nodes.environment import prepare
 from sim_node.nodes.message_values import BadValue
+from sim_node.nodes.participant import participant, reason
 from sim_node.text import did_you_mean, shown
 
 # How long the graph must stay the same to count as discovered, s.
@@ -28,46 +26,28 @@ class NotThere(Exception):
     """What a command needs of the graph did not come in time; the message is one line."""
 
 
+@contextmanager
+def tool_graph(interrupt: Interrupt) -> Iterator[ToolGraph]:
+    """Join the graph with a node whose name is hidden from other tools. Raises RosNotStarted."""
+    name = f"_sim_node_{os.getpid()}_{secrets.token_hex(3)}"
+    with participant(name, rosout=False) as (node, executor):
+        yield ToolGraph(node, executor, interrupt)
+
+
 class ToolGraph:
-    """A participant of the graph. Enter it; everything runs in the caller's thread.
+    """A participant of the graph. Everything runs in the caller's thread.
 
     Args:
+        node: Its node.
+        executor: The executor that it is in.
         interrupt: Ends all waiting with KeyboardInterrupt.
 
     Attributes:
-        node: Its node, whose name is hidden from other tools.
+        node: Its node.
     """
 
-    node: Node
-
-    def __init__(self, interrupt: Interrupt) -> None:
-        self._interrupt = interrupt
-
-    def __enter__(self) -> ToolGraph:
-        prepare()
-        try:
-            rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        except Exception as error:  # such as a ROS_DOMAIN_ID that is no number
-            raise BadValue(f"ROS 2 does not start: {_reason(error)}") from None
-        try:
-            self.node = rclpy.create_node(
-                f"_sim_node_{os.getpid()}_{secrets.token_hex(3)}", start_parameter_services=False, enable_rosout=False
-            )
-            self._executor = SingleThreadedExecutor()
-            self._executor.add_node(self.node)
-        except BaseException:
-            rclpy.try_shutdown()
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._executor.shutdown(timeout_sec=1.0)
-            self.node.destroy_node()
-        finally:
-            rclpy.try_shutdown()
+    def __init__(self, node: Node, executor: SingleThreadedExecutor, interrupt: Interrupt) -> None:
+        self.node, self._executor, self._interrupt = node, executor, interrupt
 
     def spin(self, done: Callable[[], object], timeout_s: float | None = None) -> bool:
         """Run callbacks until something is true.
@@ -133,17 +113,11 @@ class ToolGraph:
 
     def topic_name(self, given: str) -> str:
         """Return the full name of a topic. Raises BadValue."""
-        try:
-            return str(self.node.resolve_topic_name(given))
-        except Exception as error:  # of rclpy, or of rcl below it
-            raise BadValue(f"{shown(given)!r} is not a name of a topic: {_reason(error)}") from None
+        return _resolved(self.node.resolve_topic_name, given, "topic")
 
     def service_name(self, given: str) -> str:
         """Return the full name of a service. Raises BadValue."""
-        try:
-            return str(self.node.resolve_service_name(given))
-        except Exception as error:  # of rclpy, or of rcl below it
-            raise BadValue(f"{shown(given)!r} is not a name of a service: {_reason(error)}") from None
+        return _resolved(self.node.resolve_service_name, given, "service")
 
     def only_type(self, name: str, known: Mapping[str, Sequence[str]], given: str | None) -> str | None:
         """Return the type of a topic or service: the given one, or the graph's; None if it is not known yet.
@@ -174,8 +148,9 @@ class ToolGraph:
         return NotThere(text + hint)
 
 
-def _reason(error: Exception) -> str:
-    """Return what is wrong with a name: rclpy adds the name and a mark below it, rcl the place in its source."""
-    return (
-        str(error).strip().splitlines()[0].rstrip(":").partition(", at /")[0].removeprefix("failed to resolve name: ")
-    )
+def _resolved(resolve: Callable[[str], str], given: str, what: str) -> str:
+    try:
+        return str(resolve(given))
+    except Exception as error:  # of rclpy, or of rcl below it
+        why = reason(error).removeprefix("failed to resolve name: ")
+        raise BadValue(f"{shown(given)!r} is not a name of a {what}: {why}") from None

@@ -6,7 +6,7 @@ import warnings
 
 import mujoco
 
-from sim_node.physics.scene import HORIZON, ZENITH, set_headlight
+from sim_node.physics.scene import HORIZON, SKY, ZENITH, set_headlight
 
 # Brightness of the headlight, which is at the camera, and of the sun.
 _AMBIENT, _HEADLIGHT, _SUN = [0.45] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
@@ -28,7 +28,7 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
     view.headlight.specular = [0.0] * 3
     if not any(texture.type == mujoco.mjtTexture.mjTEXTURE_SKYBOX for texture in spec.textures):
         spec.add_texture(
-            name="sim_node/sky",
+            name=SKY,
             type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
             builtin=mujoco.mjtBuiltin.mjBUILTIN_GRADIENT,
             rgb1=ZENITH,

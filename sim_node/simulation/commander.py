@@ -81,7 +81,7 @@ class Commander:
             raise CommandRefused(f"{speeds.size} speeds; the vehicle has {flown.rotors} rotors")
         if not (np.isfinite(speeds).all() and (speeds >= 0.0).all()):
             raise CommandRefused(f"the speeds {speeds.tolist()} must be finite, and zero or more")
-        self._bring(f"vehicle {vehicle}", lambda now: flown.begin(now, speeds=speeds))
+        self._bring(f"vehicle {vehicle}", lambda now: flown.spin(now, speeds))
 
     def turn(self, vehicle: str, orientation: FloatArray, thrust: float) -> None:
         """Let a vehicle follow an attitude.
@@ -99,7 +99,7 @@ class Commander:
         if not 0.0 <= thrust <= 1.0:
             raise CommandRefused(f"the thrust {thrust:g} is out of range; allowed: 0 to 1")
         attitude = orientation / np.linalg.norm(orientation)
-        self._bring(f"vehicle {vehicle}", lambda now: self._vehicles[vehicle].begin(now, attitude, thrust))
+        self._bring(f"vehicle {vehicle}", lambda now: self._vehicles[vehicle].turn(now, attitude, thrust))
 
     # For the loop's thread
 
@@ -177,7 +177,10 @@ class _Pushed:
         self._written = np.array(row)
 
     def _along_fixed_axes(self) -> FloatArray:
-        turn = _orientation(self._simulation, self._frame)
+        if not self._frame:
+            return self._wrench
+        frames, fixed = self._simulation.frames, self._simulation.world.fixed_frame
+        turn = frames.lookup(self._simulation.present().poses, fixed, self._frame)[3:]
         return quaternions.rotate(turn, self._wrench.reshape(2, 3)).reshape(6)
 
 
@@ -201,18 +204,15 @@ class _Flown:
         self._demand: FloatArray | None = None
         self._until = -math.inf
 
-    def begin(
-        self, now: float, attitude: FloatArray | None = None, thrust: float = 0.0, speeds: FloatArray | None = None
-    ) -> None:
-        self._until = now + self._timeout
-        self._demand = None
-        if speeds is not None:
-            # Any command above 0 lets a rotor turn at its lowest speed at least.
-            part = np.maximum((speeds - self._slowest) / self._span, np.finfo(np.float64).tiny)
-            self._handle.command = np.where(speeds > 0.0, np.minimum(part, 1.0), 0.0)
-        elif attitude is not None:
-            self._demand = _demand(attitude, thrust * self._lift)
-            self._fly()
+    def spin(self, now: float, speeds: FloatArray) -> None:
+        self._until, self._demand = now + self._timeout, None
+        # Any command above 0 lets a rotor turn at its lowest speed at least.
+        part = np.maximum((speeds - self._slowest) / self._span, np.finfo(np.float64).tiny)
+        self._handle.command = np.where(speeds > 0.0, np.minimum(part, 1.0), 0.0)
+
+    def turn(self, now: float, attitude: FloatArray, thrust: float) -> None:
+        self._until, self._demand = now + self._timeout, _demand(attitude, thrust * self._lift)
+        self._fly()
 
     def hold(self, now: float) -> None:
         if self._until == -math.inf:
@@ -239,19 +239,6 @@ def _demand(attitude: FloatArray, thrust: float) -> FloatArray:
     # The level direction that the heading is of: x moved along the thrust until it is level.
     level = x - z * (x[2] / z[2]) if abs(z[2]) > 1e-6 else x
     return np.array([*(z * thrust), math.atan2(level[1], level[0]), 0.0])
-
-
-def _orientation(simulation: Simulation, frame: str) -> FloatArray:
-    """Return the orientation (4,) of a frame in the fixed frame at the present step."""
-    turn = np.array([0.0, 0.0, 0.0, 1.0])
-    if not frame or frame == simulation.world.fixed_frame:
-        return turn
-    row = simulation.frames.names.index(frame)
-    poses = simulation.present().poses
-    while (above := int(simulation.frames.parents[row])) >= 0:
-        turn = quaternions.multiply(poses[row, 3:], turn)
-        row = above
-    return turn
 
 
 def _world_error(place: Place, message: str) -> WorldError:

@@ -12,6 +12,7 @@ import numpy as np
 from sim_node.control.joint_trajectory import JointTrajectory
 from sim_node.geometry.arrays import FloatArray
 from sim_node.physics import JointHandle
+from sim_node.simulation.commander import CommandRefused
 from sim_node.text import did_you_mean
 from sim_node.world.joint_motion import ACTUATOR_TYPES
 from sim_node.world.problems import quoted
@@ -38,8 +39,8 @@ class Code(IntEnum):
     GOAL_TOLERANCE_VIOLATED = -5
 
 
-class CommandRefused(ValueError):
-    """A command that does not fit its joints; the message gives the reason.
+class JointCommandRefused(CommandRefused):
+    """A command does not fit its joints; the message gives the reason.
 
     Attributes:
         code: The reason, as the result of a trajectory has it.
@@ -82,7 +83,7 @@ def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Seque
         The setpoints.
 
     Raises:
-        CommandRefused: A name, a number of values, or a value does not fit.
+        JointCommandRefused: A name, a number of values, or a value does not fit.
     """
     check_names(joints, names)
     found: list[Setpoint] = []
@@ -93,27 +94,27 @@ def setpoints_of(joints: Joints, names: Sequence[str], given: Mapping[str, Seque
         own = [name for name in names if kind in joints[name]]
         takers = names if len(values) == len(names) else own
         if len(values) != len(takers):
-            raise CommandRefused(f"{len(values)} values of {kind} for {len(names)} joints")
+            raise JointCommandRefused(f"{len(values)} values of {kind} for {len(names)} joints")
         for name, value in zip(takers, values, strict=True):
             if kind not in joints[name]:
-                raise CommandRefused(f"{quoted(name)} has no {kind} actuator")
+                raise JointCommandRefused(f"{quoted(name)} has no {kind} actuator")
             if not math.isfinite(value):
-                raise CommandRefused(f"the {kind} of {quoted(name)} is {value}, which is not finite")
+                raise JointCommandRefused(f"the {kind} of {quoted(name)} is {value}, which is not finite")
             found.append(Setpoint(name, kind, float(value)))
     if not found:
-        raise CommandRefused("it has no values")
+        raise JointCommandRefused("it has no values")
     return found
 
 
 def check_names(joints: Joints, names: Sequence[str]) -> None:
-    """Check that names are joints of a group, each once. Raises CommandRefused."""
+    """Check that names are joints of a group, each once. Raises JointCommandRefused."""
     for name in names:
         if name not in joints:
-            raise CommandRefused(
+            raise JointCommandRefused(
                 f"there is no commanded joint {quoted(name)}{did_you_mean(name, joints)}", Code.INVALID_JOINTS
             )
     if len(set(names)) != len(names):
-        raise CommandRefused("it names a joint twice", Code.INVALID_JOINTS)
+        raise JointCommandRefused("it names a joint twice", Code.INVALID_JOINTS)
 
 
 def trajectory_of(joints: Joints, names: Sequence[str], points: Sequence[Point]) -> JointTrajectory:
@@ -128,36 +129,36 @@ def trajectory_of(joints: Joints, names: Sequence[str], points: Sequence[Point])
         The trajectory.
 
     Raises:
-        CommandRefused: A name, a time, a number of values, or a value does not fit.
+        JointCommandRefused: A name, a time, a number of values, or a value does not fit.
     """
     if not names:
-        raise CommandRefused("it names no joint", Code.INVALID_JOINTS)
+        raise JointCommandRefused("it names no joint", Code.INVALID_JOINTS)
     check_names(joints, names)
     for name in names:
         if "position" not in joints[name]:
             message = f"{quoted(name)} has no position actuator, which a trajectory needs"
-            raise CommandRefused(message, Code.INVALID_JOINTS)
+            raise JointCommandRefused(message, Code.INVALID_JOINTS)
     if not points:
-        raise CommandRefused("it has no points")
+        raise JointCommandRefused("it has no points")
     times = np.array([point.time for point in points])
     if not (np.diff(times) > 0.0).all() or times[0] < 0.0:
-        raise CommandRefused("the times of its points must increase, from 0 on")
+        raise JointCommandRefused("the times of its points must increase, from 0 on")
     positions, velocities, accelerations = (
         np.array([_row(getattr(point, what), len(names), what, index) for index, point in enumerate(points)])
         for what in ("positions", "velocities", "accelerations")
     )
     if np.nan_to_num(velocities[-1]).any():
-        raise CommandRefused("the velocities of its last point must be 0")
+        raise JointCommandRefused("the velocities of its last point must be 0")
     return JointTrajectory(times, positions, velocities, accelerations)
 
 
 def _row(given: Sequence[float], count: int, what: str, index: int) -> FloatArray:
-    """Return a row (J,) of numbers; NaN if there are none and none are needed. Raises CommandRefused."""
+    """Return a row (J,) of numbers; NaN if there are none and none are needed. Raises JointCommandRefused."""
     row = np.asarray(given, dtype=np.float64)
     if not len(row) and what != "positions":
         return np.full(count, np.nan)
     if row.shape != (count,):
-        raise CommandRefused(f"point {index} has {len(row)} {what} for {count} joints")
+        raise JointCommandRefused(f"point {index} has {len(row)} {what} for {count} joints")
     if not np.isfinite(row).all():
-        raise CommandRefused(f"the {what} of point {index} are not finite")
+        raise JointCommandRefused(f"the {what} of point {index} are not finite")
     return row

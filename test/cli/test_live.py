@@ -114,3 +114,15 @@ def test_nothing_on_the_graph_is_said_and_an_early_ctrl_c_is_a_good_end(ros_doma
     assert process.stdout is not None
     assert process.stdout.readline() == "no transforms yet on /tf and /tf_static\n"
     end(process)
+
+
+@pytest.mark.parametrize(
+    "words", ["tree --live", "lookup a b --live", "view --live --port 0", "topics", "run cart_pole"]
+)
+def test_a_domain_that_is_no_number_is_one_line(words: str) -> None:
+    command = [sys.executable, "-m", "sim_node.cli.main", *words.split()]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "ROS_DOMAIN_ID": "abc"})
+    assert done.stderr.splitlines()[-1] == (
+        "sim_node: ROS 2 does not start: failed to initialize rcl: ROS_DOMAIN_ID is not an integral number"
+    )
+    assert done.returncode == 2

@@ -12,7 +12,7 @@ from scipy.interpolate import CubicHermiteSpline
 
 from sim_node.simulation import Simulation
 from sim_node.simulation.joint_commander import Following, JointCommander, Outcome, Tolerances
-from sim_node.simulation.joint_setpoints import Code, CommandRefused, Point, Setpoint, setpoints_of, trajectory_of
+from sim_node.simulation.joint_setpoints import Code, JointCommandRefused, Point, Setpoint, setpoints_of, trajectory_of
 from sim_node.world import Actuator, Body, Inertial, JointCommands, Physics, TimeGrid, World
 
 MASS = 1.0
@@ -201,7 +201,7 @@ def test_it_starts_at_its_stamp() -> None:
     ],
 )
 def test_commands_that_do_not_fit_are_refused(names: list[str], given: dict[str, list[float]], message: str) -> None:
-    with pytest.raises(CommandRefused, match=message):
+    with pytest.raises(JointCommandRefused, match=message):
         setpoints_of(JOINTS, names, given)
 
 
@@ -225,7 +225,7 @@ def test_commands_may_be_packed_as_topic_based_hardware_sends_them() -> None:
 def test_any_command_is_either_refused_or_fits(names: list[str], given: dict[str, list[float]]) -> None:
     try:
         found = setpoints_of(JOINTS, names, given)
-    except CommandRefused:
+    except JointCommandRefused:
         return
     assert found
     assert all(setpoint.type in JOINTS[setpoint.joint] and math.isfinite(setpoint.value) for setpoint in found)
@@ -249,6 +249,6 @@ def test_any_command_is_either_refused_or_fits(names: list[str], given: dict[str
 def test_trajectories_that_do_not_fit_are_refused(
     names: list[str], points: list[Point], code: Code, message: str
 ) -> None:
-    with pytest.raises(CommandRefused, match=message) as refused:
+    with pytest.raises(JointCommandRefused, match=message) as refused:
         trajectory_of(JOINTS, names, points)
     assert refused.value.code is code

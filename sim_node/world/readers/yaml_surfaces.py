@@ -99,18 +99,24 @@ def read_material(value: Value, context: Context) -> Material:
 
 def read_colour(value: Value) -> FloatArray | None:
     """Read red, green, blue and, if given, opacity (4,), each 0 to 1. Return None with the fault recorded."""
-    parts = [item.number(0.0, 1.0) for item in value.items()]
-    if isinstance(value.node, Sequence) and len(parts) not in (3, 4):
-        value.error(f"[red, green, blue] or [red, green, blue, opacity] is needed, found {value.found()}")
-    return np.array([*parts, 1.0][:4]) if len(parts) in (3, 4) else None
+    parts = _parts(value, "[red, green, blue]", "[red, green, blue, opacity]")
+    return None if parts is None else np.array([*parts, 1.0][:4])
 
 
 def read_rgb(value: Value) -> FloatArray | None:
     """Read red, green and blue (3,), each 0 to 1. Return None with the fault recorded."""
+    parts = _parts(value, "[red, green, blue]")
+    return None if parts is None else np.array(parts)
+
+
+def _parts(value: Value, *forms: str) -> list[float] | None:
+    """Read the parts of a colour, as many as one of the forms has."""
     parts = [item.number(0.0, 1.0) for item in value.items()]
-    if isinstance(value.node, Sequence) and len(parts) != 3:
-        value.error(f"[red, green, blue] is needed, found {value.found()}")
-    return np.array(parts) if len(parts) == 3 else None
+    if len(parts) in [form.count(",") + 1 for form in forms]:
+        return parts
+    if isinstance(value.node, Sequence):
+        value.error(f"{' or '.join(forms)} is needed, found {value.found()}")
+    return None
 
 
 def read_image(value: Value, context: Context) -> Path | None:

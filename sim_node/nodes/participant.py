@@ -1,0 +1,80 @@
+"""A participant of the graph for as long as a command runs: rclpy's context, a node and its executor."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from sim_node.nodes.environment import prepare
+from sim_node.packages import RosNotStarted
+
+_SOURCE = re.compile(r", at /\S+:\d+")
+
+
+@contextmanager
+def participant(name: str, *, rosout: bool = True) -> Iterator[tuple[Node, SingleThreadedExecutor]]:
+    """Join the graph. The process keeps its own signal handlers.
+
+    Args:
+        name: Name of the node.
+        rosout: Whether the node's log goes to /rosout.
+
+    Yields:
+        The node, and the executor that it is in, which is shut down at the end if it was not before.
+
+    Raises:
+        RosNotStarted: ROS 2 does not start, such as with a ROS_DOMAIN_ID that is no number.
+    """
+    start_ros([])
+    try:
+        node = rclpy.create_node(name, start_parameter_services=False, enable_rosout=rosout)
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        try:
+            yield node, executor
+        finally:
+            executor.shutdown(timeout_sec=1.0)
+            node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+
+
+@contextmanager
+def spinning(executor: SingleThreadedExecutor) -> Iterator[None]:
+    """Run an executor in a thread of its own, and shut it down at the end."""
+    thread = threading.Thread(target=executor.spin, name="listen", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        executor.shutdown(timeout_sec=1.0)
+        thread.join(1.0)
+
+
+def start_ros(command_line: list[str]) -> None:
+    """Prepare the environment and initialise rclpy's default context.
+
+    Args:
+        command_line: With the --ros-args, if there are any.
+
+    Raises:
+        RosNotStarted: An argument or a variable of the environment is invalid.
+    """
+    prepare()
+    try:
+        # No signal handlers of rclpy: a context that they shut down would make the current tick fail.
+        rclpy.init(args=command_line, signal_handler_options=SignalHandlerOptions.NO)
+    except Exception as error:  # rclpy has a class for each fault of the command line, without a common base
+        raise RosNotStarted(f"ROS 2 does not start: {reason(error)}") from None
+
+
+def reason(error: Exception) -> str:
+    """Return what is wrong: rclpy adds the text with a mark below it, and rcl places in its source."""
+    return _SOURCE.sub("", str(error).strip().splitlines()[0].rstrip(":"))
