@@ -46,12 +46,33 @@ def _apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skips what needs others' programs unless it is asked for, and says so."""
+    """Skips what needs others' programs unless it is asked for, and says so; mixes what waits into what computes."""
+    mix(items)
     if "peers" not in config.getoption("markexpr"):
         skip = pytest.mark.skip(reason="needs other programs than set-up fetches: make test-peers")
         for item in items:
             if item.get_closest_marker("peers"):
                 item.add_marker(skip)
+
+
+# Rooms whose tests mostly wait: for programs, or for time to pass.
+WAITING = {"autopilot", "system"}
+
+
+def mix(items: list[pytest.Item]) -> None:
+    """Spread the modules of the waiting rooms evenly among the others, so that cores are busy from start to end."""
+    rooms = {True: 0, False: 0}
+    begins: dict[tuple[bool, str], int] = {}
+    for item in items:
+        waits = item.path.parent.name in WAITING
+        begins.setdefault((waits, str(item.path)), rooms[waits])
+        rooms[waits] += 1
+
+    def part(item: pytest.Item) -> float:
+        waits = item.path.parent.name in WAITING
+        return begins[waits, str(item.path)] / rooms[waits]
+
+    items.sort(key=part)
 
 
 @pytest.fixture(autouse=True)
