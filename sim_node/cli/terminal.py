@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import numpy as np
-from tqdm import tqdm
 
 from sim_node.geometry import quaternions
 from sim_node.geometry.arrays import FloatArray
@@ -19,6 +18,8 @@ from sim_node.world import FrameTable, World
 from sim_node.world.problems import WorldWarning
 
 if TYPE_CHECKING:
+    from tqdm import tqdm
+
     from sim_node.recording.player import Player
 
 
@@ -91,6 +92,8 @@ class ProgressSink:
         self._start_ns = world.time.start_ns
         self._next_line = time.monotonic() + LINE_EVERY_S
         if sys.stderr.isatty():
+            from tqdm import tqdm  # most commands never show a bar
+
             with_total = "{l_bar}{bar}| {n:.1f}/{total:.1f} s simulated, {rate_fmt}{postfix}"
             layout = "{n:.1f} s simulated, {rate_fmt}{postfix}" if self._total is None else with_total
             self._bar = tqdm(total=self._total, desc=world.name, unit="x", bar_format=layout, mininterval=0.2)
@@ -129,6 +132,8 @@ class ReplayProgress:
         position, total = player.position_ns / 1e9, (player.playback.stop_ns - player.playback.bag.start_ns) / 1e9
         if sys.stderr.isatty():
             if self._bar is None:
+                from tqdm import tqdm
+
                 layout = "{desc} {bar:30} {n:.1f}/{total:.1f} s{postfix}"
                 self._bar = tqdm(total=total, bar_format=layout, mininterval=0.0)
             self._bar.n = position

@@ -7,8 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-from tqdm import tqdm
-
 from sim_node.cli.arguments import UsageError, seconds, span
 from sim_node.cli.parser import goes_with, refuse
 from sim_node.simulation import Simulation, Snapshot
@@ -127,6 +125,8 @@ def _approach(simulation: Simulation, target: int) -> None:
     begin, began, size = simulation.steps, time.monotonic(), 1
     step_s = simulation.world.time.step_ns / 1e9
     hidden = not sys.stderr.isatty()
+    from tqdm import tqdm  # only here: most commands never show a bar
+
     with tqdm(total=target - begin, unit="step", unit_scale=True, delay=_TRIAL_S, leave=False, disable=hidden) as bar:
         while (left := target - simulation.steps) > 0:
             before = time.monotonic()

@@ -9,6 +9,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,8 +18,27 @@ from numba import njit
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.typeinfer import register_dispatcher
+from numba.np import linalg
 
 _warned = False
+
+
+def _load_array_functions() -> None:
+    """Load what numba needs for any kernel with arrays, but not scipy.linalg.
+
+    numba imports that, for 0.2 s, only to see that it is there, and again where a kernel uses linear algebra.
+    """
+    before = getattr(linalg, "ensure_blas", None)
+    if before is None or find_spec("scipy") is None:
+        return
+    linalg.ensure_blas = lambda: None
+    try:
+        import numba.np.arraymath  # noqa: F401
+    finally:
+        linalg.ensure_blas = before
+
+
+_load_array_functions()
 
 
 def kernel(*signature: object, **options: object) -> Callable[[Callable[..., Any]], Any]:

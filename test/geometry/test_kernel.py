@@ -33,6 +33,28 @@ ANSWER = "6.0 7.0\n"
 WARNING = "compiled kernels cannot be cached"
 
 
+LINEAR_ALGEBRA = """
+import sys
+
+import numpy as np
+from sim_node.geometry.kernel import kernel
+
+
+@kernel()
+def summed(x):
+    return x.sum()
+
+
+@kernel()
+def solved(a, b):
+    return np.linalg.solve(a, b) @ b
+
+
+print(summed(np.ones(3)), "scipy.linalg" in sys.modules)
+print(solved(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 5.0])))
+"""
+
+
 @pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "script.py"
@@ -158,3 +180,13 @@ def test_code_is_compiled_anew_when_a_file_it_is_made_of_changes(tmp_path: Path,
         answer = 2.0 * factor + shift
         ran = run(user)
         assert ran.stdout.split() == [str(answer), str(answer), "0" if compiled else "1"], ran.stderr
+
+
+def test_scipy_is_loaded_by_kernels_that_use_linear_algebra_alone(tmp_path: Path) -> None:
+    """[[2, 1], [1, 3]] x = [3, 5] for x = [0.8, 1.4], and x . [3, 5] = 9.4."""
+    script = tmp_path / "script.py"
+    script.write_text(LINEAR_ALGEBRA)
+    ran = run(script)
+    first, second = ran.stdout.splitlines()
+    assert first == "3.0 False"
+    assert float(second) == pytest.approx(9.4)
