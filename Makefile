@@ -25,7 +25,8 @@ setup: .venv/.ready
 doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
 
-test: .venv/.ready-for-tests lint types imports
+test: .venv/.ready-for-tests
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.

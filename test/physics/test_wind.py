@@ -69,13 +69,13 @@ def test_moments_are_incomplete_gamma_functions(step: float) -> None:
 
 @pytest.mark.parametrize("dt", [1e-5, 1e-3, 5.0])
 def test_the_intensity_is_the_same_at_any_timestep_from_the_first_on(dt: float) -> None:
-    """Over 4000 seeds: at the start, and 3000 timesteps later."""
+    """Over 4000 seeds: at the start, and 1000 timesteps later."""
     first, later = [], []
     for seed in range(4000):
         wind = field(dt, seed=seed)
         first.append(wind.current - (SPEED, 0, 0))
         if seed % 8 == 0:
-            wind.advance(3000)
+            wind.advance(1000)
             later.append(wind.current - (SPEED, 0, 0))
     np.testing.assert_allclose(np.std(first, axis=0), SIGMA, rtol=0.05)
     np.testing.assert_allclose(np.std(later, axis=0), SIGMA, rtol=0.12)

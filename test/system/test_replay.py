@@ -124,7 +124,7 @@ def test_at_full_speed_every_message_arrives_byte_for_byte(
     tmp_path: Path, storage: StoragePlugin, version: int
 ) -> None:
     """More messages than any history holds; a subscriber in Python is much slower than the replay."""
-    written = list(rows(2000, 10 * MS))
+    written = list(rows(800, 10 * MS))
     bag = write_bag(tmp_path / "bag", TOPICS, written, version=version, storage=storage)
     with listener() as ears:
         got = {topic: raw(ears, topic) for topic in TOPICS}
