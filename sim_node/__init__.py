@@ -9,7 +9,7 @@ from sim_node.lazy import public
 if TYPE_CHECKING:
     from sim_node.frames import Frame, Orientation, Position, Velocity, convert
     from sim_node.recording import open_bag
-    from sim_node.session import Session
+    from sim_node.session import SensorMessages, Session
     from sim_node.simulation import Loop, Simulation, Snapshot, State
     from sim_node.tree import TransformTree
     from sim_node.world import World, WorldError
@@ -20,6 +20,7 @@ __all__ = [
     "Loop",
     "Orientation",
     "Position",
+    "SensorMessages",
     "Session",
     "Simulation",
     "Snapshot",
@@ -41,6 +42,7 @@ __getattr__, __dir__ = public(
         "Loop": "simulation",
         "Orientation": "frames",
         "Position": "frames",
+        "SensorMessages": "session",
         "Session": "session",
         "Simulation": "simulation",
         "Snapshot": "simulation",

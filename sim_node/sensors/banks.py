@@ -59,7 +59,7 @@ class Group:
 
 
 def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Column, ...]:
-    """Return the columns of every bank: a count, the pending measurements, and those published last."""
+    """Return the columns of every bank: a count, the pending measurements, and those published last, and when."""
     count = Column(f"{label}/count", ("measurements",), dtype=np.int64, meaning="measurements since the start")
     return (
         count,
@@ -70,11 +70,17 @@ def _queues(label: str, row: tuple[int, ...], dtype: npt.DTypeLike) -> tuple[Col
             f"{label}/last/stamp", None, dtype=np.int64, unit="ns", meaning="when the last published ones were measured"
         ),
         Column(f"{label}/last/values", None, row, dtype, meaning="values of each of them"),
+        Column(f"{label}/last/new", ("published",), dtype=np.bool_, meaning="whether the last step published them"),
     )
 
 
 def _queued(
-    count: int, held: Sequence[tuple[int, int, Array]], published: Batch, row: tuple[int, ...], dtype: npt.DTypeLike
+    count: int,
+    held: Sequence[tuple[int, int, Array]],
+    newest: Batch,
+    new: bool,
+    row: tuple[int, ...],
+    dtype: npt.DTypeLike,
 ) -> tuple[Array, ...]:
     """Return the arrays of those columns; held: step, stamp (ns) and values of each measurement not published yet."""
     return (
@@ -83,13 +89,17 @@ def _queued(
         np.array([time_ns for _, time_ns, _ in held], np.int64),
         # With the row's shape where there are none, too.
         np.array([values for _, _, values in held], dtype).reshape(len(held), *row),
-        published.stamps_ns,
-        np.asarray(published.values, dtype),
+        newest.stamps_ns,
+        np.asarray(newest.values, dtype),
+        np.array([new]),
     )
 
 
 class Bank:
-    """The sensors of a group in a run; state: the motion of their frames."""
+    """The sensors of a group in a run; state: the motion of their frames.
+
+    newest: those of their measurements that were published last; empty at the start.
+    """
 
     dropped = 0
 
@@ -124,6 +134,7 @@ class Bank:
         self._disturb = group.type.disturb(group.sensors, streams, group.rate)
         for memory in self._memories:
             memory.reset()
+        self.newest = self._nothing
         self._clear_subscriptions()
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
@@ -147,7 +158,10 @@ class Bank:
     def publish(self, step: int, *, wait: bool) -> Batch:
         """Return what is due by a step and was not published yet."""
         out = self.schedule.out(step)
-        return batch_of(self._group.kind, self._group.names, out) if out else self._nothing
+        if not out:
+            return self._nothing
+        self.newest = batch_of(self._group.kind, self._group.names, out)
+        return self.newest
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""
@@ -160,26 +174,27 @@ class Bank:
         ]
         return (*_queues(f"sensor/{label}", self._row, np.float64), *kept)
 
-    def save(self, published: Batch) -> Sequence[Array]:
-        """Return all that later measurements depend on, and those published last."""
+    def save(self, new: bool) -> Sequence[Array]:
+        """Return all that later measurements depend on, those published last, and whether the last step did."""
         count, held = self.schedule.state()
         pending = [(step, time_ns, values) for step, (time_ns, values) in held]
         parts = (self._noise(), *(memory.state() for memory in self._memories))
         return (
-            *_queued(count, pending, published, self._row, np.float64),
+            *_queued(count, pending, self.newest, new, self._row, np.float64),
             *(array for part in parts for array in part.values()),
         )
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Continue from the result of `save`; return the measurements published last."""
-        count, steps, stamps, values, last_stamps, last_values, *kept = saved
+        """Continue from the result of `save`; return what the last step published."""
+        count, steps, stamps, values, last_stamps, last_values, new, *kept = saved
         held = zip(steps.tolist(), zip(stamps.tolist(), np.array(values), strict=True), strict=True)
         self.schedule.restore((int(count[0]), tuple(held)))
         rest = iter(kept)
         for part in ([] if self._disturb is None else [self._disturb]) + self._memories:
             part.restore({name: next(rest) for name in part.state()})
         self._clear_subscriptions()
-        return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
+        self.newest = Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
+        return self.newest if new[0] else self._nothing
 
     def _noise(self) -> Mapping[str, Array]:
         return {} if self._disturb is None else self._disturb.state()
@@ -192,7 +207,7 @@ class Bank:
 class CameraBank:
     """A Bank of cameras, whose images may not be rendered yet when they are due. They are published in order.
 
-    dropped: number of images that were lost or not started.
+    dropped: number of images that were lost or not started. newest: as in Bank.
     """
 
     def __init__(self, group: Group, state: FrameState, context: SensorContext) -> None:
@@ -213,6 +228,7 @@ class CameraBank:
             group.rate, group.sensors[0].latency, self._step_ns
         )
         self._due: deque[tuple[int, Exposure]] = deque()
+        self.newest = self._nothing
         self.dropped = 0
 
     def measure(self, time_ns: int, *, wait: bool) -> None:
@@ -232,27 +248,31 @@ class CameraBank:
                 self.dropped += len(self._group.names)
             else:
                 published.append((stamp, images))
-        return batch_of(self._group.kind, self._group.names, published) if published else self._nothing
+        if not published:
+            return self._nothing
+        self.newest = batch_of(self._group.kind, self._group.names, published)
+        return self.newest
 
     def columns(self, label: str) -> tuple[Column, ...]:
         """Return the layout of the result of `save`."""
         dropped = Column(f"sensor/{label}/dropped", ("images",), dtype=np.int64, meaning="images that were dropped")
         return (*_queues(f"sensor/{label}", self._row, self._nothing.values.dtype), dropped)
 
-    def save(self, published: Batch) -> Sequence[Array]:
+    def save(self, new: bool) -> Sequence[Array]:
         """Wait for images that are being rendered; those due and not published yet remain so after a restore."""
         count, held = self.schedule.state()
         waiting = [(0, time_ns, exposure) for time_ns, exposure in self._due]
         waiting += [(step, time_ns, exposure) for step, (time_ns, exposure) in held if exposure is not None]
         done = [(step, time_ns, exposure.result()) for step, time_ns, exposure in waiting]
         kept = [(step, time_ns, images) for step, time_ns, images in done if images is not None]
-        queued = _queued(count, kept, published, self._row, self._nothing.values.dtype)
+        queued = _queued(count, kept, self.newest, new, self._row, self._nothing.values.dtype)
         return (*queued, np.array([self.dropped]))
 
     def restore(self, saved: Sequence[Array]) -> Batch:
-        """Continue from the result of `save`; return the measurements published last."""
-        count, steps, stamps, values, last_stamps, last_values, dropped = saved
+        """Continue from the result of `save`; return what the last step published."""
+        count, steps, stamps, values, last_stamps, last_values, new, dropped = saved
         held = zip(steps.tolist(), stamps.tolist(), np.array(values), strict=True)
         self.schedule.restore((int(count[0]), tuple((s, (ns, ReadyExposure(images))) for s, ns, images in held)))
         self.dropped = int(dropped[0])
-        return Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
+        self.newest = Batch(self._group.kind, self._group.names, np.array(last_stamps), np.array(last_values))
+        return self.newest if new[0] else self._nothing

@@ -32,8 +32,7 @@ class Channels:
     Attributes:
         of: Which part of the measurement's array, as a numpy index.
         within: The initial contents of the field, with the shape and, in fields of bytes (`uint8[] data`), the type
-            that
-            they have there; by default zeros of the shape of `of`.
+            that they have there; by default zeros of the shape of `of`.
         at: Which part of `within` is overwritten, as a numpy index.
     """
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy.typing as npt
 
@@ -21,6 +22,20 @@ from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.text import did_you_mean
 from sim_node.world.model import Sensor, World
 from sim_node.world.problems import Problem, WorldError, quoted
+
+
+class SensorRecord(NamedTuple):
+    """Access to one sensor of a run.
+
+    Attributes:
+        group: The sensors that measure with it.
+        row: Its place in the group.
+        bank: Holds what the group published last.
+    """
+
+    group: Group
+    row: int
+    bank: Bank | CameraBank
 
 
 def groups_of(world: World) -> tuple[Group, ...]:
@@ -185,6 +200,14 @@ class Suite:
                 return bank.subscribe(name)
         raise KeyError(f"no sensor {quoted(name)}{did_you_mean(name, self.frames)}")
 
+    def records(self) -> dict[str, SensorRecord]:
+        """Return access to the newest measurement of each sensor, by name."""
+        return {
+            name: SensorRecord(group, row, bank)
+            for bank, group in zip(self._banks, self.groups, strict=True)
+            for row, name in enumerate(group.names)
+        }
+
     def declare(self, columns: Columns) -> None:
         """Declare all that later measurements depend on besides the world and its seed, and what was published last.
 
@@ -203,7 +226,7 @@ class Suite:
     def _save(self, place: int) -> Sequence[Array]:
         bank = self._banks[place]
         with SENSORS.blaming(bank.kind):
-            return bank.save(self.published.batches[place])
+            return bank.save(bool(len(self.published.batches[place].stamps_ns)))
 
     def _restore(self, place: int, saved: Sequence[Array]) -> None:
         bank, batches = self._banks[place], list(self.published.batches)

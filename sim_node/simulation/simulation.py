@@ -23,6 +23,7 @@ from sim_node.sensors.truth import DOWN, FrameState
 from sim_node.simulation.co_simulators import CoSimulator, CoSimulators
 from sim_node.simulation.frames import declare_frames, refuse_sensor
 from sim_node.simulation.history import History
+from sim_node.simulation.sensor_handles import SensorHandle
 from sim_node.simulation.snapshot import NO_COLUMNS, Snapshot
 from sim_node.simulation.state import State
 from sim_node.simulation.truth import Truth
@@ -47,6 +48,7 @@ class Simulation:
         columns: The state of the run, as named arrays.
         engines: The engines that move frames, by name.
         bodies, joints, vehicles: Handles by name, to read and set values between two steps.
+        sensors: Handles by name, to read the newest measurements.
         seed: Seed of all random numbers.
         steps: Steps since the start.
         remainder_ns: Time requested from `run` beyond whole steps, less than a step.
@@ -80,6 +82,7 @@ class Simulation:
         self._suite = Suite(world if sensors else replace(world, sensors=()), environment, gravity)
         self._environment, self._gravity = environment, gravity
         self._co_simulators = CoSimulators(world.time.step_ns)
+        self.sensors: Mapping[str, SensorHandle] = Handles("sensor", self._suite.records(), SensorHandle)
         self._truth = self._truth_of(self._suite.frames, self._suite.state)
         if self._truth.unknown:
             refuse_sensor(self._suite.frames[self._truth.unknown[0]], self.frames, self.columns)

@@ -1,0 +1,74 @@
+"""Messages of a run's sensors in Python, without a graph: those that their topics would carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from sim_node.recording.bag import BagTopic
+from sim_node.recording.decoding import Decoder
+from sim_node.recording.definitions import UnknownType, definition_of
+from sim_node.simulation import Simulation
+from sim_node.wire.sensor_topics import Write, writers_of
+
+
+class SensorMessages(Mapping[str, Mapping[str, Any]]):
+    """The newest messages of a run's sensors: a mapping from names to messages by topic, which is often only one.
+
+    Messages have the fields of their ROS type, as those of `open_bag` have. Before a sensor's first measurement it has
+    no messages.
+
+    Args:
+        simulation: The run.
+        prefix: Prefix of the topics and frames, as the node's parameter `frame_prefix`.
+    """
+
+    def __init__(self, simulation: Simulation, prefix: str = "") -> None:
+        self._simulation, self._prefix = simulation, prefix
+        self._topics: dict[str, list[_Written]] = {}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        """Return the newest messages of a sensor by topic.
+
+        Args:
+            name: The sensor's name.
+
+        Returns:
+            The messages.
+
+        Raises:
+            KeyError: There is no such sensor; the message names the nearest.
+            BagError: The definition of a message's type is not known.
+        """
+        handle = self._simulation.sensors[name]
+        stamp_ns, values = handle.stamp_ns, handle.values
+        if stamp_ns is None or values is None:
+            return {}
+        if name not in self._topics:
+            found = writers_of(handle.type, self._prefix + name, handle.sensor, self._simulation.world.fixed_frame)
+            self._topics[name] = [
+                _Written(topic.name, write, _decoder(topic.name, topic.type)) for topic, write in found
+            ]
+        return {each.topic: each.decode(each.write(stamp_ns, values)) for each in self._topics[name]}
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the sensors."""
+        return iter(self._simulation.sensors)
+
+    def __len__(self) -> int:
+        """Return the number of sensors."""
+        return len(self._simulation.sensors)
+
+
+class _Written(NamedTuple):
+    topic: str
+    write: Write
+    decode: Callable[[bytes], Any]
+
+
+def _decoder(topic: str, type: str) -> Decoder:
+    try:
+        known = definition_of(type)
+    except UnknownType:
+        return Decoder(BagTopic(topic, type, 0))
+    return Decoder(BagTopic(topic, type, 0, definition=known.text, type_hash=known.type_hash))

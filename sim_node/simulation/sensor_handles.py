@@ -1,0 +1,55 @@
+"""Handles of sensors: the newest measurement of each, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.typing as npt
+
+from sim_node.physics.handles import Handle
+from sim_node.sensors import SensorType
+from sim_node.sensors.suite import SensorRecord
+
+
+class SensorHandle(Handle[SensorRecord]):
+    """Handle of a sensor of a run: its newest measurement, as of the end of the last step.
+
+    A measurement is new from its publication on, which is after its latency. A reset forgets it; a restore brings back
+    the one that was the newest.
+
+    Attributes:
+        name: The sensor's name, which is also its frame's.
+    """
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """Its type, as in world files."""
+        return self._present.group.kind
+
+    @property
+    def sensor(self) -> SensorType:
+        """Its parameters."""
+        return self._present.group.sensors[self._present.row]
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Names of the numbers of a measurement, or of each of its points or pixels."""
+        return self._present.group.type.channels
+
+    @property
+    def stamp_ns(self) -> int | None:
+        """When it was measured, ns of simulation time; None before the first."""
+        newest = self._present.bank.newest
+        return int(newest.stamps_ns[-1]) if len(newest.stamps_ns) else None
+
+    @property
+    def values(self) -> npt.NDArray[Any] | None:
+        """The values, in the shape, units and axes of its type; None before the first. They cannot be written."""
+        newest = self._present.bank.newest
+        if not len(newest.stamps_ns):
+            return None
+        values: npt.NDArray[Any] = newest.values[-1, self._present.row]
+        values.flags.writeable = False
+        return values
