@@ -14,6 +14,7 @@ from sim_node.nodes.command_subscriptions import CommandSubscriptions
 from sim_node.simulation import Loop
 from sim_node.simulation.commander import Commander, CommandRefused
 from sim_node.text import shown
+from sim_node.wire.sensor_topics import topic_of
 from sim_node.wire.topic import SENSOR_DATA, Qos
 
 WRENCH = "wrench"
@@ -45,16 +46,16 @@ class CommandTopics:
         self.topics = subscriptions.topics
         for body in world.body_commands:
             act = self._wrench_on(body.body)
-            subscriptions.subscribe(WrenchStamped, f"{prefix}{body.body}/{WRENCH}", act, ONE_BY_ONE)
+            subscriptions.subscribe(WrenchStamped, topic_of(prefix + body.body, WRENCH), act, ONE_BY_ONE)
         for vehicle in world.vehicle_commands:
             name = vehicle.vehicle
             if "rotor_speeds" in vehicle.accept:
                 act = self._speeds_of(name)
-                subscriptions.subscribe(Float64MultiArray, f"{prefix}{name}/{ROTOR_SPEEDS}", act, STREAM)
+                subscriptions.subscribe(Float64MultiArray, topic_of(prefix + name, ROTOR_SPEEDS), act, STREAM)
             if "attitude" in vehicle.accept:
                 act = self._attitude_of(name)
-                subscriptions.subscribe(PoseStamped, f"{prefix}{name}/{ATTITUDE}", act, STREAM)
-                subscriptions.subscribe(Float64, f"{prefix}{name}/{THRUST}", self._thrust_of(name), STREAM)
+                subscriptions.subscribe(PoseStamped, topic_of(prefix + name, ATTITUDE), act, STREAM)
+                subscriptions.subscribe(Float64, topic_of(prefix + name, THRUST), self._thrust_of(name), STREAM)
 
     def _frame(self, message: Any) -> str:
         """Return the name in the world of a message's frame."""

@@ -162,6 +162,9 @@ class FollowJointTrajectoryServer:
 def _following(message: Any, commander: JointCommander, group: JointCommands, goal: Any = None) -> Following:
     """Return the trajectory of a message, with the tolerances of a goal if there is one. Raises JointCommandRefused."""
     names = tuple(message.joint_names)
+    for index, each in enumerate(message.points):
+        if len(each.effort):
+            raise JointCommandRefused(f"point {index} has efforts; allowed: positions, velocities, accelerations")
     points = [
         Point(nanoseconds(each.time_from_start) * 1e-9, each.positions, each.velocities, each.accelerations)
         for each in message.points
@@ -172,8 +175,19 @@ def _following(message: Any, commander: JointCommander, group: JointCommands, go
         raise JointCommandRefused("it ends in the past", Code.OLD_HEADER_TIMESTAMP)
     tolerances = Tolerances.of(group, len(names))
     if goal is not None:
+        # Fields of later versions of the action.
+        for field in ("multi_dof_trajectory.points", "component_path_tolerance", "component_goal_tolerance"):
+            if _given(goal, field):
+                raise JointCommandRefused(f"{field.partition('.')[0]} is not supported; a goal has joints only")
         tolerances = _tolerances(goal, names, tolerances)
     return Following(names, trajectory, tolerances, start_ns or None)
+
+
+def _given(goal: Any, field: str) -> bool:
+    """Return whether a goal has a field, and something in it."""
+    for name in field.split("."):
+        goal = getattr(goal, name, ())
+    return len(goal) > 0
 
 
 def _tolerances(goal: Any, names: tuple[str, ...], default: Tolerances) -> Tolerances:
@@ -184,10 +198,14 @@ def _tolerances(goal: Any, names: tuple[str, ...], default: Tolerances) -> Toler
         for each in given:
             if each.name not in names:
                 raise JointCommandRefused(f"a tolerance of {quoted(each.name)}, which is not in the trajectory")
-            if not math.isfinite(each.position):
+            if not (math.isfinite(each.position) and math.isfinite(each.velocity)):
                 raise JointCommandRefused(f"the tolerance of {quoted(each.name)} is not finite")
-            if each.position:
-                limits[names.index(each.name)] = each.position if each.position > 0.0 else math.inf
+            if not each.acceleration <= 0.0:
+                message = f"a tolerance of the acceleration of {quoted(each.name)}; allowed: position, velocity"
+                raise JointCommandRefused(message)
+            for rate, limit in enumerate((each.position, each.velocity)):
+                if limit:
+                    limits[rate, names.index(each.name)] = limit if limit > 0.0 else math.inf
         found.append(limits)
     goal_time = nanoseconds(goal.goal_time_tolerance) * 1e-9
     goal_time = default.goal_time if goal_time == 0.0 else goal_time if goal_time > 0.0 else math.inf

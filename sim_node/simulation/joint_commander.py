@@ -39,8 +39,8 @@ class Tolerances:
     """How exactly joints follow a trajectory.
 
     Attributes:
-        path: Largest error of each joint's position on the way (J,), m or rad; infinite for any.
-        goal: Largest error at the end (J,), m or rad; infinite for any.
+        path: Largest errors of positions (m or rad) and velocities (m/s or rad/s) on the way (2, J); infinite for any.
+        goal: Likewise at the end (2, J).
         goal_time: Time after the end by which the goal must be reached, s; infinite for any.
     """
 
@@ -51,7 +51,8 @@ class Tolerances:
     @classmethod
     def of(cls, group: JointCommands, count: int) -> Tolerances:
         """Return those of a group, for a number of joints."""
-        path, goal = (np.full(count, value or math.inf) for value in (group.path_tolerance, group.goal_tolerance))
+        path, goal = np.full((2, 2, count), math.inf)
+        path[0], goal[0] = group.path_tolerance or math.inf, group.goal_tolerance or math.inf
         return cls(path, goal, group.goal_time or math.inf)
 
 
@@ -217,7 +218,7 @@ class JointCommander:
         time, trajectory, limits = (now_ns - following.start_ns) * 1e-9, following.trajectory, following.tolerances
         wanted, actual = trajectory.at(time), self._states(following.joints)
         following.progress(time, np.array([*wanted, *actual]))
-        errors = np.abs(wanted[0] - actual[0])
+        errors = np.abs(np.subtract(wanted, actual))
         if time < trajectory.end - 0.5e-9:
             if (errors > limits.path).any():
                 self._abort(following, Outcome(Code.PATH_TOLERANCE_VIOLATED, _worst(following, errors, limits.path)))
@@ -256,5 +257,9 @@ class JointCommander:
 
 
 def _worst(following: Following, errors: FloatArray, limits: FloatArray) -> str:
-    index = int(np.argmax(errors - limits))
-    return f"{quoted(following.joints[index])} is {errors[index]:.4g} off; allowed: {limits[index]:.4g}"
+    """Return the error (2, J) that is the most beyond its limit."""
+    rate, joint = divmod(int(np.argmax(errors - limits)), len(following.joints))
+    what = "the velocity of " if rate else ""
+    return (
+        f"{what}{quoted(following.joints[joint])} is {errors[rate, joint]:.4g} off; allowed: {limits[rate, joint]:.4g}"
+    )

@@ -19,7 +19,7 @@ class BodyCommands:
     """A body on which wrenches act that come on a topic.
 
     Attributes:
-        body: The name of the body.
+        body: The name of the body, or of a model's link.
         duration: How long a wrench acts, unless another one comes (s of simulated time); 0 for ever.
         place: Where the file names the body.
     """
@@ -49,6 +49,7 @@ class VehicleCommands:
 def body_command_problems(world: World) -> Iterator[Problem]:
     """Yield every problem of a world's commanded bodies."""
     known = {body.name for body in world.bodies}
+    known.update(model.full_name(link.name) for model in world.models for link in model.links if link.is_body)
     seen: set[str] = set()
     for index, commands in enumerate(world.parts.get("body_commands", ())):
         name, key = commands.body, commands.place.key or f"body_commands[{index}].body"

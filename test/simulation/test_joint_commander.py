@@ -101,11 +101,15 @@ POINTS = [Point(0.4, [0.3], [0.5]), Point(1.0, [-0.2], [-0.1]), Point(1.5, [0.1]
 
 
 def follow(
-    commander: JointCommander, path: float = math.inf, goal: float = 1e-3, points: list[Point] = POINTS
+    commander: JointCommander,
+    path: float = math.inf,
+    goal: float = 1e-3,
+    points: list[Point] = POINTS,
+    speed: float = math.inf,
 ) -> list[Outcome]:
     outcomes: list[Outcome] = []
     trajectory = trajectory_of(commander.groups["arm"], ["arm/a"], points)
-    limits = Tolerances(np.array([path]), np.array([goal]), 0.5)
+    limits = Tolerances(np.array([[path], [speed]]), np.array([[goal], [math.inf]]), 0.5)
     commander.follow(Following(("arm/a",), trajectory, limits, ended=outcomes.append))
     return outcomes
 
@@ -138,6 +142,21 @@ def test_a_joint_that_cannot_follow_ends_its_trajectory_where_it_is() -> None:
     held = simulation.joints["arm/a"].targets
     assert held["velocity"] == 0.0
     assert simulation.joints["arm/a"].position == pytest.approx([held["position"]], abs=1e-6)
+
+
+def test_velocities_have_tolerances_of_their_own() -> None:
+    """A push of 100 N on 1 kg changes the velocity by 0.2 m/s in the first step, before the servos act."""
+    for limit, violated in ((0.05, True), (0.5, False)):
+        simulation, commander = run(JointCommands("arm"))
+        outcomes = follow(commander, path=1e-2, speed=limit)
+        simulation.step(100)
+        assert not outcomes
+        simulation.joints["arm/a"].effort = 100.0
+        simulation.step(10)
+        assert [each.code for each in outcomes] == [Code.PATH_TOLERANCE_VIOLATED] * violated
+        if violated:
+            assert outcomes[0].message.startswith("the velocity of 'arm/a' is ")
+            assert outcomes[0].message.endswith("off; allowed: 0.05")
 
 
 def test_a_goal_that_is_not_reached_in_time_is_an_error() -> None:

@@ -26,7 +26,7 @@ fixed_frame: map
 time: {step: 0.004}
 physics: {integrator: euler, timestep: 0.001, gravity: [0, 0, GRAVITY]}
 bodies:
-  - {name: box, joint: free, pose: {position: [5, 0, 0]}, inertial: {mass: 2, inertia: [0.1, 0.1, 0.1]}}
+  - {name: Box-1, joint: free, pose: {position: [5, 0, 0]}, inertial: {mass: 2, inertia: [0.1, 0.1, 0.1]}}
   - {name: quad, joint: free, pose: {position: [0, 0, 50]}, inertial: {mass: 2, inertia: [0.02, 0.02, 0.04]}}
 vehicles:
   - name: drone
@@ -37,7 +37,7 @@ vehicles:
       - {position: [-0.2, 0.2, 0], spin: ccw}
       - {position: [0.2, 0.2, 0], spin: cw}
       - {position: [-0.2, -0.2, 0], spin: cw}
-body_commands: [{body: box, duration: 0.25}]
+body_commands: [{body: Box-1, duration: 0.25}]
 vehicle_commands: [{vehicle: drone, timeout: 0}]
 """
 
@@ -100,15 +100,15 @@ def publisher(graph: Listener, run: Program, kind: Any, topic: str) -> Any:
 def test_a_wrench_gives_its_impulse(graph: Listener, tmp_path: Path) -> None:
     """3 N for 0.25 s on 2 kg: 0.375 m/s, whenever the message arrives."""
     with running(tmp_path, 0.0) as run:
-        motion = Motion(graph, "box")
-        wrenches = publisher(graph, run, WrenchStamped, "/box/wrench")
+        motion = Motion(graph, "Box-1")
+        wrenches = publisher(graph, run, WrenchStamped, "/box_1/wrench")
         for frame, force in (("nowhere", 3.0), ("map", math.nan)):
             refused = WrenchStamped()
             refused.header.frame_id, refused.wrench.force.x = frame, force
             wrenches.publish(refused)
             run.wait_for("a command is refused")
         wrench = WrenchStamped()
-        wrench.header.frame_id, wrench.wrench.force.x = "box", 3.0
+        wrench.header.frame_id, wrench.wrench.force.x = "Box-1", 3.0
         wrenches.publish(wrench)
         graph.spin_until(lambda: motion.rows and motion.rows[-1][1] > 5.1, "the box to move")
         motion.wait_for(0.5)
