@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -196,10 +197,15 @@ def test_the_action_follows_cancels_and_reports_what_went_wrong(tmp_path: Path) 
             atol=1e-15,
         )
 
-        strict = action.Goal(trajectory=trajectory(), path_tolerance=[tolerance(name="arm/shoulder", position=1e-9)])
-        ended = result_of(send(strict))
-        assert ended.status == GoalStatus.STATUS_ABORTED
-        assert ended.result.error_code == action.Result.PATH_TOLERANCE_VIOLATED
+        for limits, what in (
+            ({"position": 1e-9}, "'arm/shoulder' is"),
+            ({"velocity": 1e-9}, "the velocity of"),
+        ):
+            strict = action.Goal(trajectory=trajectory(), path_tolerance=[tolerance(name="arm/shoulder", **limits)])
+            ended = result_of(send(strict))
+            assert ended.status == GoalStatus.STATUS_ABORTED
+            assert ended.result.error_code == action.Result.PATH_TOLERANCE_VIOLATED
+            assert ended.result.error_string.startswith(what)
 
         running = send(action.Goal(trajectory=trajectory(arm.now() + 30.0)))
         cancelled = running.cancel_goal_async()
@@ -208,6 +214,13 @@ def test_the_action_follows_cancels_and_reports_what_went_wrong(tmp_path: Path) 
 
         assert not send(action.Goal(trajectory=trajectory(joint="arm/elbow"))).accepted
         arm.node.wait_for("INVALID_JOINTS")
+
+        pushed, two = action.Goal(trajectory=trajectory()), action.Goal(trajectory=trajectory())
+        pushed.trajectory.points[1].effort = [1.0]
+        two.component_path_tolerance.append(importlib.import_module("control_msgs.msg").JointComponentTolerance())
+        jerky = action.Goal(trajectory=trajectory(), goal_tolerance=[tolerance(name="arm/shoulder", acceleration=1.0)])
+        for goal in (jerky, pushed, two):
+            assert not send(goal).accepted
 
 
 def test_the_script_of_the_docs_balances_the_pole(tmp_path: Path) -> None:
