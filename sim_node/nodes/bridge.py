@@ -22,9 +22,10 @@ from sim_node.autopilot.topics import TOPICS, Deviations, Topic
 from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
+from sim_node.nodes.late_publishers import LatePublishers
 from sim_node.nodes.parameters import SPECS as SIMULATION
 from sim_node.nodes.parameters import declare, refuse_unknown
-from sim_node.nodes.publishers import Publishers, load_type_support, message_class
+from sim_node.nodes.publishers import load_type_support, message_class
 from sim_node.nodes.recording import recorder_of
 from sim_node.nodes.spin import LoopNode
 from sim_node.nodes.vehicle_commands import SERVICE_TYPES, VehicleCommands, VehicleMissions
@@ -93,7 +94,7 @@ class BridgeNode(LoopNode):
         load_type_support(SERVICE_TYPES)
         # The first line that rclpy logs looks up the files of all modules, for 0.4 s. inspect keeps them.
         inspect.getmodule(inspect.currentframe())
-        graph = Publishers(self)
+        graph = LatePublishers(self)
         recorder = recorder_of(self, values) if values["record"] else None
         self._outlet: Outlet = graph if recorder is None else Tee(graph, recorder)
         if recorder is not None:
@@ -102,7 +103,8 @@ class BridgeNode(LoopNode):
         self._tf_parent = values["tf_parent"]
         self._topics: dict[int, VehiclePublishers] = {}
         self._tf: dict[int, VehicleTf] = {}
-        # Services and subscriptions are created in the executor's thread, which may be waiting on the others.
+        # Services and subscriptions are created in the executor's thread, which may be waiting on the others; so are
+        # publishers, for the loop must not be silent meanwhile.
         self._new: deque[Vehicle] = deque()
         self._new_guard = self.create_guard_condition(self._serve_new)
         self._setpoints: list[VehicleSetpoints] = []
@@ -114,7 +116,7 @@ class BridgeNode(LoopNode):
     # Called by the bridge, in its own thread
 
     def vehicle_found(self, vehicle: Vehicle) -> None:
-        """Create topics and frames of a vehicle at once, and its services in the executor's thread.
+        """Order topics and frames of a vehicle, and its services, which the executor's thread creates.
 
         Args:
             vehicle: The vehicle.

@@ -314,6 +314,13 @@ def test_a_covariance_that_is_not_known_is_zeros() -> None:
     assert not got.pose.covariance.any()
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_infinite_variance_is_not_known_and_the_others_are() -> None:
+    got = Heard(PX4).give(odometry(1, 1, (0.0, 0.0, 0.0), (math.inf, 4.0, 9.0)))["odometry/in"][0]
+    assert np.diag(got.pose.covariance.reshape(6, 6))[:3] == pytest.approx([4.0, 0.0, 9.0])
+    assert np.isfinite(got.twist.covariance).all()
+
+
 def gps(**what: int) -> Any:
     fields = {"time_usec": 1_000_000, "fix_type": 3, "lat": 473977420, "lon": 85455940, "alt": 488_000, "eph": 121,
               "epv": 200, "vel": 500, "cog": 9000, "satellites_visible": 10}  # fmt: skip

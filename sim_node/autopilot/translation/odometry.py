@@ -67,11 +67,15 @@ def odometry(fields: Any, vehicle: Telemetry) -> None:
 
 
 def _covariance(upper: tuple[float, ...]) -> FloatArray:
-    """Return the 6x6 of MAVLink's row-major upper triangle. NaN in the first entry means that everything is unknown."""
+    """Return the 6x6 of MAVLink's row-major upper triangle, with NaN for what is unknown.
+
+    NaN in the first entry means that everything is; an infinite variance says as little.
+    """
     matrix = np.full((6, 6), np.nan)
     if not math.isnan(upper[0]):
-        matrix[_UPPER] = upper
-        matrix.T[_UPPER] = upper
+        known = np.where(np.isfinite(upper), upper, np.nan)
+        matrix[_UPPER] = known
+        matrix.T[_UPPER] = known
     return matrix
 
 

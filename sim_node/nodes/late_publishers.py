@@ -1,0 +1,71 @@
+"""Publishers for a loop that must not wait until they are created, which takes milliseconds each."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from rclpy.node import Node
+
+from sim_node.nodes.publishers import Publishers
+from sim_node.wire.topic import Send, Topic
+
+
+class LatePublishers:
+    """Creates publishers in the executor's thread. What is sent before is published then, in order.
+
+    Args:
+        node: Whose topics they are.
+    """
+
+    def __init__(self, node: Node) -> None:
+        self._publishers = Publishers(node)
+        self._wanted: deque[_Late] = deque()
+        self._guard = node.create_guard_condition(self._create)
+
+    def advertise(self, topic: Topic) -> Send:
+        """Order a publisher. May be called from any thread.
+
+        Args:
+            topic: The topic, of a type that is installed.
+
+        Returns:
+            Sends one message: its time (ns) and its CDR.
+        """
+        late = _Late(topic)
+        self._wanted.append(late)
+        self._guard.trigger()
+        return late.send
+
+    def _create(self) -> None:
+        if not self._wanted:
+            return
+        late = self._wanted.popleft()
+        late.open(self._publishers.advertise(late.topic))
+        # One at a time, so that the executor does other things in between.
+        self._guard.trigger()
+
+
+class _Late:
+    """Holds messages until there is a publisher."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self._held: list[tuple[int, bytes]] = []
+        self._publish: Send | None = None
+        self._lock = threading.Lock()
+
+    def send(self, time_ns: int, data: bytes) -> None:
+        if self._publish is None:
+            with self._lock:
+                if self._publish is None:
+                    self._held.append((time_ns, data))
+                    return
+        self._publish(time_ns, data)
+
+    def open(self, publish: Send) -> None:
+        with self._lock:
+            for message in self._held:
+                publish(*message)
+            self._held.clear()
+            self._publish = publish
