@@ -15,7 +15,7 @@ unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 # takes to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run setup test test-ros test-peers test-times lint types imports bench stress pictures doctor lock changelog clean always
+.PHONY: run setup test test-ros test-peers test-times lint types imports kernels bench stress pictures doctor lock changelog clean always
 
 run: .venv/.ready
 	@exec $(BIN)/sim_node run $(if $(WORLD),"$(WORLD)") $(ARGS)
@@ -26,7 +26,7 @@ doctor: .venv/.ready
 	@exec $(BIN)/sim_node doctor
 
 test: .venv/.ready-for-tests
-	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target lint types imports kernels
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 # What needs upstream launch, launch_ros, ros2cli and tf2_ros: of a sourced ROS 2, or of the colcon workspace PEERS.
@@ -54,6 +54,9 @@ types: .venv/.ready-for-tests
 
 imports: .venv/.ready-for-tests
 	$(BIN)/lint-imports
+
+kernels: .venv/.ready-for-tests
+	$(BIN)/python tools/compile_kernels.py
 
 bench: .venv/.ready-for-tests
 	$(BIN)/python -m bench $(ARGS)

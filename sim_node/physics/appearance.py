@@ -11,8 +11,8 @@ from sim_node.physics.scene import HORIZON, SKY, ZENITH, set_headlight
 # Brightness of the headlight, which is at the camera, and of the sun.
 _AMBIENT, _HEADLIGHT, _SUN = [0.45] * 3, [0.25] * 3, [0.55, 0.54, 0.5]
 _GROUND = [0.62, 0.63, 0.62], [0.53, 0.55, 0.55]
-# A check of the ground, m; MuJoCo repeats a texture of two by two.
-_CHECK = 1.0
+# A check of the ground, m. The texture has two by two, and MuJoCo repeats it every 2 / texrepeat metres.
+_CHECK = 2.0
 _PLAIN = [0.5, 0.5, 0.5, 1.0]
 
 
@@ -57,7 +57,7 @@ def dressed(spec: mujoco.MjSpec, size: tuple[int, int]) -> mujoco.MjSpec:
             width=256,
             height=256,
         )
-        material = spec.add_material(name="sim_node/ground", texuniform=True, texrepeat=[0.5 / _CHECK] * 2)
+        material = spec.add_material(name="sim_node/ground", texuniform=True, texrepeat=[1.0 / _CHECK] * 2)
         material.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "sim_node/ground"
         for geom in grounds:
             geom.material = "sim_node/ground"

@@ -118,6 +118,16 @@ def test_a_texture_lies_on_the_ground_with_its_top_to_the_north(quarters: Path) 
     assert quarter_colours(beyond, 40) == [0, 0, 2], "the next image begins at 2 m with its left half"
 
 
+def test_the_default_ground_has_checks_of_two_metres() -> None:
+    """Seen from 10 m with 60 degrees, a picture is 20 tan(30 degrees) m wide."""
+    rows = picture(World("w", ground=Ground()), camera="0,-0.01,10@0,0,0,60", frames=()).mean(axis=2)
+    edges = np.flatnonzero(np.abs(np.diff(rows[SIZE[1] // 4])) > 3.0)
+    edges = edges[np.diff(edges, prepend=-9) > 2]
+    expected = 2.0 / (20.0 * np.tan(np.pi / 6)) * SIZE[0]
+    np.testing.assert_allclose(np.diff(edges), expected, atol=2.0)
+    assert len(edges) >= 4
+
+
 def test_a_texture_lies_on_a_heightmap_with_its_top_to_the_north(quarters: Path) -> None:
     hills = Heightmap(np.array([4.0, 4.0]), np.zeros((5, 5)))
     ground = Ground(heightmap=hills, material=Material(quarters, texture_size=4.0))
