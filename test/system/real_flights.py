@@ -23,6 +23,7 @@ from pymavlink.dialects.v20 import ardupilotmega as mavlink
 from waiting import until
 
 from sim_node.autopilot.vehicle_co_simulator import attach_autopilots
+from sim_node.frames.altitudes import coarse_geoid_undulation
 from sim_node.simulation import Simulation
 from sim_node.world import load
 
@@ -32,6 +33,8 @@ _E2, _A = 6.69437999014e-3, 6378137.0
 _W = math.sqrt(1.0 - _E2 * math.sin(math.radians(LATITUDE)) ** 2)
 NORTH = math.radians(1.0) * (_A * (1.0 - _E2) / _W**3 + ALTITUDE)
 EAST = math.radians(1.0) * (_A / _W + ALTITUDE) * math.cos(math.radians(LATITUDE))
+# Of the geoid above the ellipsoid there, as the simulated GPS has it.
+GEOID = float(coarse_geoid_undulation(LATITUDE, LONGITUDE))
 # Height (m) of base_link above the ground that it stands on.
 STANDS = 0.13
 WORLD = """
@@ -307,8 +310,8 @@ class Flight:
             self._acknowledged.append((message.command, message.result))
         elif kind == "STATUSTEXT":
             self._note_text(message)
-        elif kind == "LOCAL_POSITION_NED":
-            self._note_estimate()
+        elif kind == "GLOBAL_POSITION_INT":
+            self._note_estimate(message)
 
     def _note_text(self, message: Any) -> None:
         """A text of 50 characters is a chunk, and another one follows."""
@@ -318,12 +321,18 @@ class Flight:
         else:
             self.texts.append(Text(self.time, message.severity, text.strip()))
 
-    def _note_estimate(self) -> None:
-        if self.estimates and self.time - self.estimates[-1].time < 0.09:
+    def _note_estimate(self, believed: Any) -> None:
+        """On Earth: the origin of PX4's local positions is off by what its GPS was off by when it was set."""
+        if "LOCAL_POSITION_NED" not in self.latest or (self.estimates and self.time - self.estimates[-1].time < 0.09):
             return
+        estimate = self.estimate
+        if self.kind is PX4:
+            up = believed.alt * 1e-3 + GEOID - ALTITUDE - STANDS
+            east, north = (believed.lon * 1e-7 - LONGITUDE) * EAST, (believed.lat * 1e-7 - LATITUDE) * NORTH
+            estimate = np.array([east, north, up])
         stated = self.latest.get("ESTIMATOR_STATUS")
         deviations = (math.nan, math.nan) if stated is None else (stated.pos_horiz_accuracy, stated.pos_vert_accuracy)
-        self.estimates.append(Estimate(self.time, self.estimate - self.place, *deviations))
+        self.estimates.append(Estimate(self.time, estimate - self.place, *deviations))
 
 
 def degrees(east: float, north: float) -> tuple[float, float]:
