@@ -33,10 +33,10 @@ _E2, _A = 6.69437999014e-3, 6378137.0
 _W = math.sqrt(1.0 - _E2 * math.sin(math.radians(LATITUDE)) ** 2)
 NORTH = math.radians(1.0) * (_A * (1.0 - _E2) / _W**3 + ALTITUDE)
 EAST = math.radians(1.0) * (_A / _W + ALTITUDE) * math.cos(math.radians(LATITUDE))
-# Of the geoid above the ellipsoid there, as the simulated GPS has it.
-GEOID = float(coarse_geoid_undulation(LATITUDE, LONGITUDE))
 # Height (m) of base_link above the ground that it stands on.
 STANDS = 0.13
+# Its altitude above the sea there, as the simulated GPS has it.
+ABOVE_SEA = ALTITUDE + STANDS - float(coarse_geoid_undulation(LATITUDE, LONGITUDE))
 WORLD = """
 origin: {{latitude: {latitude}, longitude: {longitude}, altitude: {altitude}}}
 time: {{step: {step}}}
@@ -179,7 +179,11 @@ class Flight:
 
     @property
     def estimate(self) -> np.ndarray:
-        """The same, as it believes."""
+        """The same, as it believes. The origin of PX4's local positions is off by its GPS' error when it was set."""
+        if self.kind is PX4:
+            on_earth = self.latest["GLOBAL_POSITION_INT"]
+            east, north = (on_earth.lon * 1e-7 - LONGITUDE) * EAST, (on_earth.lat * 1e-7 - LATITUDE) * NORTH
+            return np.array([east, north, on_earth.alt * 1e-3 - ABOVE_SEA])
         local = self.latest["LOCAL_POSITION_NED"]
         return np.array([local.y, local.x, -local.z])
 
@@ -242,7 +246,7 @@ class Flight:
         # Above home; PX4 takes it above sea level only.
         frame, height = mavlink.MAV_FRAME_GLOBAL_RELATIVE_ALT, up
         if self.kind is PX4:
-            frame, height = mavlink.MAV_FRAME_GLOBAL, self.latest["HOME_POSITION"].altitude * 1e-3 + up
+            frame, height = mavlink.MAV_FRAME_GLOBAL, ABOVE_SEA + up
         self._link.mav.command_int_send(
             self._system, 1, frame, mavlink.MAV_CMD_DO_REPOSITION, 0, 0, -1.0, 1.0, 0.0, math.nan,
             round(latitude * 1e7), round(longitude * 1e7), height,
@@ -311,7 +315,7 @@ class Flight:
         elif kind == "STATUSTEXT":
             self._note_text(message)
         elif kind == "GLOBAL_POSITION_INT":
-            self._note_estimate(message)
+            self._note_estimate()
 
     def _note_text(self, message: Any) -> None:
         """A text of 50 characters is a chunk, and another one follows."""
@@ -321,18 +325,12 @@ class Flight:
         else:
             self.texts.append(Text(self.time, message.severity, text.strip()))
 
-    def _note_estimate(self, believed: Any) -> None:
-        """On Earth: the origin of PX4's local positions is off by what its GPS was off by when it was set."""
+    def _note_estimate(self) -> None:
         if "LOCAL_POSITION_NED" not in self.latest or (self.estimates and self.time - self.estimates[-1].time < 0.09):
             return
-        estimate = self.estimate
-        if self.kind is PX4:
-            up = believed.alt * 1e-3 + GEOID - ALTITUDE - STANDS
-            east, north = (believed.lon * 1e-7 - LONGITUDE) * EAST, (believed.lat * 1e-7 - LATITUDE) * NORTH
-            estimate = np.array([east, north, up])
         stated = self.latest.get("ESTIMATOR_STATUS")
         deviations = (math.nan, math.nan) if stated is None else (stated.pos_horiz_accuracy, stated.pos_vert_accuracy)
-        self.estimates.append(Estimate(self.time, estimate - self.place, *deviations))
+        self.estimates.append(Estimate(self.time, self.estimate - self.place, *deviations))
 
 
 def degrees(east: float, north: float) -> tuple[float, float]:
