@@ -226,7 +226,7 @@ def test_a_choice_of_opengl_that_does_not_work_is_one_error(
 @pytest.mark.usefixtures("_gl")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_no_half_written_film(world: str, tmp_path: Path, number: signal.Signals) -> None:
-    asked = ["render", world, *EYE, "--duration", "600", "--video", str(tmp_path / "film.mp4")]
+    asked = ["render", world, *EYE, "--duration", "60", "--video", str(tmp_path / "film.mp4")]
     process = subprocess.Popen([sys.executable, "-m", "sim_node.cli.main", *asked], stderr=subprocess.PIPE)
     stderr = process.stderr
     assert stderr is not None

@@ -22,7 +22,7 @@ from waiting import PATIENCE, until, until_ended
 # Seeded, so that a failure can be looked at again. From the first line of the command on, while it imports, until well
 # into the run.
 MOMENTS = random.Random(7)
-CASES = [(number, MOMENTS.uniform(0.0, 2.25)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(4)]
+CASES = [(number, MOMENTS.uniform(0.0, 2.25)) for number in (signal.SIGINT, signal.SIGTERM) for _ in range(3)]
 
 
 @pytest.mark.usefixtures("ros_domain")
