@@ -16,6 +16,7 @@ from sim_node.physics import RigidBodyEngine
 from sim_node.simulation import Simulation
 from sim_node.world import Body, Geometry, Physics, TimeGrid, World, WorldError
 from sim_node.world.layers import MAX_BITS, CollisionFilter, TooManyLayers, masks_of
+from sim_node.world.load import loads
 from sim_node.world.surfaces import Surface, bounce, damping_ratio, largest_timestep, penetration
 
 MS = 1_000_000
@@ -251,6 +252,36 @@ def test_a_tumbling_box_gains_no_energy() -> None:
 
 
 # Layers
+
+
+POCKET_DOOR = """
+world: pocket_door
+ground: {}
+bodies:
+  - {name: wall, geometry: [{box: [2, 0.2, 2], pose: {position: [1.5, 0, 1]}, layer: building, touches: [robots]}]}
+  - name: door
+    joint: {type: px, limits: [0, 1]}
+    pose: {position: [0, 0, 1]}
+    geometry: [{box: [1, 0.05, 1.9], mass: 20, layer: doors, touches: [robots]}]
+  - name: robot
+    joint: {type: free, q: [-0.6, 0, 0.2, 0, 0, 0, 1], qd: [3, 0, 0, 0, 0, 0]}
+    geometry: [{sphere: 0.1, mass: 0.1, layer: robots}]
+actuators:
+  - {joint: door, type: velocity, damping: 400, force: 500, target: 0.5}
+"""
+
+
+def test_a_door_slides_into_the_wall_that_it_overlaps_up_to_the_end_of_its_rail() -> None:
+    """m dv/dt = k (u - v): x = u (t - T (1 - exp(-t / T))) with T = m / k = 0.05 s, as if there were no wall."""
+    simulation = Simulation(loads(POCKET_DOOR))
+    door = simulation.joints["door"]
+    simulation.run(1.0)
+    assert door.position == pytest.approx([0.5 * (1.0 - 0.05)], abs=1e-3)
+    assert door.velocity == pytest.approx([0.5], abs=1e-6)
+    simulation.run(2.0)
+    assert door.position == pytest.approx([1.0], abs=1e-4)
+    assert door.velocity == pytest.approx([0.0], abs=1e-6)
+    assert simulation.bodies["robot"].pose[0] < -0.6, "what may touch the door bounces off it"
 
 
 def test_layers_decide_who_touches_whom() -> None:
