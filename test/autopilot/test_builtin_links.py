@@ -89,6 +89,12 @@ def autopilots() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "autopilot" in child.cmdline()]
 
 
+def only_autopilot() -> psutil.Process:
+    """Once it is what was started, which for a moment is a copy of this process."""
+    until(lambda: len(autopilots()) == 1, "the autopilot's process")
+    return autopilots()[0]
+
+
 class Ground:
     """A ground station of pymavlink on the autopilot's port; the simulation runs in a loop meanwhile."""
 
@@ -336,7 +342,7 @@ def test_it_is_started_again_in_flight_and_flies_on(run: Callable[..., Run]) -> 
     flown.path(5.0)
     assert flown.place[2] > 2.5
     for _ in range(2):
-        (process,) = autopilots()
+        process = only_autopilot()
         process.send_signal(signal.SIGKILL)
         heights = flown.path(2.0)[:, 2]
         assert heights.min() > 2.5
@@ -365,16 +371,16 @@ def test_a_second_autopilot_is_turned_away_and_told_why(run: Callable[..., Run])
 
 def test_two_simulations_on_one_port_are_one_error(run: Callable[..., Run]) -> None:
     flown = run()
-    before = len(autopilots())
+    own = only_autopilot()
     with pytest.raises(PortInUse, match=r"vehicles\[0\]\.autopilot: cannot wait for autopilot .* in use"):
         VehicleCoSimulator(Simulation(load(flown.world)), flown.simulation.world.vehicles[0])
-    assert len(autopilots()) == before
+    assert autopilots() == [own]
 
 
 def test_nothing_is_left_behind(run: Callable[..., Run]) -> None:
     flown = run()
     flown.path(0.1)
-    (process,) = autopilots()
+    process = only_autopilot()
     flown.simulation.close()
     until_ended(process)
     with socket.socket() as probe:
