@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from sim_node.autopilot.vehicle import Vehicle
 from sim_node.nodes.bridge_diagnostics import BridgeDiagnostics
 from sim_node.nodes.bridge_parameters import DEVIATIONS, SPECS, connections, naming, playback
 from sim_node.nodes.late_publishers import LatePublishers
+from sim_node.nodes.orders import Orders
 from sim_node.nodes.parameters import SPECS as SIMULATION
 from sim_node.nodes.parameters import declare, refuse_unknown
 from sim_node.nodes.publishers import load_type_support, message_class
@@ -105,8 +105,7 @@ class BridgeNode(LoopNode):
         self._tf: dict[int, VehicleTf] = {}
         # Services and subscriptions are created in the executor's thread, which may be waiting on the others; so are
         # publishers, for the loop must not be silent meanwhile.
-        self._new: deque[Vehicle] = deque()
-        self._new_guard = self.create_guard_condition(self._serve_new)
+        self._orders = Orders(self)
         self._setpoints: list[VehicleSetpoints] = []
         self._missions: list[VehicleMissions] = []
         # One timer for all vehicles, by wall time: publishers may end while simulated time is paused.
@@ -129,8 +128,7 @@ class BridgeNode(LoopNode):
         parent = {"map": frames.map, "odom": frames.odom, "none": None}[self._tf_parent]
         self._tf[system] = tf = VehicleTf(self._outlet, vehicle.telemetry, parent)
         tf.publish_static(self._graph_ns())
-        self._new.append(vehicle)
-        self._new_guard.trigger()
+        self._orders.add(lambda: self._serve(vehicle))
 
     def publish(self, system: int, topic: Topic, data: bytes) -> None:
         """Publish a message of a vehicle.
@@ -179,18 +177,13 @@ class BridgeNode(LoopNode):
 
     # In the executor's thread
 
-    def _serve_new(self) -> None:
-        if not self._new:
-            return
-        vehicle = self._new.popleft()
+    def _serve(self, vehicle: Vehicle) -> None:
         name = self.naming.name(vehicle.system)
         # Not in the loop: rclpy takes milliseconds to find out which line logs.
         self.get_logger().info(f"system {vehicle.system} at {vehicle.route.name}: topics below {name or '/'}")
         commands = VehicleCommands(self, self.bridge, vehicle, name)
         self._setpoints.append(VehicleSetpoints(self, self.bridge, vehicle, name, commands))
         self._missions.append(VehicleMissions(self, vehicle, name, commands))
-        # One at a time, so that the executor can stop in between.
-        self._new_guard.trigger()
 
     def _update_setpoints(self) -> None:
         for vehicle in self._setpoints:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 
 from rclpy.node import Node
 
+from sim_node.nodes.orders import Orders
 from sim_node.nodes.publishers import Publishers
 from sim_node.wire.topic import Send, Topic
 
@@ -19,9 +19,7 @@ class LatePublishers:
     """
 
     def __init__(self, node: Node) -> None:
-        self._publishers = Publishers(node)
-        self._wanted: deque[_Late] = deque()
-        self._guard = node.create_guard_condition(self._create)
+        self._publishers, self._orders = Publishers(node), Orders(node)
 
     def advertise(self, topic: Topic) -> Send:
         """Order a publisher. May be called from any thread.
@@ -32,25 +30,15 @@ class LatePublishers:
         Returns:
             Sends one message: its time (ns) and its CDR.
         """
-        late = _Late(topic)
-        self._wanted.append(late)
-        self._guard.trigger()
+        late = _Late()
+        self._orders.add(lambda: late.open(self._publishers.advertise(topic)))
         return late.send
-
-    def _create(self) -> None:
-        if not self._wanted:
-            return
-        late = self._wanted.popleft()
-        late.open(self._publishers.advertise(late.topic))
-        # One at a time, so that the executor does other things in between.
-        self._guard.trigger()
 
 
 class _Late:
     """Holds messages until there is a publisher."""
 
-    def __init__(self, topic: Topic) -> None:
-        self.topic = topic
+    def __init__(self) -> None:
         self._held: list[tuple[int, bytes]] = []
         self._publish: Send | None = None
         self._lock = threading.Lock()

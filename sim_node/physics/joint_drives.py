@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import mujoco
@@ -20,14 +19,11 @@ class Drive:
         name: The actuator's name in MuJoCo.
         array: The array.
         index: The element.
-        low, high: The range of the target; infinite without one.
     """
 
     name: str
     array: FloatArray
     index: int
-    low: float = -math.inf
-    high: float = math.inf
 
     def get(self) -> float:
         """Return the target."""
@@ -51,10 +47,9 @@ def drives_of(model: mujoco.MjModel, data: mujoco.MjData, columns: Columns) -> d
         if kind is None:
             continue
         name = str(model.actuator(index).name)
-        low, high = model.actuator_ctrlrange[index] if model.actuator_ctrllimited[index] else (-math.inf, math.inf)
         array, at = (columns[TARGET], own[name]) if name in own else (data.ctrl, index)
         joint = int(model.actuator_trnid[index, 0])
-        found.setdefault(joint, {}).setdefault(kind, Drive(name, array, at, float(low), float(high)))
+        found.setdefault(joint, {}).setdefault(kind, Drive(name, array, at))
     return found
 
 

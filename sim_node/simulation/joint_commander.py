@@ -6,7 +6,7 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -76,7 +76,6 @@ class Following:
     start_ns: int | None = None
     ended: Callable[[Outcome], None] = lambda outcome: None
     progress: Callable[[float, FloatArray], None] = lambda time, states: None
-    begun: bool = field(default=False, init=False)
 
 
 class JointCommander:

@@ -11,6 +11,7 @@ from sim_node.geometry.arrays import FloatArray
 from sim_node.physics.appearance import compiled_to_draw, dressed
 from sim_node.physics.mujoco_model import compile_model
 from sim_node.physics.scene import HORIZON, own_lights, set_headlight
+from sim_node.viewing.meshes import FIRST_HIDDEN_GROUP
 from sim_node.viewing.mujoco_shapes import add_shown
 from sim_node.viewing.shapes import DISC, THICKNESS, discs_of
 from sim_node.viewing.view import View
@@ -83,7 +84,7 @@ class Renderer:
         local = np.concatenate([self.model.geom_pos, self.model.geom_quat[:, [1, 2, 3, 0]]], axis=1)
         self._shape_rows = self._rows[bodies]
         self._shape_offsets = poses.compose(offsets[bodies], local)
-        drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < 3)
+        drawn = (self.model.geom_type != mujoco.mjtGeom.mjGEOM_PLANE) & (self.model.geom_group < FIRST_HIDDEN_GROUP)
         # A landscape is looked at only if there is nothing else.
         apart = drawn & (self.model.geom_type != mujoco.mjtGeom.mjGEOM_HFIELD)
         self._solid = apart if apart.any() else drawn
