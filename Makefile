@@ -3,8 +3,8 @@ PYTHON ?= python3
 WORLD ?=
 ARGS ?=
 PEERS ?=
-# One more than there are cores: many tests wait for programs that they started.
-WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
+# Two more than there are cores: many tests wait for programs that they started.
+WORKERS ?= $(shell echo $$(($$(nproc) + 2)))
 BIN := .venv/bin
 SETUP_INPUTS := tools/bootstrap.py setup.py requirements/core.lock requirements/physics.lock requirements/view.lock \
 	requirements/ros.lock requirements/numpy1.lock $(wildcard interfaces/tf2_msgs/*.* interfaces/tf2_msgs/*/*)
