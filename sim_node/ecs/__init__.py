@@ -1,0 +1,3 @@
+"""Worlds written in Python: entities, components and systems, compiled by JAX."""
+
+from __future__ import annotations

@@ -1,0 +1,294 @@
+"""Components: named arrays that entities have, and the classes that their values are read as."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Annotated, Any, ClassVar, get_args, get_origin
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.ecs.errors import EcsError, caller
+from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.world.problems import Where
+
+
+class PrimitiveType(Enum):
+    """The type of a component's numbers."""
+
+    F64 = "float64"
+    F32 = "float32"
+    U64 = "uint64"
+    U32 = "uint32"
+    U16 = "uint16"
+    U8 = "uint8"
+    I64 = "int64"
+    I32 = "int32"
+    I16 = "int16"
+    I8 = "int8"
+    Bool = "bool"
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type."""
+        return np.dtype(self.value)
+
+
+@dataclass(frozen=True)
+class ComponentType:
+    """The layout of a component's value.
+
+    Attributes:
+        ty: The type of its numbers.
+        shape: Its shape: () for a number, (3,) for a vector.
+
+    Raises:
+        TypeError: The type is not a PrimitiveType, or the shape is not of whole numbers.
+    """
+
+    ty: PrimitiveType
+    shape: tuple[int, ...] = ()
+
+    F64: ClassVar[ComponentType]
+    F32: ClassVar[ComponentType]
+    U64: ClassVar[ComponentType]
+    Edge: ClassVar[ComponentType]
+    Quaternion: ClassVar[ComponentType]
+    SpatialPosF64: ClassVar[ComponentType]
+    SpatialMotionF64: ClassVar[ComponentType]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ty, PrimitiveType):
+            raise TypeError(f"ComponentType: {self.ty!r} is not a PrimitiveType, such as PrimitiveType.F64")
+        try:
+            shape = tuple(int(length) for length in self.shape)
+        except TypeError:
+            raise TypeError(f"ComponentType: the shape is a tuple of whole numbers; found {self.shape!r}") from None
+        object.__setattr__(self, "shape", shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy type of the numbers."""
+        return self.ty.dtype
+
+    @property
+    def size(self) -> int:
+        """How many numbers a value has."""
+        return math.prod(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype} of shape {self.shape}"
+
+
+ComponentType.F64 = ComponentType(PrimitiveType.F64)
+ComponentType.F32 = ComponentType(PrimitiveType.F32)
+ComponentType.U64 = ComponentType(PrimitiveType.U64)
+ComponentType.Edge = ComponentType(PrimitiveType.U64, (2,))
+ComponentType.Quaternion = ComponentType(PrimitiveType.F64, (4,))
+ComponentType.SpatialPosF64 = ComponentType(PrimitiveType.F64, (7,))
+ComponentType.SpatialMotionF64 = ComponentType(PrimitiveType.F64, (6,))
+
+
+class EntityId(int):
+    """The number of an entity, given by World.spawn."""
+
+    def __repr__(self) -> str:
+        return f"EntityId({int(self)})"
+
+
+@dataclass(frozen=True)
+class ShapeIndexer:
+    """A part of a component's value, for plots: component and positions of numbers in the flattened value."""
+
+    component: Component
+    positions: npt.NDArray[np.int64]
+
+    def __getitem__(self, index: Any) -> ShapeIndexer:
+        return ShapeIndexer(self.component, np.asarray(self.positions[index]))
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """A component: a name and a layout. Put it into the annotation of a class: `Annotated[jax.Array, Component(...)]`.
+
+    Attributes:
+        name: Unique in a world.
+        type: The layout. Optional if the annotated class has one, as Edge and the spatial classes do.
+        asset: Whether the component describes something to be shown, and no system reads it.
+        metadata: Anything else. `element_names` has labels of the numbers, separated by commas; `external_control`
+            leaves it to callbacks to write the component, at times of their own.
+
+    Raises:
+        TypeError: The name is not a text, or the type is not a ComponentType.
+    """
+
+    name: str
+    type: ComponentType | None = None
+    asset: bool = False
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    where: Where = field(default_factory=caller, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name:
+            raise TypeError(f"Component: the name is a text; found {self.name!r}")
+        if self.type is not None and not isinstance(self.type, ComponentType):
+            raise TypeError(f"Component {self.name!r}: the type is a ComponentType; found {self.type!r}")
+
+    @staticmethod
+    def of(annotation: Any) -> Component:
+        """Return the component of an annotated class. Raises EcsError if it has none."""
+        return carrier_of(annotation).component
+
+    @staticmethod
+    def index(annotation: Any) -> ShapeIndexer:
+        """Return an indexer of an annotated class's component, as in `Component.index(WorldPos)[4:]`."""
+        component = carrier_of(annotation).component
+        layout = layout_of(component)
+        return ShapeIndexer(component, np.arange(layout.size).reshape(layout.shape))
+
+    def labels(self) -> tuple[str, ...]:
+        """Return the labels of the numbers: `element_names`, or their indices."""
+        layout = layout_of(self)
+        names = tuple(name.strip() for name in str(self.metadata.get("element_names", "")).split(",") if name.strip())
+        if len(names) == layout.size:
+            return names
+        return tuple("" if not layout.shape else "_".join(map(str, at)) for at in np.ndindex(*layout.shape))
+
+
+class _Name:
+    """`Component.name(WorldPos)` gives the name of an annotated class's component; `component.name` that of one."""
+
+    def __get__(self, component: Component | None, owner: type) -> Any:
+        if component is None:
+            return lambda annotation: carrier_of(annotation).component.name
+        return component.__dict__["name"]
+
+    def __set__(self, component: Component, value: str) -> None:
+        component.__dict__["name"] = value
+
+
+Component.name = _Name()  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A component, and the class that its values are read as.
+
+    Attributes:
+        component: The component, with its layout.
+        base: `jax.Array`, or a class with `from_array`.
+        reverse: Whether an edge is followed from right to left.
+    """
+
+    component: Component
+    base: Any
+    reverse: bool = False
+
+    def read(self, array: Any) -> Any:
+        """Return an array as an object of the class."""
+        return array if self.base is jax.Array else self.base.from_array(array)
+
+
+class RevEdge:
+    """Marks an edge component to be followed from right to left: `Annotated[Edge, Component(...), RevEdge]`."""
+
+
+def layout_of(component: Component) -> ComponentType:
+    """Return the layout of a component. Raises EcsError if it has none."""
+    if component.type is None:
+        raise EcsError("has no type; write Component(name, ComponentType(...))", component.where, component.name)
+    return component.type
+
+
+def carrier_of(annotation: Any, where: Where | None = None) -> Carrier:
+    """Return the component of an annotated class, and how its values are read.
+
+    Args:
+        annotation: `Annotated[jax.Array, Component(...)]`, or the same of a class with `from_array`.
+        where: Where it is used, for the message.
+
+    Raises:
+        EcsError: It is not annotated with a component, or the component has no layout.
+    """
+    marks = getattr(annotation, "__metadata__", ())
+    component = next((mark for mark in marks if isinstance(mark, Component)), None)
+    if get_origin(annotation) is not Annotated or component is None:
+        found = getattr(annotation, "__name__", None) or repr(annotation)
+        message = f"{found} is not a component; write Annotated[jax.Array, Component('name', ComponentType(...))]"
+        raise EcsError(message, where or caller())
+    base = get_args(annotation)[0]
+    if component.type is None:
+        layout = getattr(base, "component_type", None)
+        if layout is None:
+            raise EcsError("has no type; write Component(name, ComponentType(...))", component.where, component.name)
+        object.__setattr__(component, "type", layout)
+    return Carrier(component, base, RevEdge in marks)
+
+
+@jax.tree_util.register_pytree_node_class
+class Edge:
+    """A relation of two entities, from left to right. See GraphQuery.
+
+    Args:
+        left: The entity whose components an `edge_fold` computes.
+        right: The other one.
+    """
+
+    component_type = ComponentType.Edge
+
+    def __init__(self, left: int, right: int) -> None:
+        self.left, self.right = EntityId(left), EntityId(right)
+
+    @classmethod
+    def from_array(cls, array: Any) -> Edge:
+        """Return the edge of two numbers."""
+        edge = cls.__new__(cls)
+        edge.left, edge.right = array[0], array[1]
+        return edge
+
+    def asarray(self) -> Any:
+        """Return the two numbers."""
+        return np.array([self.left, self.right], dtype=np.uint64)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], None]:
+        """Return the leaf for JAX."""
+        return (self.asarray(),), None
+
+    @classmethod
+    def tree_unflatten(cls, aux: None, leaves: tuple[Any, ...]) -> Edge:
+        """Return the edge of a leaf."""
+        return cls.from_array(leaves[0])
+
+
+def array_of(value: Any, layout: ComponentType, what: str, where: Where) -> Any:
+    """Return a value as an array of a layout: traced values stay traced, all others become NumPy arrays.
+
+    Args:
+        value: An array, a number, a list, or an object of a spatial class.
+        layout: The layout that it must have. A value of as many numbers in another shape of ones is reshaped.
+        what: Whose value it is, for the message.
+        where: Where it comes from, for the message.
+
+    Raises:
+        EcsError: It has another shape, or numbers that the layout's type cannot represent.
+    """
+    leaves = jax.tree_util.tree_leaves(value)
+    if len(leaves) != 1:
+        leaves = [np.asarray(value)] if leaves else []
+    if not leaves:
+        raise EcsError(f"has no value; it needs {layout}", where, what)
+    leaf = leaves[0]
+    traced = isinstance(leaf, jax.core.Tracer)
+    array = leaf if traced else np.asarray(leaf)
+    if array.dtype.kind not in "fiub" or not np.can_cast(array.dtype, layout.dtype, "same_kind"):
+        whole = array.dtype.kind in "iu" and layout.dtype.kind in "iu" and not traced
+        if not (whole and (array >= 0).all()):
+            raise EcsError(f"has numbers of type {array.dtype}; it needs {layout}", where, what)
+    if array.shape != layout.shape:
+        if [n for n in array.shape if n != 1] != [n for n in layout.shape if n != 1]:
+            raise EcsError(f"has the shape {array.shape}; it needs {layout}", where, what)
+        array = array.reshape(layout.shape)
+    return jnp.asarray(array, layout.dtype) if traced else array.astype(layout.dtype)

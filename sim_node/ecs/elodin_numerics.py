@@ -1,0 +1,67 @@
+"""The equations and integrators of Elodin 0.16, for worlds that must give its numbers: `World(compat="elodin")`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sim_node.ecs import rows
+from sim_node.ecs.algebra import SpatialMotion, SpatialTransform
+from sim_node.ecs.dynamics import Accelerations, Bodies, Integrate, Integrator
+from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.ecs.structure import State
+
+
+class ElodinNumerics:
+    """Elodin's: no gyroscopic torque, rotations to first order, and an Rk4 whose positions are not of order 4.
+
+    Its stages of position move with the velocity of the tick's start, and all stages use the time between two ticks
+    where `six_dof` was given another one. Components that effectors write are carried from stage to stage.
+    """
+
+    def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
+        """Return the accelerations (n, 6): R (R^-1 t / I), R (R^-1 f / m)."""
+        q = rows.columns(bodies.pos[:, :4])
+        parts = []
+        for given, by in ((force[:, :3], inertia[:, :3]), (force[:, 3:], inertia[:, [6, 6, 6]])):
+            own = rows.rotate(rows.conjugate(q), rows.columns(given))  # type: ignore[arg-type]
+            x, y, z = (a / b for a, b in zip(own, rows.columns(by), strict=True))
+            parts.extend(rows.rotate(q, (x, y, z)))  # type: ignore[arg-type]
+        return jnp.stack(parts, axis=1)
+
+    def methods(self) -> dict[Integrator, Integrate]:
+        """Return both integrators."""
+        return {Integrator.Rk4: _rk4, Integrator.SemiImplicit: _semi_implicit}
+
+    def step(self, seconds: float) -> float:
+        """Return the time cut to whole nanoseconds."""
+        return int(seconds * 1e9) / 1e9
+
+
+def _moved(pos: Any, by: Any) -> Any:
+    def one(pos: Any, by: Any) -> Any:
+        return (SpatialTransform.from_array(pos) + SpatialMotion.from_array(by)).arr
+
+    return jax.vmap(one)(pos, by)
+
+
+def _rk4(
+    accelerate: Accelerations, state: State, start: Bodies, inertia: Any, step: float, tick: float
+) -> tuple[Bodies, State]:
+    left, bodies = state, start
+    slopes: list[tuple[Any, Any]] = []
+    for fraction in (0.0, 0.5, 0.5, 1.0):
+        if slopes:
+            by = fraction * tick
+            bodies = Bodies(_moved(start.pos, by * start.vel), start.vel + by * slopes[-1][1])
+        accel, _, left = accelerate(left, bodies)
+        slopes.append((bodies.vel, accel))
+    vel, accel = (step / 6.0 * (a + 2.0 * b + 2.0 * c + d) for a, b, c, d in zip(*slopes, strict=True))
+    return Bodies(_moved(start.pos, vel), start.vel + accel), left
+
+
+def _semi_implicit(
+    accelerate: Accelerations, state: State, start: Bodies, inertia: Any, step: float, tick: float
+) -> tuple[Bodies, State]:
+    accel, _, left = accelerate(state, start)
+    vel = start.vel + step * accel
+    return Bodies(_moved(start.pos, step * vel), vel), left

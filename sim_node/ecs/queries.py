@@ -1,0 +1,302 @@
+"""Queries: the components of the entities that a system reads, and what it computes from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sim_node.ecs.components import Carrier, EntityId, RevEdge, array_of, carrier_of, layout_of
+from sim_node.ecs.errors import EcsError, place_of
+from sim_node.ecs.jax_setup import jax, jnp
+from sim_node.ecs.structure import State, Structure
+from sim_node.world.problems import Where
+
+if sys.version_info >= (3, 11):
+    from typing import TypeVarTuple, Unpack
+else:
+    from typing_extensions import TypeVarTuple, Unpack
+
+if TYPE_CHECKING:
+    pass
+
+A = TypeVarTuple("A")
+E = TypeVar("E")
+
+
+class TotalEdge:
+    """Stands for an edge from each entity to every other one: `GraphQuery[TotalEdge]`."""
+
+
+@dataclass(frozen=True)
+class Using:
+    """The system that a query belongs to, for messages.
+
+    Attributes:
+        structure: The structure of the world.
+        name: The name of the system.
+        where: Its place in the user's file.
+    """
+
+    structure: Structure
+    name: str
+    where: Where
+
+
+class Query(Generic[Unpack[A]]):
+    """The components of all entities that have all of them: `Query[WorldPos, Inertia]`, in the order of spawning.
+
+    Annotate the parameters of a `@system` with it. Components of the world itself, such as the tick, fit any entity.
+    """
+
+    def __init__(
+        self, carriers: Sequence[Carrier], entities: tuple[EntityId, ...], arrays: Sequence[Any], using: Using
+    ) -> None:
+        self.carriers = tuple(carriers)
+        self.entities = entities
+        self.bufs = list(arrays)
+        self.using = using
+
+    def map(self, ret_type: Any, map_fn: Callable[..., Any]) -> Query[Any]:
+        """Compute components of each entity from its components in this query, for all entities at once.
+
+        `jax.lax.cond` in the function evaluates both branches, as vmap has it. See `map_seq`.
+
+        Args:
+            ret_type: The component that the function returns, or a tuple of several.
+            map_fn: Called with one argument for each component of this query.
+
+        Returns:
+            A query of the results.
+
+        Raises:
+            EcsError: What the function returns does not fit the components.
+        """
+        each, carriers = self._each(ret_type, map_fn)
+        return Query(carriers, self.entities, jax.vmap(each)(*self.bufs), self.using)
+
+    def map_seq(self, ret_type: Any, map_fn: Callable[..., Any]) -> Query[Any]:
+        """Compute components of one entity after the other: `jax.lax.cond` evaluates one branch only.
+
+        Args:
+            ret_type: The component that the function returns, or a tuple of several.
+            map_fn: Called with one argument for each component of this query.
+
+        Returns:
+            A query of the results, the same numbers as of `map`.
+
+        Raises:
+            EcsError: What the function returns does not fit the components.
+        """
+        each, carriers = self._each(ret_type, map_fn)
+        if len(self.entities) == 1:
+            arrays = [array[None] for array in each(*(buf[0] for buf in self.bufs))]
+        else:
+            arrays = jax.lax.map(lambda row: each(*row), tuple(self.bufs))
+        return Query(carriers, self.entities, arrays, self.using)
+
+    def join(self, other: Query[Any]) -> Query[Any]:
+        """Return a query of the components of both, for the entities that are in both."""
+        both = tuple(entity for entity in self.entities if entity in set(other.entities))
+        if not both:
+            raise EcsError("join: no entity is in both queries", self.using.where, self.using.name)
+        mine, theirs = self._only(both), other._only(both)
+        return Query((*self.carriers, *other.carriers), both, [*mine, *theirs], self.using)
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the component of an entity, of a query of one component: the first entity has the index 0."""
+        if len(self.carriers) != 1:
+            found = ", ".join(carrier.component.name for carrier in self.carriers)
+            raise EcsError(f"[{index}] needs a query of one component; found {found}", *self._place())
+        return self.carriers[0].read(self.bufs[0][index])
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    def _place(self) -> tuple[Where, str]:
+        return self.using.where, self.using.name
+
+    def _only(self, entities: tuple[EntityId, ...]) -> list[Any]:
+        if entities == self.entities:
+            return self.bufs
+        at = {entity: row for row, entity in enumerate(self.entities)}
+        rows = np.array([at[entity] for entity in entities], dtype=np.int64)
+        return [buf[rows] for buf in self.bufs]
+
+    def _each(self, ret_type: Any, function: Callable[..., Any]) -> tuple[Callable[..., list[Any]], list[Carrier]]:
+        wanted = returned(ret_type, self.using)
+        place = place_of(function)
+
+        def each(*arrays: Any) -> list[Any]:
+            results = function(*(carrier.read(array) for carrier, array in zip(self.carriers, arrays, strict=True)))
+            return fitted(results, wanted, ret_type, place if place.file else self.using.where, self.using.name)
+
+        return each, wanted
+
+
+class GraphQuery(Generic[E]):
+    """The edges of one edge component: `GraphQuery[GravityEdge]`. See `edge_fold`."""
+
+    def __init__(self, edges: npt.NDArray[np.int64] | None, using: Using) -> None:
+        self._edges = edges
+        self._using = using
+
+    def edge_fold(
+        self,
+        left_query: Query[Any],
+        right_query: Query[Any],
+        return_type: Any,
+        init_value: Any,
+        fold_fn: Callable[..., Any],
+    ) -> Query[Any]:
+        """Compute components of the entities on the left of edges, by going through their edges.
+
+        Edges of an entity are taken in the order in which they were spawned. Entities without edges keep their values.
+
+        Args:
+            left_query: Components of the left entity of an edge.
+            right_query: Components of the right one.
+            return_type: The component that is computed, or a tuple of several.
+            init_value: The value before the first edge of each entity; a tuple for several.
+            fold_fn: Called for each edge with the value so far, the components of the left entity and those of the
+                right one. Returns the new value.
+
+        Returns:
+            A query of the results.
+
+        Raises:
+            EcsError: No edge connects the queries' entities, or a value does not fit the components.
+        """
+        where, name = self._using.where, self._using.name
+        wanted = returned(return_type, self._using)
+        layouts = [layout_of(carrier.component) for carrier in wanted]
+        place = place_of(fold_fn)
+        place = place if place.file else where
+        start = [jnp.asarray(array) for array in fitted(init_value, wanted, return_type, where, f"{name}: init_value")]
+        lefts = {entity: row for row, entity in enumerate(left_query.entities)}
+        rights = {entity: row for row, entity in enumerate(right_query.entities)}
+        edges = self._all(left_query, right_query)
+        peers: dict[int, list[int]] = {}
+        for left, right in edges:
+            if left in lefts and right in rights:
+                peers.setdefault(lefts[left], []).append(rights[right])
+        if not peers:
+            raise EcsError("no edge connects the entities of the two queries", where, name)
+
+        def fold(left: Sequence[Any], rights: Sequence[Any]) -> list[Any]:
+            own = [carrier.read(array) for carrier, array in zip(left_query.carriers, left, strict=True)]
+
+            def one(so_far: list[Any], right: Sequence[Any]) -> tuple[list[Any], None]:
+                values: Any = [carrier.read(array) for carrier, array in zip(wanted, so_far, strict=True)]
+                values = tuple(values) if isinstance(return_type, tuple) else values[0]
+                other = [carrier.read(array) for carrier, array in zip(right_query.carriers, right, strict=True)]
+                result = fitted(fold_fn(values, *own, *other), wanted, return_type, place, name)
+                return [jnp.asarray(a, layout.dtype) for a, layout in zip(result, layouts, strict=True)], None
+
+            return jax.lax.scan(one, start, rights, unroll=min(rights[0].shape[0], 8))[0]
+
+        # Entities of as many edges are computed at once.
+        order: list[int] = []
+        parts: list[list[Any]] = []
+        for count in sorted({len(rows) for rows in peers.values()}):
+            rows = [row for row in peers if len(peers[row]) == count]
+            ends = np.array([peers[row] for row in rows])
+            some = [buf[np.array(rows)] for buf in left_query.bufs]
+            parts.append(jax.vmap(fold)(some, [buf[ends] for buf in right_query.bufs]))
+            order.extend(rows)
+        arrays = [jnp.concatenate(each) if len(each) > 1 else each[0] for each in zip(*parts, strict=True)]
+        entities = tuple(left_query.entities[row] for row in order)
+        return Query(wanted, entities, arrays, self._using)
+
+    def _all(self, left: Query[Any], right: Query[Any]) -> list[tuple[int, int]]:
+        if self._edges is not None:
+            return [(int(a), int(b)) for a, b in self._edges]
+        return [(a, b) for a in left.entities for b in right.entities if a != b]
+
+
+def returned(ret_type: Any, using: Using) -> list[Carrier]:
+    """Return the components that a function returns. Raises EcsError if one is unknown in the world."""
+    carriers = [carrier_of(each, using.where) for each in (ret_type if isinstance(ret_type, tuple) else (ret_type,))]
+    for carrier in carriers:
+        using.structure.check(carrier.component, using.where, using.name)
+    return carriers
+
+
+def fitted(results: Any, wanted: Sequence[Carrier], ret_type: Any, where: Where, what: str) -> list[Any]:
+    """Return what a function returned as arrays of the layouts of components. Raises EcsError if it does not fit."""
+    if isinstance(ret_type, tuple):
+        found = len(results) if isinstance(results, (tuple, list)) else 1
+        if not isinstance(results, (tuple, list)) or found != len(wanted):
+            names = ", ".join(carrier.component.name for carrier in wanted)
+            raise EcsError(f"returns {found} value(s); it needs a tuple of {len(wanted)}: {names}", where, what)
+    else:
+        results = (results,)
+    return [
+        array_of(result, layout_of(carrier.component), f"{what}: {carrier.component.name}", where)
+        for result, carrier in zip(results, wanted, strict=True)
+    ]
+
+
+class Parameter:
+    """What a parameter or the result of a system stands for, as its annotation has it.
+
+    Args:
+        annotation: `Query[...]` or `GraphQuery[...]`.
+        where: The place of the system, for messages.
+        name: The name of the system, for messages.
+
+    Raises:
+        EcsError: The annotation is neither.
+    """
+
+    def __init__(self, annotation: Any, where: Where, name: str) -> None:
+        origin = getattr(annotation, "__origin__", None)
+        self.is_graph = origin is GraphQuery
+        if origin is not Query and not self.is_graph:
+            shown = getattr(annotation, "__name__", None) or str(annotation)
+            raise EcsError(
+                f"{shown} is not a Query[...] or GraphQuery[...]; or use @map for plain components", where, name
+            )
+        arguments = get_args(annotation)
+        if len(arguments) == 1 and isinstance(arguments[0], tuple):
+            arguments = arguments[0]
+        if self.is_graph and len(arguments) != 1:
+            raise EcsError(f"GraphQuery needs one edge component; found {len(arguments)}", where, name)
+        self.total = self.is_graph and arguments[0] is TotalEdge
+        self.carriers = [] if self.total else [carrier_of(each, where) for each in arguments]
+
+    def opened(self, using: Using) -> Callable[[State], Any]:
+        """Return what makes the argument of a state. Raises EcsError if no entity matches."""
+        if self.is_graph:
+            return self._graph(using)
+        components = [carrier.component for carrier in self.carriers]
+        entities = using.structure.matching(components, using.where, using.name)
+        rows = [using.structure.rows(component.name, entities) for component in components]
+
+        def query(state: State) -> Query[Any]:
+            arrays = [
+                state[component.name] if at is None else state[component.name][at]
+                for component, at in zip(components, rows, strict=True)
+            ]
+            return Query(self.carriers, entities, arrays, using)
+
+        return query
+
+    def _graph(self, using: Using) -> Callable[[State], Any]:
+        edges = None
+        if not self.total:
+            carrier = self.carriers[0]
+            using.structure.check(carrier.component, using.where, using.name)
+            edges = using.structure.edges.get(carrier.component.name)
+            if edges is None:
+                raise EcsError(f"{carrier.component.name!r} is not an edge component", using.where, using.name)
+            edges = edges[:, ::-1] if carrier.reverse else edges
+        graph: GraphQuery[Any] = GraphQuery(edges, using)
+        return lambda state: graph
+
+
+__all__ = ["GraphQuery", "Parameter", "Query", "RevEdge", "TotalEdge", "Using"]

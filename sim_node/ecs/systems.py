@@ -1,0 +1,245 @@
+"""Systems: functions of components, and pipes of them."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from sim_node.ecs.components import Component, EntityId
+from sim_node.ecs.errors import EcsError, caller, place_of
+from sim_node.ecs.jax_setup import jnp
+from sim_node.ecs.queries import GraphQuery, Parameter, Query, Using
+from sim_node.ecs.structure import State, Structure
+from sim_node.world.problems import Where
+
+# Returns the state after a system; all of it, in a new mapping.
+Apply = Callable[[State], State]
+
+
+class System:
+    """What changes components each tick. Join several by `a | b` or `a.pipe(b)`: first a, then b."""
+
+    def compiled(self, structure: Structure) -> Apply:
+        """Return the system as a pure function of a world's state.
+
+        Args:
+            structure: The structure of the world.
+
+        Raises:
+            EcsError: The system does not fit the world.
+        """
+        raise NotImplementedError
+
+    def writes(self) -> frozenset[str]:
+        """Return the names of the components that it may change."""
+        raise NotImplementedError
+
+    def reads(self) -> tuple[tuple[Component, Where], ...]:
+        """Return the components that it names, and where."""
+        raise NotImplementedError
+
+    def pipe(self, other: Any) -> System:
+        """Return a system that runs this one, then another one."""
+        return Pipe((self, system_of(other)))
+
+    def __or__(self, other: Any) -> System:
+        return self.pipe(other)
+
+    def __ror__(self, other: Any) -> System:
+        return system_of(other).pipe(self)
+
+
+@dataclass(frozen=True)
+class Pipe(System):
+    """Systems that run one after the other."""
+
+    systems: tuple[System, ...] = ()
+
+    def compiled(self, structure: Structure) -> Apply:
+        """Return all of them as one function."""
+        each = [system.compiled(structure) for system in self.systems]
+
+        def apply(state: State) -> State:
+            for one in each:
+                state = one(state)
+            return state
+
+        return apply
+
+    def writes(self) -> frozenset[str]:
+        """Return what any of them writes."""
+        return frozenset[str]().union(*(system.writes() for system in self.systems))
+
+    def reads(self) -> tuple[tuple[Component, Where], ...]:
+        """Return what any of them names."""
+        return tuple(read for system in self.systems for read in system.reads())
+
+
+@dataclass(frozen=True)
+class FunctionSystem(System):
+    """A function of queries that returns a query.
+
+    Attributes:
+        function: The function.
+        parameters: What its parameters stand for.
+        result: What it returns.
+        name: Its name.
+        where: Its place in the user's file.
+    """
+
+    function: Callable[..., Any]
+    parameters: Sequence[Parameter]
+    result: Parameter
+    name: str
+    where: Where = field(repr=False)
+
+    def compiled(self, structure: Structure) -> Apply:
+        """Return the function of a state. Raises EcsError if no entity matches a query."""
+        using = Using(structure, self.name, self.where)
+        arguments = [parameter.opened(using) for parameter in self.parameters]
+        wanted = [carrier.component.name for carrier in self.result.carriers]
+        for carrier in self.result.carriers:
+            structure.check(carrier.component, self.where, self.name)
+
+        def apply(state: State) -> State:
+            result = self.function(*(argument(state) for argument in arguments))
+            if not isinstance(result, Query):
+                raise EcsError(f"returned {type(result).__name__}; it needs a Query", self.where, self.name)
+            names = [carrier.component.name for carrier in result.carriers]
+            if sorted(names) != sorted(wanted):
+                found, needed = ", ".join(names), ", ".join(wanted)
+                raise EcsError(f"returned a query of {found}; annotated is {needed}", self.where, self.name)
+            changed = dict(state)
+            for name, array in zip(names, result.bufs, strict=True):
+                changed[name] = self._written(structure, state[name], name, result.entities, array)
+            return changed
+
+        return apply
+
+    def writes(self) -> frozenset[str]:
+        """Return the components of the result."""
+        return frozenset(carrier.component.name for carrier in self.result.carriers)
+
+    def reads(self) -> tuple[tuple[Component, Where], ...]:
+        """Return the components of the parameters and of the result."""
+        each = (*self.parameters, self.result)
+        return tuple((carrier.component, self.where) for parameter in each for carrier in parameter.carriers)
+
+    def _written(self, structure: Structure, old: Any, name: str, entities: tuple[EntityId, ...], new: Any) -> Any:
+        """Return a component with the rows of a result; entities without the component are left out."""
+        own = structure.entities[name]
+        if entities == own:
+            return jnp.asarray(new, old.dtype)
+        have = {entity: row for row, entity in enumerate(own)}
+        pairs = [(have[entity], row) for row, entity in enumerate(entities) if entity in have]
+        if not pairs:
+            raise EcsError(f"no entity of the result has the component {name!r}", self.where, self.name)
+        rows, places = (np.array(each) for each in zip(*pairs, strict=True))
+        if len(rows) == len(own):  # all of them, in another order: a gather costs less than a scatter
+            return jnp.asarray(new, old.dtype)[places[np.argsort(rows)]]
+        return old.at[rows].set(jnp.asarray(new, old.dtype)[places])
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the function itself."""
+        return self.function(*arguments)
+
+
+def system_of(given: Any) -> System:
+    """Return what a user gave as one system: a system, a list of them, or None for none.
+
+    Raises:
+        EcsError: It is something else, such as a function without a decorator.
+    """
+    if given is None:
+        return Pipe()
+    if isinstance(given, System):
+        return given
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return Pipe(tuple(system_of(each) for each in given))
+    if callable(given):
+        raise EcsError("is a plain function; decorate it with @map or @system", place_of(given), given.__name__)
+    raise EcsError(f"{type(given).__name__} is not a system", caller(), "system")
+
+
+def hints_of(function: Callable[..., Any], frame: FrameType | None) -> dict[str, Any]:
+    """Return the annotations of a function, those written as texts, too, also of names of the function around it.
+
+    Raises:
+        EcsError: An annotation is missing, or names something unknown.
+    """
+    scope = dict(frame.f_locals) if frame is not None else {}
+    where = place_of(function)
+    try:
+        hints = typing.get_type_hints(function, localns=scope, include_extras=True)
+    except NameError as error:
+        raise EcsError(f"annotation: {error}", where, function.__name__) from None
+    for name in inspect.signature(function).parameters:
+        if name not in hints:
+            raise EcsError(f"the parameter {name!r} has no annotation", where, function.__name__)
+    if hints.get("return") in (None, type(None)):
+        raise EcsError("has no return annotation; it says which components are written", where, function.__name__)
+    return hints
+
+
+def system(function: Callable[..., Any]) -> FunctionSystem:
+    """Make a system of a function of queries: its parameters are Query[...] or GraphQuery[...], it returns a Query.
+
+    Raises:
+        EcsError: An annotation is missing or wrong. The message has the file and line.
+    """
+    hints = hints_of(function, sys._getframe(1))
+    where, name = place_of(function), function.__name__
+    result = hints.pop("return")
+    parameters = [Parameter(hints[each], where, name) for each in inspect.signature(function).parameters]
+    returns = Parameter(result, where, name)
+    if returns.is_graph:
+        raise EcsError("returns a GraphQuery; a system returns a Query", where, name)
+    return FunctionSystem(function, parameters, returns, name, where)
+
+
+def map(function: Callable[..., Any]) -> FunctionSystem:
+    """Make a system of a function of the components of one entity. It runs on all entities at once.
+
+    The parameters and the result are annotated with components; several results with a tuple of them.
+
+    Raises:
+        EcsError: An annotation is missing or wrong. The message has the file and line.
+    """
+    return _mapped(function, sys._getframe(1), Query.map)
+
+
+def map_seq(function: Callable[..., Any]) -> FunctionSystem:
+    """Make a system as `map` does that runs on one entity after the other: `jax.lax.cond` evaluates one branch only.
+
+    Raises:
+        EcsError: An annotation is missing or wrong. The message has the file and line.
+    """
+    return _mapped(function, sys._getframe(1), Query.map_seq)
+
+
+def _mapped(
+    function: Callable[..., Any], frame: FrameType, run: Callable[[Query[Any], Any, Callable[..., Any]], Query[Any]]
+) -> FunctionSystem:
+    hints = hints_of(function, frame)
+    where, name = place_of(function), function.__name__
+    result = hints.pop("return")
+    if typing.get_origin(result) is tuple:
+        result = typing.get_args(result)
+    annotations = [hints[each] for each in inspect.signature(function).parameters]
+    for annotation in annotations:
+        if getattr(annotation, "__origin__", None) in (Query, GraphQuery):
+            kind = annotation.__origin__.__name__
+            raise EcsError(f"{kind} cannot be used with @map; use @system", where, name)
+    if not annotations:
+        raise EcsError("has no parameters; @map needs components", where, name)
+    query: Any = Query
+    parameter = Parameter(query[tuple(annotations)], where, name)
+    returns = Parameter(query[result if isinstance(result, tuple) else (result,)], where, name)
+    return FunctionSystem(lambda q: run(q, result, function), [parameter], returns, name, where)
