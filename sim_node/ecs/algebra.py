@@ -16,7 +16,7 @@ from sim_node.ecs.components import ComponentType, PrimitiveType
 from sim_node.ecs.jax_setup import jax, jnp
 
 S = TypeVar("S", bound="Spatial")
-V = TypeVar("V", bound="Quaternion | Spatial")
+V = TypeVar("V", bound="_Vector")
 
 
 def multiply(p: Any, q: Any) -> Any:
@@ -54,7 +54,7 @@ class _Vector:
     arr: Any
 
     @classmethod
-    def from_array(cls: type[V], array: Any) -> V:  # type: ignore[misc]
+    def from_array(cls: type[V], array: Any) -> V:
         """Return an object of an array, which is not checked."""
         made = cls.__new__(cls)
         made.arr = array
@@ -69,9 +69,9 @@ class _Vector:
         return (self.arr,), None
 
     @classmethod
-    def tree_unflatten(cls: type[V], aux: None, leaves: tuple[Any, ...]) -> V:  # type: ignore[misc]
+    def tree_unflatten(cls: type[V], aux: None, leaves: tuple[Any, ...]) -> V:
         """Return the object of a leaf."""
-        return cls.from_array(leaves[0])  # type: ignore[attr-defined, no-any-return]
+        return cls.from_array(leaves[0])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.arr})"

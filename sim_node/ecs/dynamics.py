@@ -115,7 +115,7 @@ def _rk4(
     momentum0 = (*_momentum(q0, moments, w0), *(mass * each for each in v0))
 
     def at(q: Quat, p: Vector, momentum: tuple[Any, ...]) -> Bodies:
-        vel = (*_velocity(q, moments, momentum[:3]), *(each / mass for each in momentum[3:]))  # type: ignore[arg-type]
+        vel = (*_velocity(q, moments, momentum[:3]), *(each / mass for each in momentum[3:]))
         return Bodies(jnp.stack([*q, *p], axis=1), jnp.stack(vel, axis=1))
 
     bodies, left = start, state
@@ -124,7 +124,7 @@ def _rk4(
     for fraction in (0.5, 0.5, 1.0, None):
         _, force, left = accelerate(state, bodies)
         w, v = rows.columns(bodies.vel[:, :3]), rows.columns(bodies.vel[:, 3:])
-        turn = rows.multiply((*(0.5 * each for each in w), 0.0), rows.columns(bodies.pos[:, :4]))  # type: ignore[arg-type]
+        turn = rows.multiply((*(0.5 * each for each in w), 0.0), rows.columns(bodies.pos[:, :4]))
         slopes.append((turn, v, rows.columns(force)))
         if fraction:
             of = fraction * step
@@ -144,7 +144,7 @@ def _semi_implicit(
     vel = start.vel + step * accel
     w, v = rows.columns(vel[:, :3]), rows.columns(vel[:, 3:])
     turn = rows.exponential((step * w[0], step * w[1], step * w[2]))
-    q = rows.normalized(rows.multiply(turn, rows.columns(start.pos[:, :4])))  # type: ignore[arg-type]
+    q = rows.normalized(rows.multiply(turn, rows.columns(start.pos[:, :4])))
     p = rows.plus(rows.columns(start.pos[:, 4:]), step, v)
     return Bodies(jnp.stack([*q, *p], axis=1), vel), left
 

@@ -21,11 +21,11 @@ class ElodinNumerics:
     def acceleration(self, bodies: Bodies, inertia: Any, force: Any) -> Any:
         """Return the accelerations (n, 6): R (R^-1 t / I), R (R^-1 f / m)."""
         q = rows.columns(bodies.pos[:, :4])
-        parts = []
+        parts: list[Any] = []
         for given, by in ((force[:, :3], inertia[:, :3]), (force[:, 3:], inertia[:, [6, 6, 6]])):
-            own = rows.rotate(rows.conjugate(q), rows.columns(given))  # type: ignore[arg-type]
+            own = rows.rotate(rows.conjugate(q), rows.columns(given))
             x, y, z = (a / b for a, b in zip(own, rows.columns(by), strict=True))
-            parts.extend(rows.rotate(q, (x, y, z)))  # type: ignore[arg-type]
+            parts.extend(rows.rotate(q, (x, y, z)))
         return jnp.stack(parts, axis=1)
 
     def methods(self) -> dict[Integrator, Integrate]:

@@ -130,7 +130,7 @@ class Entities:
             )
 
     def _set(self, entity: EntityId, given: Values | Iterable[Values], where: Where, name: str) -> None:
-        several: Iterable[Values] = [given] if hasattr(given, "values") and not isinstance(given, Mapping) else given  # type: ignore[assignment, list-item]
+        several: Iterable[Values] = [given] if hasattr(given, "values") and not isinstance(given, Mapping) else given
         pairs: list[tuple[Carrier, Any]] = []
         for each in several:
             if not hasattr(each, "values"):

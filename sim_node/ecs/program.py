@@ -67,7 +67,7 @@ class Program:
 
     @cached_property
     def record(self) -> Any:
-        """Compiled ticks as `advance`, at most CHUNK; also returns the changing components (CHUNK, n, ...) after each."""
+        """Compiled ticks as `advance`, at most CHUNK; also returns what changes after each (CHUNK, n, ...)."""
 
         def many(changing: State, constant: State, ticks: Any) -> tuple[State, State]:
             changing = dict(changing)

@@ -177,8 +177,8 @@ class GraphQuery(Generic[E]):
         place = place_of(fold_fn)
         place = place if place.file else where
         start = [jnp.asarray(array) for array in fitted(init_value, wanted, return_type, where, f"{name}: init_value")]
-        lefts = {entity: row for row, entity in enumerate(left_query.entities)}
-        rights = {entity: row for row, entity in enumerate(right_query.entities)}
+        lefts: dict[int, int] = {entity: row for row, entity in enumerate(left_query.entities)}
+        rights: dict[int, int] = {entity: row for row, entity in enumerate(right_query.entities)}
         edges = self._all(left_query, right_query)
         peers: dict[int, list[int]] = {}
         for left, right in edges:
@@ -197,7 +197,8 @@ class GraphQuery(Generic[E]):
                 result = fitted(fold_fn(values, *own, *other), wanted, return_type, place, name)
                 return [jnp.asarray(a, layout.dtype) for a, layout in zip(result, layouts, strict=True)], None
 
-            return jax.lax.scan(one, start, rights, unroll=min(rights[0].shape[0], 8))[0]
+            folded: list[Any] = jax.lax.scan(one, start, rights, unroll=min(rights[0].shape[0], 8))[0]
+            return folded
 
         # Entities of as many edges are computed at once.
         order: list[int] = []
