@@ -21,6 +21,7 @@ class Live:
     Attributes:
         program: The compiled world.
         ticks: Ticks since the start.
+        outside: The components that no tick changes and that were written since the start.
     """
 
     def __init__(self, program: Program) -> None:
@@ -30,6 +31,7 @@ class Live:
     def reset(self) -> None:
         """Go back to the start."""
         self.ticks = 0
+        self.outside: set[str] = set()
         start = {name: jnp.asarray(array) for name, array in self.program.start.items()}
         self._changing, self._constant = self.program.split(start)
         # Host copies: of components that a tick changes, and of the others, which last longer.
@@ -57,8 +59,16 @@ class Live:
         array = self._written.get(name)
         if array is None:
             array = self._written[name] = np.array(self.get(name))
-            (self._seen if name in self._changing else self._kept)[name] = array
+            if name in self._changing:
+                self._seen[name] = array
+            else:
+                self._kept[name] = array
+                self.outside.add(name)
         return array
+
+    def copied(self, name: str) -> Array:
+        """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
+        return self.get(name).copy() if name in self._written else self.get(name)
 
     def put(self, name: str, values: Array) -> None:
         """Replace a component (n, *shape). Raises KeyError, ValueError."""
