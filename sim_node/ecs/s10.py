@@ -86,8 +86,19 @@ class PyRecipe:
             EcsError: The name is empty.
         """
         manifest = Path(path) if Path(path).name == "Cargo.toml" else Path(path) / "Cargo.toml"
-        chosen = [word for option, value in (("--package", package), ("--bin", bin)) if value for word in (option, value)]
-        command = ["cargo", "run", "--release", "--manifest-path", str(manifest.absolute()), *chosen, "--", *(args or ())]
+        chosen = [
+            word for option, value in (("--package", package), ("--bin", bin)) if value for word in (option, value)
+        ]
+        command = [
+            "cargo",
+            "run",
+            "--release",
+            "--manifest-path",
+            str(manifest.absolute()),
+            *chosen,
+            "--",
+            *(args or ()),
+        ]
         return cls.__new__(cls)._set(name, command, cwd)
 
     def name(self) -> str:

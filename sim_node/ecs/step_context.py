@@ -55,7 +55,8 @@ class StepContext:
         pair = self._stepper.found.get(pair_name) or self._find(pair_name)
         if self._stepper.empty and pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
-        return self._live.get(pair.component)[pair.row].flatten()
+        value: Array = self._live.get(pair.component)[pair.row].flatten()
+        return value
 
     def write_component(self, pair_name: str, data: Any, timestamp: int | None = None) -> None:
         """Set the value of a component.
@@ -67,7 +68,7 @@ class StepContext:
 
         Raises:
             RuntimeError: There is no such component.
-            ValueError: The number or the type of the numbers does not fit. Nothing is converted that could lose a value.
+            ValueError: The number or the type of the numbers does not fit. Only floats are rounded to fit.
             TimeTravel: The component has a value of a later time.
         """
         pair = self._stepper.found.get(pair_name) or self._find(pair_name)
@@ -142,9 +143,7 @@ class StepContext:
         stamp = self.timestamp if timestamp is None else int(timestamp)
         last = self._stepper.last_time(pair)
         if stamp < last:
-            why = (
-                "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
-            )
+            why = "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
             raise TimeTravel(f"{name!r} was written at {last} us, later than {stamp} us{why}")
         if not pair.own and stamp > self.timestamp:
             raise TimeTravel(f"{name!r} cannot be written at {stamp} us: the run writes it at {self.timestamp} us")

@@ -75,7 +75,9 @@ class History:
             import polars
         names = [components] if isinstance(components, str) else list(components)
         if not all(isinstance(name, str) for name in names):
-            raise TypeError(f"history: expected a name or a list of names, such as 'ball.world_pos'; found {components!r}")
+            raise TypeError(
+                f"history: expected a name or a list of names, such as 'ball.world_pos'; found {components!r}"
+            )
         structure = self._program.structure
         micros = [structure.numerics.microseconds(structure.step, tick) for tick in range(self.rows)]
         worlds = self._batch or 1

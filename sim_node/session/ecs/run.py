@@ -118,10 +118,13 @@ class Run:
 
     def _start_recipes(self) -> None:
         for recipe in self._recipes:
-            try:
-                self._processes.start(recipe.program)
-            except ProgramFault as fault:
-                raise EcsError(str(fault), recipe.where, f"recipe {recipe.name()!r}") from None
+            self._start(recipe)
+
+    def _start(self, recipe: PyRecipe) -> None:
+        try:
+            self._processes.start(recipe.program)
+        except ProgramFault as fault:
+            raise EcsError(str(fault), recipe.where, f"recipe {recipe.name()!r}") from None
 
     def _with_callbacks(self, ending: Ending) -> bool:
         """Run tick by tick. Returns whether there were as many ticks as wanted."""

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,9 +62,7 @@ class World(Entities):
         self.assets: list[Asset] = []
         self.schematics: list[tuple[str, str | None]] = []
 
-    def spawn(
-        self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None
-    ) -> EntityId:
+    def spawn(self, given: Values | Iterable[Values], name: str | None = None, id: int | str | None = None) -> EntityId:
         """Add an entity.
 
         Args:
@@ -100,7 +97,7 @@ class World(Entities):
 
     def shape(self, mesh: Mesh, material: Material) -> Shape:
         """Return the archetype of an entity that is shown as a mesh. Raises EcsError if one is something else."""
-        return Shape(np.uint64(self.insert_asset(mesh)), np.uint64(self.insert_asset(material)))  # type: ignore[arg-type]
+        return Shape(np.uint64(self.insert_asset(mesh)), np.uint64(self.insert_asset(material)))
 
     def glb(self, url: str) -> Scene:
         """Return the archetype of an entity that is shown as a model.
@@ -111,7 +108,7 @@ class World(Entities):
         Raises:
             EcsError: It is another URL.
         """
-        return Scene(np.uint64(self.insert_asset(Glb(str(url)))))  # type: ignore[arg-type]
+        return Scene(np.uint64(self.insert_asset(Glb(str(url)))))
 
     def recipe(self, recipe: PyRecipe) -> None:
         """Add a process that `run` starts, and ends with the run. The option --no-s10 of the script prevents it.
@@ -265,7 +262,11 @@ class World(Entities):
                 one["metadata"] = dict(table.component.metadata)
             components.append(one)
         entities = [
-            {"id": int(entity), "name": name, "components": [each for each in tables if entity in tables[each].entities]}
+            {
+                "id": int(entity),
+                "name": name,
+                "components": [each for each in tables if entity in tables[each].entities],
+            }
             for entity, name in self.names.items()
         ]
         return {
