@@ -18,8 +18,8 @@ from sim_node.ecs.standard import SimulationTick, SimulationTimeStep
 from sim_node.ecs.structure import State, Structure
 from sim_node.ecs.systems import Apply, System, system_of
 
-# Ticks that are computed and kept in one call.
-CHUNK = 1024
+# Ticks that are computed and kept in one call: as many as fit, up to a limit.
+MAX_CHUNK, MAX_CHUNK_BYTES = 1024, 16_000_000
 TICK = carrier_of(SimulationTick).component
 TIME_STEP = carrier_of(SimulationTimeStep).component
 Array = npt.NDArray[Any]
@@ -66,13 +66,19 @@ class Program:
         return jax.jit(many)
 
     @cached_property
+    def chunk(self) -> int:
+        """The largest number of ticks of one `record`."""
+        size = sum(self.start[name].nbytes for name in self.changing)
+        return max(1, min(MAX_CHUNK, MAX_CHUNK_BYTES // max(size, 1)))
+
+    @cached_property
     def record(self) -> Any:
-        """Compiled ticks as `advance`, at most CHUNK; also returns what changes after each (CHUNK, n, ...)."""
+        """Compiled ticks as `advance`, at most `chunk`; also returns what changes after each (chunk, n, ...)."""
 
         def many(changing: State, constant: State, ticks: Any) -> tuple[State, State]:
             changing = dict(changing)
             kept = {
-                name: jax.numpy.zeros((CHUNK, *array.shape), jax.numpy.asarray(array).dtype)
+                name: jax.numpy.zeros((self.chunk, *array.shape), jax.numpy.asarray(array).dtype)
                 for name, array in changing.items()
             }
 
