@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sim_node.ecs.jax_setup import jax
-from sim_node.ecs.program import CHUNK, Array, Program
+from sim_node.ecs.program import Array, Program
 
 
 class Live:
@@ -53,8 +53,8 @@ class Live:
             self.ticks += ticks
 
     def record(self, ticks: int) -> Mapping[str, Array]:
-        """Advance by at most CHUNK ticks, and return the changing components (ticks, n, *shape) after each."""
-        assert 0 < ticks <= CHUNK
+        """Advance by at most `program.chunk` ticks; return what changes (ticks, n, *shape) after each."""
+        assert 0 < ticks <= self.program.chunk
         self._changing, kept = self.program.record(self._changing, self._constant, ticks)
         self.ticks += ticks
         return {name: np.asarray(array)[:ticks] for name, array in kept.items()}
