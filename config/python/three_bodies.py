@@ -38,7 +38,7 @@ bodies = [
     world.spawn(
         el.Body(world_pos=el.SpatialTransform(linear=place), world_vel=el.SpatialMotion(linear=speed)), name=name
     )
-    for name, place, speed in zip(names, PLACES, SPEEDS)
+    for name, place, speed in zip(names, PLACES, SPEEDS, strict=True)
 ]
 for left in bodies:
     for right in bodies:
