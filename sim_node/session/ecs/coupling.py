@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from sim_node.columns import Column
+from sim_node.columns import Array, Column
 from sim_node.ecs.live import Live
 from sim_node.session.ecs.world_file import Bound
 from sim_node.simulation import Simulation
@@ -41,9 +42,7 @@ class Coupling:
             column = Column(
                 f"component/{name}", entities, component.type.shape, component.type.dtype, meaning="component"
             )
-            simulation.columns.compute(
-                column, lambda name=name: (live.get(name),), lambda kept, name=name: live.put(name, np.array(kept[0]))
-            )
+            simulation.columns.compute(column, partial(_kept, live, name), partial(_restore, live, name))
 
     def send(self, step: int, time_ns: int) -> None:
         """Run a tick on the state of the present step."""
@@ -70,3 +69,11 @@ class Coupling:
 
     def close(self) -> None:
         """Do nothing: nothing is open."""
+
+
+def _kept(live: Live, name: str) -> Sequence[Array]:
+    return (live.get(name),)
+
+
+def _restore(live: Live, name: str, kept: Sequence[Array]) -> None:
+    live.put(name, np.array(kept[0]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sim_node.ecs.standard import Force, Inertia, WorldPos, WorldVel
 from sim_node.physics.handles import BodyHandle
 from sim_node.physics.joint_handles import JointHandle
 from sim_node.simulation import Simulation
+from sim_node.simulation.sensor_handles import SensorHandle
 
 Array = npt.NDArray[Any]
 _NUMBER = ComponentType(PrimitiveType.F64)
@@ -99,7 +101,7 @@ def spawn_all(simulation: Simulation, entities: Entities) -> Bound:
     observe = simulation.observer(frames)
     if frames:
         name = add(WorldPos, frames, transforms_of(np.nan_to_num(observe().pose)))
-        readings.append(Reading(name, lambda: transforms_of(observe().pose)))
+        readings.append(Reading(name, lambda: np.asarray(transforms_of(observe().pose))))
     bodies = [body for body in simulation.bodies if _pushed(simulation.bodies[body])]
     if bodies:
         rows = np.array([frames.index(body) for body in bodies])
@@ -167,15 +169,18 @@ def _add_sensors(
         channels = simulation.sensors[names[0]].channels
         metadata = {"element_names": ",".join(channels)} if shape == (len(channels),) else {}
         component = Component(label, ComponentType(PrimitiveType.F64, shape), metadata=metadata)
-        newest = np.zeros((len(names), *shape))
-
-        def read(names: Sequence[str] = tuple(names), newest: Array = newest) -> Array:
-            for row, name in enumerate(names):
-                values = simulation.sensors[name].values
-                newest[row] = np.nan if values is None else values
-            return newest.copy()
-
+        read = partial(_newest, [simulation.sensors[name] for name in names], shape)
         readings.append(Reading(add(Annotated[jax.Array, component], names, read()), read))
+
+
+def _newest(sensors: Sequence[SensorHandle], shape: tuple[int, ...]) -> Array:
+    """Return the newest values (n, *shape) of sensors; NaN for those that have not measured yet."""
+    found: Array = np.full((len(sensors), *shape), np.nan)
+    for row, sensor in enumerate(sensors):
+        values = sensor.values
+        if values is not None:
+            found[row] = values
+    return found
 
 
 def _pushed(body: BodyHandle) -> bool:
