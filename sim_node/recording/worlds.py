@@ -22,14 +22,21 @@ from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
 from sim_node.world.load import randomised
+from sim_node.world.locate import is_program
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
 from sim_node.world.writers.yaml import to_yaml
 
 # Packages whose versions affect the result of a run.
-PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
+PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "jax", "jaxlib", "mcap", "zstandard", "lz4")
 # Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
-_TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "application/xml", ".openplx": "text/plain"}
+_TEXTS = {
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".urdf": "application/xml",
+    ".openplx": "text/plain",
+    ".py": "text/x-python",
+}
 
 
 @dataclass(frozen=True)
@@ -140,7 +147,7 @@ RUN = "run.json"
 def recorded_world(bag: Bag) -> Iterator[World | None]:
     """Yield the assembled world, or None for a bag without one. Its files exist until the context ends.
 
-    Raises WorldError if they no longer make a world.
+    A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
     """
     with TemporaryDirectory(prefix="sim_node_world_") as folder:
         yield _world(bag, Path(folder))
@@ -156,7 +163,7 @@ def _world(bag: Bag, folder: Path) -> World | None:
         if attachment.name.startswith(_FOLDER):
             path = _unpacked(attachment, folder)
             first = first or path
-    if first is None:
+    if first is None or is_program(first):
         return None
     world = load(first)
     return assemble(world if seed is None else randomised(world, seed))
