@@ -41,8 +41,8 @@ class Live:
         self._written: dict[str, Array] = {}
         self._loose: set[str] = set()
 
-    def get(self, name: str) -> Array:
-        """Return a component (n, *shape); not to be written to, nor kept over a write. Raises KeyError."""
+    def peek(self, name: str) -> Array:
+        """Return a component (n, *shape), which is not to be written to, nor kept over a write. Raises KeyError."""
         known = self._seen.get(name)
         if known is None:
             known = self._kept.get(name)
@@ -58,7 +58,7 @@ class Live:
         """Return a component (n, *shape) to be written to until the next tick. Raises KeyError."""
         array = self._written.get(name)
         if array is None:
-            array = self._written[name] = np.array(self.get(name))
+            array = self._written[name] = np.array(self.peek(name))
             if name in self._changing:
                 self._seen[name] = array
             else:
@@ -66,13 +66,14 @@ class Live:
                 self.outside.add(name)
         return array
 
-    def copied(self, name: str) -> Array:
+    def get(self, name: str) -> Array:
         """Return a component (n, *shape) that later writes do not change. Raises KeyError."""
-        return self.get(name).copy() if name in self._written else self.get(name)
+        array = self.peek(name)
+        return array.copy() if name in self._written else array
 
     def put(self, name: str, values: Array) -> None:
         """Replace a component (n, *shape). Raises KeyError, ValueError."""
-        held = self.get(name)
+        held = self.peek(name)
         if held.shape != values.shape or held.dtype != values.dtype:
             raise ValueError(f"component {name!r}: found {values.dtype} {values.shape}")
         self.writable(name)[...] = values
@@ -101,7 +102,7 @@ class Live:
         assert 0 < ticks <= self.program.chunk
         if ticks == 1:
             self.tick()
-            return {name: self.get(name)[None] for name in self._changing}
+            return {name: self.peek(name)[None] for name in self._changing}
         self._hand_over()
         self._changing, kept = self.program.record(self._changing, self._constant, ticks)
         self._seen = {}

@@ -55,7 +55,7 @@ class StepContext:
         pair = self._stepper.found.get(pair_name) or self._find(pair_name)
         if self._stepper.empty and pair in self._stepper.empty:
             raise RuntimeError(f"component {pair_name!r} has no data since truncate()")
-        value: Array = self._live.get(pair.component)[pair.row].flatten()
+        value: Array = self._live.peek(pair.component)[pair.row].flatten()
         return value
 
     def write_component(self, pair_name: str, data: Any, timestamp: int | None = None) -> None:
@@ -116,7 +116,7 @@ class StepContext:
                     raise RuntimeError(f"component {name!r} has no data since truncate()")
         for each in checked:
             self._write(*each)
-        get = self._live.get
+        get = self._live.peek
         return {name: get(pair.component)[pair.row].flatten() for name, pair in zip(names, wanted, strict=True)}
 
     def truncate(self) -> None:
