@@ -14,6 +14,7 @@ from sim_node.recording import metadata
 from sim_node.recording.bag import BagError
 from sim_node.recording.channels import Channels, Offer, RecordedTopic
 from sim_node.recording.mcap_file import Entry, McapFile
+from sim_node.recording.mcap_rows import MessageRecords
 from sim_node.recording.metadata import BagInformation, FileInformation, TopicInformation
 from sim_node.recording.settings import Settings
 from sim_node.recording.worlds import Attached, library
@@ -113,10 +114,13 @@ class BagWriter:
         if self._file is not None:
             self._file.flush()
         self._flushed_ns = time_ns
+        self._check_disk()
+        return True
+
+    def _check_disk(self) -> None:
         free = shutil.disk_usage(self.folder).free
         if free < self._settings.spare_bytes:
             raise BagFull(_too_little(free, self._settings))
-        return True
 
     def _append(self, time_ns: int, entries: list[Entry]) -> None:
         went_back = self._last_ns is not None and time_ns < self._last_ns
@@ -128,6 +132,30 @@ class BagWriter:
             self._begin(time_ns, entries)
         else:
             self._put(entries)
+
+    def write_chunk(self, records: MessageRecords) -> None:
+        """Write messages of topics with one publisher as one chunk, which the operating system has at once.
+
+        Their channels are the numbers of the topics. Times may go back. Raises BagFull, OSError.
+        """
+        if self._file is None:
+            self._begin(int(records.times[0]), [])
+        assert self._file is not None
+        self._file.write_chunk(records)
+        self.count += len(records.times)
+        self._check_disk()
+
+    def discard(self) -> None:
+        """Delete all files of the bag. What is written next begins it anew. Raises OSError."""
+        if self._file is not None:
+            self._file.abandon()
+            self._file.path.unlink()
+        for file in self._done:
+            (self.folder / file.name).unlink()
+        self._file, self._channels = None, None
+        self._done, self._done_bytes, self._totals, self._latched = [], 0, {}, {}
+        self._flushed_ns, self._last_ns, self.count = None, None, 0
+        self._write_metadata()
 
     def split(self) -> None:
         """End the current file."""

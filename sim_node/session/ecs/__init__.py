@@ -1,0 +1,3 @@
+"""Worlds in Python as runs: run, recorded, and read back."""
+
+from __future__ import annotations
