@@ -22,15 +22,22 @@ from sim_node.assembly import assemble
 from sim_node.recording.bag import Bag, BagAttachment
 from sim_node.world import Model, World, WorldError, WorldWarning, load
 from sim_node.world.load import randomised
+from sim_node.world.locate import is_program
 from sim_node.world.problems import Problem, Where, quoted, quoted_path
 from sim_node.world.writers.yaml import to_yaml
 
 # Packages whose versions affect the result of a run.
-PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "mcap", "zstandard", "lz4")
+PACKAGES = ("sim_node", "numpy", "numba", "scipy", "mujoco", "jax", "jaxlib", "mcap", "zstandard", "lz4")
 RUN = "run.json"
 # Larger files of a world (meshes, clouds) are left out; only name and hash are stored.
 MAX_BYTES = 16 * 1024 * 1024
-_TEXTS = {".yaml": "application/yaml", ".yml": "application/yaml", ".urdf": "application/xml", ".openplx": "text/plain"}
+_TEXTS = {
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".urdf": "application/xml",
+    ".openplx": "text/plain",
+    ".py": "text/x-python",
+}
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ def attachments_of(world: World, seed: int, randomised: bool) -> tuple[Attached,
 
 
 def run_attachments(
-    name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any], packages: Sequence[str] = PACKAGES
+    name: str, contents: Sequence[tuple[str, bytes]], facts: Mapping[str, Any]
 ) -> tuple[Attached, ...]:
     """Return run.json and files.
 
@@ -75,13 +82,12 @@ def run_attachments(
         name: The world.
         contents: The files that made it, by path. Those larger than MAX_BYTES are left out.
         facts: More of run.json.
-        packages: Packages whose versions run.json has.
     """
     run = {
         "world": name,
         **facts,
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in contents},
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in packages}},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
     }
     about = Attached(RUN, "application/json", json.dumps(run, indent=2).encode() + b"\n", everywhere=True)
     files = [Attached(name, _media_type(name), data) for name, data in contents if len(data) <= MAX_BYTES]
@@ -154,7 +160,7 @@ _FOLDER = "world/"
 def recorded_world(bag: Bag) -> Iterator[World | None]:
     """Yield the assembled world, or None for a bag without one. Its files exist until the context ends.
 
-    Raises WorldError if they no longer make a world.
+    A world in Python is not loaded, because it would run. Raises WorldError if they no longer make a world.
     """
     with TemporaryDirectory(prefix="sim_node_world_") as folder:
         yield _world(bag, Path(folder))
@@ -170,7 +176,7 @@ def _world(bag: Bag, folder: Path) -> World | None:
         if attachment.name.startswith(_FOLDER):
             path = _unpacked(attachment, folder)
             first = first or path
-    if first is None:
+    if first is None or is_program(first):
         return None
     world = load(first)
     return assemble(world if seed is None else randomised(world, seed))

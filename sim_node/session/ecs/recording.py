@@ -21,7 +21,7 @@ from sim_node.recording.mcap_file import CHUNK_BYTES
 from sim_node.recording.mcap_rows import MessageRecords, RecordRows, joined
 from sim_node.recording.opening import kept_in
 from sim_node.recording.settings import Settings
-from sim_node.recording.worlds import PACKAGES, Attached, library, run_attachments
+from sim_node.recording.worlds import Attached, library, run_attachments
 from sim_node.recording.writer import BagFull, BagWriter
 from sim_node.wire.clock import CLOCK
 from sim_node.wire.component_names import WORLD_POS
@@ -276,14 +276,11 @@ class Recording:
 def _attachments(
     about: Mapping[str, Any], script: str | Path | None
 ) -> tuple[tuple[Attached, ...], Mapping[str, str]]:
-    """Return the files in the bag, and the custom data of metadata.yaml.
-
-    The script is below script/, not world/: a bag's world is loaded by who opens the bag, and this would run it.
-    """
+    """Return the files in the bag, and the custom data of metadata.yaml."""
     path = None if script is None else Path(script)
-    contents = [(f"script/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []
+    contents = [(f"world/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []
     name = "world" if path is None else path.stem
     data = json.dumps(about, indent=1, ensure_ascii=False).encode() + b"\n"
     components = Attached(COMPONENTS, "application/json", data, everywhere=True)
-    run = run_attachments(name, contents, {"start_us": about["start_us"]}, (*PACKAGES, "jax", "jaxlib"))
+    run = run_attachments(name, contents, {"start_us": about["start_us"]})
     return (*run, components), {"written_by": library(), "world": name}
