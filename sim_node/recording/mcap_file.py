@@ -9,6 +9,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 import lz4.frame
@@ -45,6 +46,8 @@ _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "none": bytes,
     "lz4": lz4.frame.compress,
     "zstd": zstandard.compress,
+    # Three times as fast, and as small for arrays of doubles; not for texts.
+    "zstd_fast": partial(zstandard.compress, level=-3),
 }
 
 _BEHIND_LENGTH = MESSAGE.size - HEADER.size
@@ -68,7 +71,7 @@ class McapFile:
         self.size = 0
         self.counts: dict[int, int] = {}
         self.start_ns, self.end_ns = 0, 0
-        self._compression = "" if compression == "none" else compression
+        self._compression = "" if compression == "none" else compression.removesuffix("_fast")
         self._compress = _COMPRESS[compression]
         self._schemas: list[Schema] = []
         self._channels: list[Channel] = []

@@ -60,8 +60,8 @@ class BagWriter:
     """Writes one bag in batches of one instant each; `topics` count from 1.
 
     Topics may be added and replaced at any time, from any thread; their names and types stay. A batch earlier than the
-    last one starts a new file, as settings may too; each file starts with the latched messages so far. Raises BagError
-    if the folder exists or cannot be created.
+    last one starts a new file, as settings may too; each file starts with the latched messages so far. `compression` is
+    one of McapFile's, by default that of the settings. Raises BagError if the folder exists or cannot be created.
     """
 
     def __init__(
@@ -70,11 +70,13 @@ class BagWriter:
         settings: Settings,
         attached: Sequence[Attached] = (),
         custom: Mapping[str, str] | None = None,
+        compression: str = "",
     ) -> None:
         self.folder = folder
         self.topics: list[RecordedTopic] = []
         self.count = 0
         self._settings = settings
+        self._compression = compression or settings.compression
         self._attached = attached
         self._custom = custom or {}
         self._latched: dict[int, deque[bytes]] = {}
@@ -188,7 +190,7 @@ class BagWriter:
     def _begin(self, time_ns: int, entries: list[Entry]) -> None:
         name = f"{self.folder.resolve().name}_{len(self._done)}.mcap"
         file = self._file = McapFile(
-            self.folder / name, self._settings.compression, library(), durable=self._settings.durable
+            self.folder / name, self._compression, library(), durable=self._settings.durable
         )
         self._channels = Channels(file)
         self._file_start_ns = time_ns

@@ -79,6 +79,7 @@ class Recording:
         self._chunk_ticks = max(round(1.0 / (step * record_every)), 1)
         tables = tables_of(structure)
         self._topics = topics_of_tables(tables, self._constant)
+        self._repeated = {table.name for table in tables if table.name == WORLD_POS and not table.external}
         self._known = {table.name: (len(table.entities), *table.shape) for table in tables}
         self._dtypes = {table.name: np.dtype(table.dtype) for table in tables}
         about = {
@@ -89,7 +90,7 @@ class Recording:
             "components": [asdict(table) for table in tables],
         }
         attached, custom = _attachments(about, script)
-        self._writer = BagWriter(self.path, Settings(), attached, custom)
+        self._writer = BagWriter(self.path, Settings(), attached, custom, "zstd_fast")
         self._channels = self._declared()
         self._clock = ClockRows()
         self._layouts: dict[tuple[str, ...], tuple[RecordRows, list[ComponentTopic]]] = {}
@@ -100,6 +101,13 @@ class Recording:
         self._stamps = np.empty(0, np.int64)
         self._held, self._room = 0, 0
         self._records: list[MessageRecords] = []
+        # Topics of one entity, by its name and its row, and what is written to them at times of their own.
+        self._own: dict[tuple[str, str | int], ComponentTopic] = {}
+        for topic in self._topics:
+            if len(topic.entities) == 1:
+                self._own[topic.component, topic.entities[0]] = self._own[topic.component, topic.rows.start] = topic
+        self._writes: dict[ComponentTopic, list[tuple[int, Array]]] = {}
+        self._write_bytes = 0
         self._poses: Array | None = None
 
     @property
@@ -136,7 +144,7 @@ class Recording:
         if len(stamps) == 0:
             return
         arrays = {name: np.asarray(array)[chosen] for name, array in arrays.items()}
-        if WORLD_POS in self._known and WORLD_POS not in arrays and self._poses is not None:
+        if self._poses is not None and WORLD_POS not in arrays:
             arrays[WORLD_POS] = np.broadcast_to(self._poses, (len(stamps), *self._poses.shape))
         names = tuple(name for name in self._known if name in arrays)
         if names != self._names:
@@ -152,15 +160,15 @@ class Recording:
             at += taken
             if self._held == self._room:
                 self.flush()
-        if WORLD_POS in arrays:
+        if WORLD_POS in self._repeated and WORLD_POS in arrays:
             self._poses = np.array(arrays[WORLD_POS][-1])
 
-    def write_at(self, component: str, entity: str, value: Any, stamp_ns: int) -> None:
+    def write_at(self, component: str, entity: str | int, value: Any, stamp_ns: int) -> None:
         """Record the value of one entity's component at a time of its own, which may be in the past.
 
         Args:
             component: The component, whose metadata has `external_control`.
-            entity: The name of the entity.
+            entity: The name of the entity, or its row in the component's array.
             value: The value (*shape).
             stamp_ns: The time, ns.
 
@@ -169,23 +177,22 @@ class Recording:
             BagError, RecordingStopped: As for `write`.
         """
         self.open()
-        for topic in self._topics:
-            if topic.component == component and topic.entities == (entity,):
-                break
-        else:
+        topic = self._own.get((component, entity))
+        if topic is None:
             raise ValueError(f"{entity}.{component} has no topic of its own; give it metadata with external_control")
-        values = np.asarray(value, self._dtypes[component]).reshape(1, 1, *self._known[component][1:])
-        stamps = np.array([stamp_ns], np.int64)
-        self._check(stamps, {})
-        rows = RecordRows([(self._channels[topic.topic.name], topic.size)])
-        self._end_segment()
-        self._records.append(rows.records([topic.encode(values, stamps)], stamps.astype(np.uint64)))
-        if sum(len(each.data) for each in self._records) > CHUNK_BYTES:
+        if stamp_ns < 0:
+            raise BagError(f"{self.path}: bag times must not be negative, found {stamp_ns / 1e9:g} s")
+        values = np.array(value, self._dtypes[component]).reshape(1, *self._known[component][1:])
+        self._writes.setdefault(topic, []).append((stamp_ns, values))
+        self._write_bytes += topic.size
+        if self._write_bytes > CHUNK_BYTES:
             self.flush()
 
     def truncate(self) -> None:
         """Delete what is recorded so far. What is written next begins the bag anew. Raises RecordingStopped."""
-        self._held, self._names, self._records, self._poses = 0, (), [], None
+        self._held, self._names, self._poses = 0, (), None
+        self._records.clear()
+        self._writes.clear()
         if self._opened:
             self._safely(self._writer.discard)
 
@@ -195,6 +202,12 @@ class Recording:
         Raises RecordingStopped.
         """
         self._end_segment()
+        for topic, writes in self._writes.items():
+            stamps = np.array([stamp for stamp, _ in writes], np.int64)
+            rows = RecordRows([(self._channels[topic.topic.name], topic.size)])
+            values = np.stack([value for _, value in writes])
+            self._records.append(rows.records([topic.encode(values, stamps)], stamps.astype(np.uint64)))
+        self._writes, self._write_bytes = {}, 0
         records, self._records = self._records, []
         if records:
             self._safely(partial(self._writer.write_chunk, joined(records)))
