@@ -286,9 +286,7 @@ class Recording:
             raise RecordingStopped(f"recording stopped: {self.path}: {error.strerror}") from None
 
 
-def _attachments(
-    about: Mapping[str, Any], script: str | Path | None
-) -> tuple[tuple[Attached, ...], Mapping[str, str]]:
+def _attachments(about: Mapping[str, Any], script: str | Path | None) -> tuple[tuple[Attached, ...], Mapping[str, str]]:
     """Return the files in the bag, and the custom data of metadata.yaml."""
     path = None if script is None else Path(script)
     contents = [(f"world/{path.name}", path.read_bytes())] if path is not None and path.is_file() else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -27,16 +27,19 @@ MAX_PACES = 200.0
 
 
 class Sink(Protocol):
-    """What records a run."""
+    """What records a run. See `sim_node.session.ecs.recording.Recording`."""
 
-    def samples(self, stamps_ns: npt.NDArray[np.int64], values: Mapping[str, Array]) -> None:
-        """Record components (T, n, *shape) by name at times (T,), ns."""
+    def write(self, first_tick: int, stamps_ns: npt.NDArray[np.int64], arrays: Mapping[str, Array]) -> None:
+        """Record components (T, n, *shape) by name, as they are before some ticks."""
 
-    def written(self, pair: Pair, stamp_ns: int, value: Array) -> None:
-        """Record a value that a callback wrote to a pair that only callbacks write."""
+    def write_at(self, component: str, entity: int, value: Array, stamp_ns: int) -> None:
+        """Record a value of a component that only callbacks write, of the entity of a row."""
 
     def truncate(self) -> None:
         """Discard what was recorded."""
+
+    def flush(self) -> None:
+        """Write what was given so far to the disk."""
 
     def close(self) -> None:
         """End the recording."""
@@ -51,7 +54,7 @@ class Run:
         pre_step: Called before each tick, or None.
         post_step: Called after each tick, or None.
         recipes: Processes to be run beside it.
-        sink: What records it, or None.
+        sink: Makes what records it, given the time of the start, us; or None.
 
     Attributes:
         live: The state.
@@ -65,7 +68,7 @@ class Run:
         pre_step: Callback | None = None,
         post_step: Callback | None = None,
         recipes: Sequence[PyRecipe] = (),
-        sink: Sink | None = None,
+        sink: Callable[[int], Sink] | None = None,
     ) -> None:
         self.live = Live(program)
         self.settings = settings
@@ -73,7 +76,7 @@ class Run:
         self._called = pre_step is not None or post_step is not None or settings.is_canceled is not None
         self._recipes = recipes
         self._processes = Supervisor(lambda line: settings.say("info", line))
-        self._samples = None if sink is None else Samples(self, sink)
+        self._samples = None if sink is None else Samples(self, sink(self.start_us))
         self._stepper = Stepper(
             self.live,
             pre_step,
@@ -104,8 +107,6 @@ class Run:
                         self._samples.all(0)
                     self._due = time.monotonic()
                     done = self._with_callbacks(ending) if self._called else self._alone(ending)
-                    if self._samples is not None:
-                        self._samples.flush()
                     if done:
                         self._pause(ending)
             except KeyboardInterrupt:
@@ -160,7 +161,7 @@ class Run:
                 self.live.block()
             else:
                 ticks = min(ticks, self.live.program.chunk)
-                self._samples.chunk(stepper.tick, self.live.record(ticks))
+                self._samples.chunk(stepper.tick + 1, self.live.record(ticks))
             stepper.tick += ticks
             if real is not None:
                 self._pace(ticks, ending)
@@ -187,6 +188,8 @@ class Run:
         """Wait for Ctrl-C, if someone is there to press it."""
         terminal = sys.stdin is not None and sys.stdin.isatty()
         if self.settings.interactive and self.settings.max_ticks is not None and terminal and ending.installed:
+            if self._samples is not None:
+                self._samples.flush()
             text = f"Paused after {self.settings.max_ticks} ticks. Press Ctrl-C to end; interactive=False ends at once."
             print(text, file=sys.stderr, flush=True)
             while True:
@@ -196,8 +199,9 @@ class Run:
 class Samples:
     """The components of a run, gathered to chunks of ticks for a sink.
 
-    Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k has the
-    time of tick k + 1. Components with the metadata `external_control` are recorded as they are written.
+    Every tick has those that ticks change, and those that callbacks have written so far. The state after tick k is the
+    one before tick k + 1, and has its time. Components with the metadata `external_control` are recorded as they are
+    written.
     """
 
     def __init__(self, run: Run, sink: Sink) -> None:
@@ -206,6 +210,7 @@ class Samples:
         self._own = {name for name, component in program.structure.components.items() if is_own(component)}
         self._names = [name for name in program.changing if name not in self._own]
         self._outside = 0
+        self._first = 0
         self._stamps: list[int] = []
         self._rows: dict[str, list[Array]] = {}
         self._truncated = False
@@ -213,10 +218,10 @@ class Samples:
     def all(self, tick: int) -> None:
         """Record all components before a tick."""
         stamp = np.array([self._run.stamp_ns(tick)], dtype=np.int64)
-        self._sink.samples(stamp, {name: self._live.copied(name)[None] for name in self._live.program.start})
+        self._sink.write(tick, stamp, {name: self._live.get(name)[None] for name in self._live.program.start})
 
     def before(self, tick: int) -> None:
-        """Record the state before a tick, which is that after the one before."""
+        """Record the state before a tick."""
         if self._truncated:
             self._truncated = False
             self.all(tick)
@@ -225,38 +230,37 @@ class Samples:
             self._outside = len(self._live.outside)
             self.flush()
             self._names = list(dict.fromkeys([*self._names, *(self._live.outside - self._own)]))
-        if tick % self._run.settings.record_every == 0:
-            self._stamps.append(self._run.stamp_ns(tick))
-            for name in self._names:
-                self._rows.setdefault(name, []).append(self._live.copied(name))
-            if len(self._stamps) >= self._live.program.chunk:
-                self.flush()
+        if not self._stamps:
+            self._first = tick
+        self._stamps.append(self._run.stamp_ns(tick))
+        for name in self._names:
+            self._rows.setdefault(name, []).append(self._live.get(name))
+        if len(self._stamps) >= self._live.program.chunk:
+            self.flush()
 
     def chunk(self, tick: int, values: Mapping[str, Array]) -> None:
-        """Record the components (T, n, *shape) after a tick and those that follow it."""
-        every, count = self._run.settings.record_every, len(next(iter(values.values())))
-        first = -(tick + 1) % every
-        stamps = np.array([self._run.stamp_ns(tick + 1 + at) for at in range(first, count, every)], dtype=np.int64)
-        if len(stamps):
-            self._sink.samples(stamps, {name: values[name][first::every] for name in self._names})
+        """Record the components (T, n, *shape) before a tick and those that follow it."""
+        count = len(next(iter(values.values())))
+        stamps = np.array([self._run.stamp_ns(each) for each in range(tick, tick + count)], dtype=np.int64)
+        self._sink.write(tick, stamps, {name: values[name] for name in self._names})
 
     def written(self, pair: Pair, stamp_us: int, value: Array) -> None:
         """Record what a callback wrote to a component of external control."""
-        self._sink.written(pair, stamp_us * 1000, value)
+        self._sink.write_at(pair.component, pair.row, value, stamp_us * 1000)
 
     def truncate(self) -> None:
         """Discard what was recorded."""
         self._stamps, self._rows, self._truncated = [], {}, True
         self._sink.truncate()
 
-    def close(self) -> None:
-        """End the recording."""
-        self.flush()
-        self._sink.close()
-
     def flush(self) -> None:
         """Pass on what was gathered."""
         if self._stamps:
             rows = {name: np.stack(arrays) for name, arrays in self._rows.items()}
-            self._sink.samples(np.array(self._stamps, dtype=np.int64), rows)
+            self._sink.write(self._first, np.array(self._stamps, dtype=np.int64), rows)
             self._stamps, self._rows = [], {}
+
+    def close(self) -> None:
+        """End the recording."""
+        self.flush()
+        self._sink.close()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,8 @@ from sim_node.ecs.s10 import PyRecipe
 from sim_node.ecs.step_context import Callback
 from sim_node.session.ecs.exec import Exec
 from sim_node.session.ecs.jax_sim import JaxSim, StepFunction
-from sim_node.session.ecs.run import Run
-from sim_node.session.ecs.settings import settings_of
+from sim_node.session.ecs.run import Run, Sink
+from sim_node.session.ecs.settings import Settings, settings_of
 from sim_node.text import did_you_mean
 
 # Equations of motion, and the methods that integrate them.
@@ -183,7 +185,8 @@ class World(Entities):
         program = self.program(system, settings.sim_time_step)
         capture.offer(capture.Captured(self, program, pre_step, post_step, settings.mapping()))
         recipes = () if "--no-s10" in sys.argv[1:] else self.recipes
-        Run(program, settings, pre_step, post_step, recipes).run()
+        sink = None if settings.db_path is None else partial(_recording, program, settings, where.file)
+        Run(program, settings, pre_step, post_step, recipes, sink).run()
 
     def build(
         self,
@@ -275,3 +278,14 @@ class World(Entities):
             "total_components": len(components),
             "total_entities": len(entities),
         }
+
+
+def _recording(program: Program, settings: Settings, script: str, start_us: int) -> Sink:
+    """Return the recording of a run, which is imported only when there is one."""
+    from sim_node.session.ecs.recording import Recording
+
+    assert settings.db_path is not None
+    constant = [name for name in program.start if name not in program.changing]
+    every, made_by = settings.record_every, script if Path(script).is_file() else None
+    step = program.structure.step
+    return Recording(settings.db_path, program.structure, start_us, step, every, made_by, constant=constant)
