@@ -142,9 +142,7 @@ class StepContext:
         stamp = self.timestamp if timestamp is None else int(timestamp)
         last = self._stepper.last_time(pair)
         if stamp < last:
-            why = (
-                "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
-            )
+            why = "" if pair.own else "; the run writes it at every tick: give it the metadata external_control='true'"
             raise TimeTravel(f"{name!r} was written at {last} us, later than {stamp} us{why}")
         if not pair.own and stamp > self.timestamp:
             raise TimeTravel(f"{name!r} cannot be written at {stamp} us: the run writes it at {self.timestamp} us")
@@ -225,6 +223,13 @@ class Stepper:
         if not self._truncated:
             self.tick = tick + 1
         return True
+
+    def go_on_at(self, tick: int) -> None:
+        """Let a tick be the next one, as when the state of an earlier run is put back."""
+        self.tick = tick
+        self._ticked = self.stamp(max(tick - 1, 0))
+        self._own.clear()
+        self.empty = set()
 
     def last_time(self, pair: Pair) -> int:
         """Return the time of the last value of a pair, us."""
